@@ -1,0 +1,199 @@
+"""The engines that tests run on, and the checks that hold for every test.
+
+| fixture       | scope    | gives                                                                            |
+|---------------|----------|----------------------------------------------------------------------------------|
+| `engine_name` | module   | sqlite, mariadb, mysql, seekdb or of TEST_DATABASE_URL, one after the other      |
+| `engine_url`  | module   | URL of an empty database on that engine, shared by the tests of a module         |
+| `fresh_url`   | function | URL of an empty database of the test's own                                       |
+| `server_name` | module   | like `engine_name`, without sqlite                                               |
+| `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
+
+`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from tests.servers import SERVERS, Server, ServerError
+from tests.servers.session import SQLITE, Session
+
+# Time limits per example fail on a busy machine; the check below looks at whole tests.
+settings.register_profile("suite", deadline=None, print_blob=True)
+settings.load_profile("suite")
+
+SLOW_SECONDS = 5.0
+"""A test that takes longer must carry the marker `slow`."""
+
+SESSION = pytest.StashKey[Session]()
+
+_numbers = itertools.count(1)
+_unmarked: dict[str, float] = {}
+
+
+# The session and its servers
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `--update-golden` write the expected prompts of tests/golden anew."""
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden/*/expected.json anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Decide which engines this run covers; a worker is told by its controller."""
+    handed = getattr(config, "workerinput", {}).get("engines")
+    config.stash[SESSION] = Session.received(handed) if handed is not None else Session.planned(os.environ)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the engines and their versions."""
+    session = config.stash[SESSION]
+    partial = " (TEST_SERVERS chose a part of them)" if os.environ.get("TEST_SERVERS") else ""
+    return [f"engines: {session.describe()}{partial}", *(f"PROBLEM: {text}" for text in session.problems)]
+
+
+def _refuse(session: Session) -> None:
+    if session.problems:
+        pytest.exit("The suite needs real database servers: " + "; ".join(session.problems), returncode=4)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Start every server before the first worker of a parallel run, and tell the worker where they are."""
+    session = node.config.stash[SESSION]
+    _refuse(session)
+    try:
+        node.workerinput["engines"] = session.hand_over()
+    except ServerError as error:
+        pytest.exit(str(error), returncode=4)
+
+
+def _engine(item: pytest.Item) -> str | None:
+    """Return the engine that a test runs on, None for one that asks for none."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return params.get("engine_name") or params.get("server_name")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to start the servers that the collected tests need, all at once."""
+    engines = session.config.stash[SESSION]
+    used = {_engine(item) for item in session.items} - {None, SQLITE}
+    if used and not session.config.option.collectonly:
+        _refuse(engines)
+        engines.start(name for name in engines.names if name in used)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the servers."""
+    if SESSION in config.stash:
+        config.stash[SESSION].stop()
+
+
+# Which test runs on which engine
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for `engine_name` or `server_name` once per engine."""
+    names = metafunc.config.stash[SESSION].names
+    marks = list(metafunc.definition.iter_markers("engines"))
+    if marks:
+        names = [name for name in names if name in marks[0].args]
+    for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, ids, indirect=True, scope="module")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of one module on one engine together on a worker, since they share a database."""
+    for item in items:
+        engine = _engine(item)
+        if engine and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{engine}"))
+
+
+@pytest.fixture(scope="module")
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """One engine after the other."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def server_name(request: pytest.FixtureRequest) -> str:
+    """One server after the other."""
+    return str(request.param)
+
+
+# Databases
+
+
+def _database(config: pytest.Config, engine: str, label: str, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty database. Only a server that is not ours is tidied up: ours go away with their data."""
+    number = next(_numbers)
+    if engine == SQLITE:
+        yield f"sqlite:///{folder / f'{number}.db'}"
+        return
+    session = config.stash[SESSION]
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    name = re.sub(r"[^a-z0-9]+", "_", f"pe_{worker}_{number}_{label}".lower())[:60]
+    server = session.server(engine)
+    yield server.create_database(name)
+    if session.is_extra(engine):
+        server.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def engine_url(
+    request: pytest.FixtureRequest, engine_name: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """An empty database per module and engine."""
+    yield from _database(request.config, engine_name, request.path.stem, tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture
+def fresh_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
+    """An empty database per test and engine."""
+    yield from _database(request.config, engine_name, request.node.name, tmp_path)
+
+
+@pytest.fixture
+def make_server() -> Iterator[Callable[..., Server]]:
+    """Return a function that starts a private server, which the test may kill and restart; it is stopped afterwards."""
+    started: list[Server] = []
+
+    def make(name: str, **settings: Any) -> Server:
+        server = SERVERS[name](**settings)
+        started.append(server)
+        return server.start()
+
+    yield make
+    for server in started:
+        server.stop()
+
+
+# Fixtures built on the library itself (an open, migrated database as `db`) follow here.
+
+
+# Slow tests
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember unmarked tests that took long."""
+    if report.when == "call" and report.duration > SLOW_SECONDS and "slow" not in report.keywords:
+        _unmarked[report.nodeid] = report.duration
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List slow tests without the marker. It is a list, not a failure: how long a test takes depends on the machine."""
+    if _unmarked:
+        terminalreporter.section(f"tests over {SLOW_SECONDS:.0f} s without @pytest.mark.slow")
+        for nodeid, seconds in sorted(_unmarked.items(), key=lambda pair: -pair[1]):
+            terminalreporter.line(f"{seconds:6.1f} s  {nodeid}")

@@ -1,0 +1,173 @@
+"""What MariaDB and MySQL have in common: finding the program, a prepared data folder, the options for quick tests."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import re
+import shutil
+import subprocess
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from sqlalchemy.engine import URL
+
+from tests.servers.base import Options, Server, ServerError, free_port
+from tests.servers.packages import HOME, Tree, is_debian, obtain
+
+SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
+"""Searched after PATH, which lacks these for most users who are not root."""
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock file, so that two runs do not prepare the same thing at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Daemon(Server):
+    """A MariaDB or MySQL server on a loopback port and a socket, user root without a password."""
+
+    PROGRAM: ClassVar[str]
+    PACKAGE: ClassVar[str]
+    SUITE: ClassVar[str | None] = None
+    REDO_LOG: ClassVar[str]
+    """Name of the variable that sizes the redo log."""
+
+    EXTRA: ClassVar[Options] = {}
+
+    @classmethod
+    def installed(cls) -> Path | None:
+        """Return the program that is installed on this machine, if it is of this family member."""
+        path = os.pathsep.join([os.environ.get("PATH", ""), *SYSTEM_FOLDERS])
+        found = shutil.which(cls.PROGRAM, path=path)
+        # Each of the two comes with links under the other's name.
+        return Path(found) if found and cls.is_own_version(_version_line((found,))) else None
+
+    @classmethod
+    @abstractmethod
+    def is_own_version(cls, line: str) -> bool:
+        """Tell from the output of --version whether this is really the server it is named after."""
+
+    @classmethod
+    def downloaded(cls) -> Tree | None:
+        """Return the tree that `install` unpacked, if it is there."""
+        home = HOME / cls.NAME
+        return Tree(home / "root") if (home / "packages.json").exists() else None
+
+    @classmethod
+    def available(cls) -> bool:
+        return cls.installed() is not None or cls.downloaded() is not None
+
+    @classmethod
+    def program(cls) -> list[str]:
+        """Return the words that run the server program."""
+        if installed := cls.installed():
+            return [str(installed)]
+        if tree := cls.downloaded():
+            return tree.command(f"usr/sbin/{cls.PROGRAM}")
+        how = "run: python -m tests.servers install" if is_debian() else f"put {cls.PROGRAM} on PATH"
+        raise ServerError(f"{cls.NAME} is not here; {how}")
+
+    @classmethod
+    def base_dir(cls) -> Path:
+        """Return the folder that holds `share/mysql` and `lib/mysql` of the program."""
+        return Path(cls.program()[-1]).resolve().parent.parent
+
+    @classmethod
+    def program_version(cls) -> str:
+        match = re.search(r"Ver (\S+)", _version_line(tuple(cls.program())))
+        return match[1] if match else "?"
+
+    @classmethod
+    def install(cls, *, refresh: bool = False) -> str:
+        with locked(HOME / f"{cls.NAME}.lock"):
+            if cls.installed() is None:
+                obtain(cls.NAME, cls.PACKAGE, cls.SUITE, refresh=refresh)
+        cls.template()
+        where = "installed on this machine" if cls.installed() else f"unpacked from the Debian package {cls.PACKAGE}"
+        return f"{cls.NAME} {cls.program_version()}, {where}"
+
+    @classmethod
+    def template(cls) -> Path:
+        """Return a freshly initialised data folder; copying it takes a tenth of making one."""
+        folder = HOME / cls.NAME / f"template-{re.sub(r'[^0-9A-Za-z.]', '_', cls.program_version())}"
+        with locked(HOME / f"{cls.NAME}.lock"):
+            if not folder.exists():
+                work = folder.with_name(folder.name + ".new")
+                shutil.rmtree(work, ignore_errors=True)
+                work.mkdir(parents=True)
+                cls.initialise(work)
+                work.rename(folder)
+        return folder
+
+    @classmethod
+    @abstractmethod
+    def initialise(cls, data: Path) -> None:
+        """Make the system tables in an empty folder."""
+
+    @classmethod
+    def words(cls, data: Path, options: Options) -> list[str]:
+        """Return the command line for a data folder with the given server variables."""
+        base = cls.base_dir()
+        fixed: Options = {
+            "basedir": str(base),
+            "datadir": str(data),
+            "lc_messages_dir": str(base / "share/mysql"),
+            "plugin_dir": str(base / "lib/mysql/plugin"),
+        }
+        if os.geteuid() == 0:
+            fixed = {**fixed, "user": "root"}
+        flags = []
+        for key, value in {**fixed, **options}.items():
+            name = key.replace("_", "-")
+            flags.append(f"--{name}" if value is None else f"--{name}={value}")
+        return [*cls.program(), "--no-defaults", *flags]
+
+    @classmethod
+    def storage_options(cls) -> Options:
+        """Return the variables that decide how the data folder is laid out."""
+        return {
+            cls.REDO_LOG: "48M",
+            "innodb_buffer_pool_size": "128M",
+            "performance_schema": "OFF",
+            "skip_log_bin": None,
+        }
+
+    def _prepare(self) -> None:
+        data = self.folder / "data"
+        if not data.exists():
+            shutil.copytree(self.template(), data)
+
+    def _address(self) -> URL:
+        return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=free_port())
+
+    def _command(self) -> list[str]:
+        quick = {"innodb_flush_log_at_trx_commit": 2, "innodb_doublewrite": 0, "innodb_flush_method": "nosync"}
+        safe = {"innodb_flush_log_at_trx_commit": 1}
+        options: Options = {
+            **self.storage_options(),
+            "bind_address": "127.0.0.1",
+            "port": self._url.port,
+            "socket": str(self.folder / "server.sock"),
+            "pid_file": str(self.folder / "server.pid"),
+            "skip_name_resolve": None,
+            "character_set_server": "utf8mb4",
+            "max_connections": 250,
+            **(safe if self.durable else quick),
+            **self.EXTRA,
+            **self.options,
+        }
+        return self.words(self.folder / "data", options)
+
+
+@functools.cache
+def _version_line(program: tuple[str, ...]) -> str:
+    return subprocess.run([*program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
