@@ -1,0 +1,21 @@
+"""One way to log: an event name and fields, never a text that was said or a secret (rule G26)."""
+
+from __future__ import annotations
+
+import logging
+
+logger = logging.getLogger("prompt_engine")
+
+
+def event(level: int, name: str, **fields: object) -> None:
+    """Log `name key=value ...`, each value by `repr`. Callers pass counts, ids of flags and error classes only.
+
+    >>> event(logging.DEBUG, "memory_search", tags=3, hits=5)
+    """
+    if logger.isEnabledFor(level):
+        logger.log(level, "%s %s", name, " ".join(f"{key}={value!r}" for key, value in fields.items()))
+
+
+def warning(name: str, **fields: object) -> None:
+    """Log one warning event."""
+    event(logging.WARNING, name, **fields)

@@ -1,0 +1,118 @@
+"""Who is asking (rules F1 to F4): the scope every read and write runs in.
+
+A scope names a persona, and where it is known a conversation, the participant speaking and the server. There is no
+scope that means all personas. Which rows a scope may see is worked out from the stored conversations in
+`core.store.viewing`; this module holds values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+
+from core.errors import MessageError, ScopeError
+
+Destination = Literal["remote", "local"]
+Privacy = Literal["public", "direct", "restricted"]
+"""public: seen in its server. direct: one participant and the persona. restricted: a closed channel."""
+
+KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
+
+
+def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
+    """Return an id as text: numbers in decimal, everything else as it is, never trimmed or folded.
+
+    Args:
+        value: text, or an int, which is written in decimal.
+        field: the name used in the error.
+        limit_bytes: most UTF-8 bytes.
+        required: refuse a blank id.
+
+    Raises:
+        MessageError: another type, over `limit_bytes`, a NUL inside, a lone surrogate, or blank where required.
+
+    Source: G6, F70.
+
+    >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
+    ('42', 'u1 ')
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise MessageError(
+            f"{field} is of type {type(value).__name__}. It must be a text or a whole number.", fields=(field,)
+        )
+    text = str(value)
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise MessageError(f"{field} holds a lone surrogate. Send valid Unicode.", fields=(field,)) from None
+    if "\x00" in text:
+        raise MessageError(f"{field} holds a NUL character, which no id may. Remove it.", fields=(field,))
+    if size > limit_bytes:
+        raise MessageError(
+            f"{field} is {size} bytes long. At most {limit_bytes} bytes are allowed. Use a shorter id.", fields=(field,)
+        )
+    if required and not text.strip():
+        raise MessageError(f"{field} is blank. An id is needed here.", fields=(field,))
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who is asking.
+
+    Raises:
+        ScopeError: persona blank or no text or number, destination unknown.
+        MessageError: an id longer than its column or with a NUL inside.
+    """
+
+    persona: str = "default"
+    """The persona that remembers; at most 64 bytes."""
+    conversation: str | None = None
+    """Conversation key `interface/chat[/thread]`, at most 512 bytes."""
+    participant: str | None = None
+    """Participant key `interface/external id` of who is speaking, at most 255 bytes."""
+    server: str = ""
+    """Community a public conversation belongs to, at most 191 bytes; blank for hosts without servers."""
+    destination: Destination | None = None
+    """Where the prompt goes. None follows the flag PROMPT_DESTINATION."""
+    privacy: Privacy | None = None
+    """What the host says of the conversation; None when it says nothing (F17)."""
+
+    def __post_init__(self) -> None:
+        if self.persona is None or not str(self.persona).strip():
+            raise ScopeError(f"persona is {self.persona!r}. Every scope needs a persona; there is none for all.")
+        object.__setattr__(self, "persona", key_text(self.persona, "persona", KEY_BYTES["persona"]))
+        for field in ("conversation", "participant"):
+            value = getattr(self, field)
+            if value is not None:
+                object.__setattr__(self, field, key_text(value, field, KEY_BYTES[field]))
+        object.__setattr__(self, "server", key_text(self.server or "", "server", KEY_BYTES["server"]))
+        if self.destination not in (None, "remote", "local"):
+            raise ScopeError(f"destination is {self.destination!r}. It must be 'remote' or 'local'.")
+        if self.privacy not in (None, "public", "direct", "restricted"):
+            raise ScopeError(f"privacy is {str(self.privacy)[:40]!r}. It must be 'public', 'direct' or 'restricted'.")
+
+
+_current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=None)
+
+
+@contextmanager
+def use_scope(scope: Scope) -> Iterator[Scope]:
+    """Make `scope` the one that doors use in this context when none is passed (G4)."""
+    token = _current.set(scope)
+    try:
+        yield scope
+    finally:
+        _current.reset(token)
+
+
+def current_scope(scope: Scope | None = None) -> Scope:
+    """Return the scope passed, else the one of `use_scope`, else persona `default` (G4)."""
+    if scope is not None:
+        if not isinstance(scope, Scope):
+            raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope.")
+        return scope
+    return _current.get() or Scope()

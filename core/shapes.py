@@ -1,0 +1,228 @@
+"""Every value that crosses a module border, in one place.
+
+Frozen dataclasses are what this package builds; TypedDicts are JSON that is handed out, with the key order that is part
+of the contract written next to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+
+Source = Literal["memories", "ai_diary", "chat_history"]
+"""memories: memory items. ai_diary: the persona's diary. chat_history: what was said (table chat_history_cache)."""
+
+SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
+"""The order that breaks ties between sources (rule T32)."""
+
+Ranking = Literal["relevance", "recency"]
+"""relevance: best score survives the cut. recency: tier, then newest."""
+
+Role = Literal["user", "persona", "system", "narrator", "thought"]
+
+PERSONA_SENDER = "self"
+"""Sender id of the persona's own lines (rule P22)."""
+
+WriteReason = Literal[
+    "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "too_long", "limit", "refused", "unchanged"
+]
+"""Why nothing new was stored; blank when it was (rule G15)."""
+
+
+class Hit(TypedDict):
+    """One found row in normal form (rule T33). Keys stand in this order."""
+
+    source: Source
+    id: int
+    timestamp: str
+    """ISO 8601, UTC. Blank when the stored time cannot be read."""
+    snippet: str
+    tags: list[str]
+    label: NotRequired[str]
+    """Only with MEMORY_LABELS (rule P41)."""
+
+
+class _Written(NamedTuple):
+    stored: bool
+    id: int | None
+    reason: WriteReason
+
+
+class WriteResult(_Written):
+    """What a write did: `(stored, id, reason)` (rule G15), and beside the three what was left out of the row.
+
+    >>> result = WriteResult(False, None, "empty")
+    >>> result == (False, None, "empty"), result.dropped_tags
+    (True, 0)
+    """
+
+    dropped_tags: int
+    notes: tuple[str, ...]
+
+    def __new__(
+        cls,
+        stored: bool,
+        id: int | None,  # noqa: A002 - the field's name
+        reason: WriteReason = "",
+        *,
+        dropped_tags: int = 0,
+        notes: tuple[str, ...] = (),
+    ) -> WriteResult:
+        made = super().__new__(cls, stored, id, reason)
+        made.dropped_tags = dropped_tags
+        made.notes = notes
+        return made
+
+
+class ChatLine(TypedDict):
+    """One row of `load_chat_history` (rule P43). Keys stand in this order."""
+
+    sender_name: str
+    sender_id: str
+    text: str
+    timestamp: str
+    """ISO 8601, UTC."""
+    interface_path: str
+    metadata: NotRequired[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a message; blank texts where the host says nothing."""
+
+    id: str = ""
+    name: str = ""
+    """Full name for people."""
+    username: str = ""
+
+    @property
+    def shown_username(self) -> str:
+        """Username, or `Unknown` (rule P2)."""
+        return self.username or "Unknown"
+
+    @property
+    def usertag(self) -> str:
+        """`@username`, or `(no tag)` (rules P2, P9)."""
+        return f"@{self.username}" if self.username else "(no tag)"
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingMessage:
+    """The host's message, read once (rule P2). `raw` is the host's own object, for hooks and media fields."""
+
+    message_id: str | None
+    date: datetime
+    """Aware, UTC."""
+    text: str
+    interface: str
+    """Surface such as `telegram_bot`; blank when unknown."""
+    interface_path: str | None
+    """Conversation key."""
+    sender: Sender = Sender()
+    chat_id: str | None = None
+    chat_type: str | None = None
+    server_id: str = ""
+    is_private: bool | None = None
+    """What the host says of the conversation's privacy (F17), None when it says nothing."""
+    time_zone: str | None = None
+    raw: Any = None
+    notes: tuple[str, ...] = ()
+    """What had to be replaced or ignored while reading, for the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyNote:
+    """What a line replies to: name and quote (rule P29)."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One message in a history list, stored or live (rules P21 to P24)."""
+
+    conversation: str
+    """Conversation key."""
+    text: str
+    sender_id: str = ""
+    sender_name: str = ""
+    username: str = ""
+    message_id: str | None = None
+    time: datetime | None = None
+    """Aware, UTC; None when there is none or it cannot be read."""
+    shown_time: str = ""
+    """The time as it was given, where it cannot be read (rule P28)."""
+    row_id: int | None = None
+    """Row of chat_history_cache; None for a live entry."""
+    role: Role = "user"
+    reply: ReplyNote | None = None
+    title: str = ""
+    """Title of the conversation, shown instead of its key (rule P30)."""
+    hidden: bool = False
+    excluded: bool = False
+    order: int = 0
+    """Position among the entries handed in; the last tie-breaker."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryContribution:
+    """Items a host hook adds to a list of the prompt (rule P37)."""
+
+    name: str
+    entries: tuple[Any, ...]
+    """Texts or mappings like live messages."""
+    priority: int = 0
+    enabled_var: str | None = None
+    """Flag that switches it, None for always."""
+    max_items: int | None = None
+    target: str | None = None
+    """Context key: history_recent by default, thoughts for the name `thoughts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiaryEntry:
+    """A row of ai_diary as it is read."""
+
+    id: int
+    timestamp: datetime | None
+    content: str
+    personal_thought: str = ""
+    interaction_summary: str = ""
+    user_message: str = ""
+    emotions: tuple[Any, ...] = ()
+    context_tags: tuple[str, ...] = ()
+    involved_users: tuple[str, ...] = ()
+    interface: str = "unknown"
+    chat_id: str = ""
+    thread_id: str = ""
+    local_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One item that is not in the prompt and why (rule P60); never its text."""
+
+    section: str
+    reason: str
+    """duplicate, visible, echo, private, privacy, expired, destination, limit, blank, hidden, noise, invalid or cut."""
+    id: str = ""
+
+
+def now_utc() -> datetime:
+    """Return the operating system's time, aware. Only the default clock of a database calls it (rule G8)."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it (rules T5, T6, T12)."""
+
+    tags: Mapping[str, int] = field(default_factory=dict)
+    """Tag to number of uses."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Alias to tag."""
+    links: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    """Tag to (linked tag, weight), both directions."""
