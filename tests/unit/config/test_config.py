@@ -1,0 +1,274 @@
+"""Where the value of a flag comes from, and what happens with a bad one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import timeit
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import FLAGS, Settings, check, load, resolve, show
+from core.errors import ConfigError
+from core.flag_types import DOTS
+from tests.unit.config import yaml_file
+
+
+def test_settings_without_arguments_are_all_defaults_and_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
+    yaml_file("CONTEXT_VERBOSITY: 3")
+    settings = Settings()
+    assert {name: getattr(settings, name.lower()) for name in FLAGS} == {name: FLAGS[name].default for name in FLAGS}
+    assert set(settings.sources.values()) == {"default"} and settings.differing() == {}
+
+
+def test_settings_are_frozen_comparable_and_can_be_copied() -> None:
+    settings = Settings(context_verbosity=4, remember_phrases={"facts": ["x"]}, noise_prefixes=["a"])  # type: ignore[dict-item, arg-type]
+    with pytest.raises(FrozenInstanceError):
+        settings.context_verbosity = 5  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        settings.remember_phrases["facts"] = ()  # type: ignore[index]
+    assert pickle.loads(pickle.dumps(settings)) == copy.deepcopy(settings) == settings != Settings()
+    assert len({settings, copy.copy(settings), Settings()}) == 2
+    assert copy.deepcopy(settings).sources == settings.sources
+
+
+def test_replace_changes_a_copy() -> None:
+    settings = Settings(context_verbosity=4)
+    changed = settings.replace(thoughts_limit=1, context_verbosity=10)
+    assert (settings.context_verbosity, settings.thoughts_limit) == (4, 5)
+    assert changed == Settings(thoughts_limit=1)
+    assert (changed.sources["CONTEXT_VERBOSITY"], changed.sources["CHAT_HISTORY"]) == ("argument", "default")
+    with pytest.raises(ConfigError, match="0 to 50"):
+        settings.replace(context_verbosity=-4)
+    for unknown in ("context_verbosty", "CONTEXT_VERBOSITY", "sources"):
+        with pytest.raises(TypeError, match=unknown):
+            settings.replace(**{unknown: 4})
+
+
+def test_style_19_a_bad_argument_raises_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings(context_verbosity="ten")  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "CONTEXT_VERBOSITY is 'ten' (argument). It must be a whole number of items, 0 to 50. "
+        "Pass another value, or none to use 10."
+    )
+    assert caught.value.flag == "CONTEXT_VERBOSITY"
+
+
+def test_g19_secrets_print_as_dots_everywhere() -> None:
+    secret = "mysql://u:canary7391@h/d"
+    settings = Settings(database_url=secret)
+    row = next(row for row in show(settings) if row.flag == "DATABASE_URL")
+    printed = f"{settings!r} {settings} {settings.differing()} {show(settings)}"
+    assert "canary" not in printed and row.value == DOTS and settings.differing() == {"DATABASE_URL": DOTS}
+    assert settings.database_url == secret
+    with pytest.raises(ConfigError) as caught:
+        Settings(database_url=secret.encode())  # type: ignore[arg-type]
+    assert "canary" not in str(caught.value) and DOTS in str(caught.value)
+
+
+def test_show_lists_every_flag_with_value_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENABLE_MEMORIES", "false")
+    yaml_file("TAG_FUZZY_SCORE: 80\nLANGUAGES: [en, de]\n")
+    rows = {row.flag: row for row in show(load({"THOUGHTS_LIMIT": 1}, database_values={"CHAT_HISTORY": "20"}))}
+    assert list(rows) == list(FLAGS)
+    picked = [
+        rows[name][1:4]
+        for name in ("ENABLE_MEMORIES", "TAG_FUZZY_SCORE", "LANGUAGES", "THOUGHTS_LIMIT", "CHAT_HISTORY")
+    ]
+    assert picked == [
+        ("0", "environment", "1"), ("80", "file", "91"), ('["en", "de"]', "file", '["en"]'), ("1", "argument", "5"),
+        ("20", "database", "10"),
+    ]  # fmt: skip
+    assert rows["DATABASE_URL"].value == "" and rows["DATABASE_URL"].default == "the embedded SQLite file"
+
+
+def test_g17_the_highest_level_wins_and_a_removed_one_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml_file("CONTEXT_VERBOSITY: 7")
+    rows = {"CONTEXT_VERBOSITY": "4"}
+    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
+    levels = [load({"CONTEXT_VERBOSITY": 1}, database_values=rows), load(database_values=rows)]
+    monkeypatch.delenv("CONTEXT_VERBOSITY")
+    levels += [load(database_values=rows), load()]
+    yaml_file("")
+    levels += [load()]
+    assert [settings.context_verbosity for settings in levels] == [1, 2, 4, 7, 10]
+    assert [settings.sources["CONTEXT_VERBOSITY"] for settings in levels] == [
+        "argument", "environment", "database", "file", "default",
+    ]  # fmt: skip
+
+
+def test_g17_a_change_of_the_file_acts_on_the_next_call_even_within_one_tick_of_the_clock() -> None:
+    """Time stamp and size may be equal; the contents decide."""
+    for digit in [3, 4, 5] * 20:
+        yaml_file(f"CONTEXT_VERBOSITY: {digit}")
+        assert load().context_verbosity == digit
+
+
+def test_the_file_is_config_file_else_the_working_folder_else_the_shipped_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert load() == Settings()
+    yaml_file("CONTEXT_VERBOSITY: 3")
+    yaml_file("CONTEXT_VERBOSITY: 4", "other.yaml")
+    yaml_file("CONTEXT_VERBOSITY: 5", "third.yaml")
+    assert load().context_verbosity == 3
+    monkeypatch.setenv("CONFIG_FILE", str(tmp_path / "other.yaml"))
+    assert load().context_verbosity == 4
+    assert load(path=tmp_path / "third.yaml").context_verbosity == 5
+    monkeypatch.setenv("CONFIG_FILE", "")
+    assert load().context_verbosity == 3
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    assert load().context_verbosity == 10
+
+
+def test_the_environment_passed_stands_for_that_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
+    assert load(environ={}).context_verbosity == 10
+    assert load(environ={"CONTEXT_VERBOSITY": "3"}).context_verbosity == 3
+    assert load().context_verbosity == 2
+
+
+def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("THOUGHTS_LIMIT", "1")
+    whole = Settings(context_verbosity=4)
+    assert resolve(whole, {"CONTEXT_VERBOSITY": "9"}) is whole
+    assert resolve({"CONTEXT_VERBOSITY": 4}).differing() == {"CONTEXT_VERBOSITY": 4, "THOUGHTS_LIMIT": 1}
+    assert resolve(None, {"CONTEXT_VERBOSITY": "9"}).context_verbosity == 9
+    with pytest.raises(ConfigError, match="of type list"):
+        resolve(["CONTEXT_VERBOSITY"])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="nearest known one is CONTEXT_VERBOSITY"):
+        resolve({"CONTEXT_VERBOSTY": 4})
+    with pytest.raises(ConfigError, match="4 is no flag"):
+        resolve({4: 4})  # type: ignore[dict-item]
+
+
+def test_g12_nothing_passed_is_changed() -> None:
+    overrides, rows, environ = {"LANGUAGES": ["en"]}, {"CHAT_HISTORY": "4"}, {"THOUGHTS_LIMIT": "x"}
+    before = copy.deepcopy((overrides, rows, environ))
+    load(overrides, database_values=rows, environ=environ)
+    assert (overrides, rows, environ) == before
+
+
+def test_g4_database_url_comes_from_the_variable_its_file_or_config_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml_file("DATABASE_URL: sqlite:///a.db")
+    assert load().database_url == "sqlite:///a.db"
+    yaml_file("sqlite:///b.db\n", "secret")
+    monkeypatch.setenv("DATABASE_URL_FILE", "secret")
+    assert load().database_url == "sqlite:///b.db"
+    yaml_file("sqlite:///c.db\n", "secret")
+    assert load().database_url == "sqlite:///c.db"
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///d.db")
+    assert load().database_url == "sqlite:///d.db"
+    monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.setenv("DATABASE_URL_FILE", "nowhere")
+    with pytest.raises(ConfigError, match="DATABASE_URL_FILE names 'nowhere'"):
+        load()
+    assert [problem.source for problem in check()] == ["DATABASE_URL_FILE"]
+
+
+def test_a_secret_in_the_table_is_not_used_and_not_shown(warnings: list[str]) -> None:
+    rows = {"DATABASE_URL": "mysql://u:canary7391@h/d"}
+    assert load(database_values=rows).database_url == ""
+    assert len(warnings) == 1 and "canary" not in warnings[0]
+    [problem] = check(database_values=rows)
+    assert "Delete the row" in problem.text and "canary" not in repr(problem)
+
+
+def test_rows_of_other_programs_in_the_table_are_left_alone(warnings: list[str]) -> None:
+    rows: dict[str, Any] = {"their_key": "1", "CHAT_HISTORY": None}
+    assert load(database_values=rows) == Settings() and len(warnings) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("ten", "'ten'"), ("-4", "-4"), ("51", "51"), ("yes", "True"), ("4.5", "4.5"), ("", "None")]
+)
+def test_g18_a_bad_value_in_the_file_gives_the_default_and_one_warning(
+    text: str, shown: str, warnings: list[str]
+) -> None:
+    yaml_file(f"# one\nCONTEXT_VERBOSITY: {text}\n")
+    assert [load().context_verbosity for _ in range(3)] == [10, 10, 10]
+    assert len(warnings) == 1
+    for part in ("flag='CONTEXT_VERBOSITY'", repr(shown), "'config.yaml'", "0 to 50", "line=2"):
+        assert part in warnings[0]
+
+
+def test_g18_a_bad_value_gives_the_default_whatever_lower_levels_say(warnings: list[str]) -> None:
+    yaml_file("CONTEXT_VERBOSITY: 7")
+    assert load(environ={"CONTEXT_VERBOSITY": "ten"}).context_verbosity == 10
+    assert load(database_values={"CONTEXT_VERBOSITY": "ten"}).context_verbosity == 10
+    settings = load({"CONTEXT_VERBOSITY": "ten"}, environ={"CONTEXT_VERBOSITY": "3"})
+    assert (settings.context_verbosity, settings.sources["CONTEXT_VERBOSITY"]) == (10, "default")
+    assert len(warnings) == 3
+    assert [
+        source in line
+        for source, line in zip(
+            ("environment variable CONTEXT_VERBOSITY", "table config", "'argument'"), warnings, strict=True
+        )
+    ] == [True] * 3
+
+
+def test_g18_a_good_value_above_a_bad_one_is_taken_and_the_bad_one_still_told(warnings: list[str]) -> None:
+    yaml_file("CONTEXT_VERBOSITY: ten")
+    assert load(environ={"CONTEXT_VERBOSITY": "3"}).context_verbosity == 3
+    assert len(warnings) == 1
+
+
+def test_g18_every_other_bad_value_has_its_own_warning(warnings: list[str]) -> None:
+    for value in ("a", "b", "a"):
+        load(environ={"CONTEXT_VERBOSITY": value, "THOUGHTS_LIMIT": value})
+    assert len(warnings) == 4
+
+
+def test_g18_check_lists_everything_at_once() -> None:
+    yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nTAGS_LIMIT: 3\nTAGS_LIMIT: 4\n")
+    problems = check(
+        environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"}, database_values={"THOUGHTS_LIMIT": "x"}
+    )
+    assert [(problem.flag, problem.line) for problem in problems] == [
+        ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5), ("THOUGHTS_LIMIT", None),
+        ("DATABASE_URL", None), ("TIMEZONE", None),
+    ]  # fmt: skip
+    assert str(problems[0]) == (
+        "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
+        "Change it, or remove the line to use 10."
+    )
+    assert problems[1].nearest == "CONTEXT_VERBOSITY" and "CONTEXT_VERBOSITY" in problems[1].text
+    assert problems[2].nearest is None
+
+
+def test_check_finds_nothing_in_good_files_and_logs_nothing(warnings: list[str]) -> None:
+    assert check() == []
+    assert check(yaml_file("CONTEXT_VERBOSITY: 4")) == []
+    assert check(environ={"CONTEXT_VERBOSITY": "x"}) and len(warnings) == 0
+
+
+def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_used(warnings: list[str]) -> None:
+    yaml_file("CONTEXT_VERBOSTY: 4\nTHOUGHTS_LIMIT: 2\n")
+    assert [load().differing(), load().differing()] == [{"THOUGHTS_LIMIT": 2}] * 2
+    assert len(warnings) == 1 and "CONTEXT_VERBOSTY" in warnings[0] and "nearest='CONTEXT_VERBOSITY'" in warnings[0]
+
+
+def test_settings_are_the_same_object_while_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml_file("CONTEXT_VERBOSITY: 7")
+    first = load(database_values={"THOUGHTS_LIMIT": "1"})
+    assert load(database_values={"THOUGHTS_LIMIT": "1"}) is first
+    assert load(database_values={"THOUGHTS_LIMIT": "2"}) is not first
+    monkeypatch.setenv("THOUGHTS_LIMIT", "1")
+    assert load(database_values={"THOUGHTS_LIMIT": "1"}) is not first
+    monkeypatch.setenv("SOMETHING_ELSE", "1")
+    assert load() is load()
+
+
+def test_a_load_costs_next_to_nothing() -> None:
+    """It runs for every prompt. About 15 microseconds; the bound leaves room for a busy machine."""
+    yaml_file("CONTEXT_VERBOSITY: 7\nLANGUAGES: [en, de]\n")
+    load()
+    assert min(timeit.repeat(load, number=100, repeat=5)) / 100 < 0.000_2

@@ -1,0 +1,127 @@
+"""What people read about the flags is made from the declaration, and is true."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import config_docs
+from core.config import FLAGS, Settings, check, load
+from core.flag_types import BadValueError
+from core.flags import GROUPS
+
+ROOT = Path(__file__).resolve().parents[3]
+VALIDATOR = jsonschema.Draft202012Validator(config_docs.schema())
+UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(config_docs.documents()))
+def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
+    """Run `python -m core.config_docs` when this fails."""
+    assert (ROOT / name).read_text(encoding="utf-8") == config_docs.documents()[name]
+
+
+def test_the_maker_writes_the_three_files(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "core.config_docs", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
+    assert written == sorted(config_docs.documents())
+
+
+def test_config_yaml_says_nothing_until_a_line_is_uncommented() -> None:
+    path = ROOT / "config.yaml"
+    assert load(path=path, environ={}) == Settings() and set(load(path=path, environ={}).sources.values()) == {
+        "default"
+    }
+    assert check(path, environ={}) == []
+
+
+def test_config_yaml_uncommented_is_every_default(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(UNCOMMENTED.sub("", config_docs.config_yaml()))
+    settings = load(path=path, environ={})
+    assert settings == Settings() and check(path, environ={}) == []
+    assert {name for name, source in settings.sources.items() if source == "file"} == {
+        name for name, declared in FLAGS.items() if not declared.secret
+    }
+    VALIDATOR.validate(yaml.safe_load(path.read_text()))
+
+
+def test_g19_no_secret_has_a_line_in_config_yaml() -> None:
+    for name, declared in FLAGS.items():
+        assert bool(re.search(rf"^#{name}:", config_docs.config_yaml(), re.MULTILINE)) is not declared.secret
+
+
+def test_every_flag_is_documented_with_default_range_and_help() -> None:
+    guide, shipped = config_docs.config_md(), " ".join(config_docs.config_yaml().replace("\n# ", " ").split())
+    for name, declared in FLAGS.items():
+        [row] = [line for line in guide.splitlines() if line.startswith(f"| `{name}` |")]
+        for text in (declared.kind.allowed(), declared.help, declared.shown_default().strip('[]"')):
+            assert text in row
+        assert f"{declared.help} May be {declared.kind.allowed()}. Default: {declared.shown_default()}." in shipped
+    assert max(map(len, config_docs.config_yaml().splitlines())) <= 100
+
+
+def test_every_flag_stands_under_a_known_heading() -> None:
+    assert list(dict.fromkeys(declared.group for declared in FLAGS.values())) == list(GROUPS)
+
+
+def test_the_schema_is_one_and_knows_every_flag() -> None:
+    jsonschema.Draft202012Validator.check_schema(config_docs.schema())
+    assert json.loads((ROOT / "docs/config.schema.json").read_text())["properties"].keys() == FLAGS.keys()
+    assert not VALIDATOR.is_valid({"CONTEXT_VERBOSTY": 4}) and VALIDATOR.is_valid(None) and VALIDATOR.is_valid({})
+
+
+def edges(name: str) -> list[Any]:
+    kind: Any = FLAGS[name].kind
+    spans = [kind.low, kind.high, kind.low - 1, kind.high + 1] if hasattr(kind, "low") else []
+    return [
+        *spans,
+        *(getattr(kind, "options", None) or ()),
+        True,
+        False,
+        0,
+        1,
+        2,
+        "x",
+        [],
+        ["en"],
+        ["x"],
+        [""],
+        {},
+        {"facts": ["a"]},
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(set(FLAGS) - {"TIMEZONE", "TEMPLATES_DIR"}))
+def test_the_schema_accepts_what_the_flag_accepts(name: str) -> None:
+    """Zones and folders are known to the machine alone; the schema asks for a text."""
+    for value in edges(name):
+        try:
+            FLAGS[name].kind.read(value)
+            taken = True
+        except BadValueError:
+            taken = False
+        assert VALIDATOR.is_valid({name: value}) is taken, value
+
+
+@given(
+    st.sampled_from(sorted(set(FLAGS) - {"TIMEZONE", "TEMPLATES_DIR", "PERSONA_ID"})),
+    st.integers() | st.booleans() | st.text("ab "),
+)
+def test_the_schema_agrees_on_any_plain_value(name: str, value: object) -> None:
+    try:
+        FLAGS[name].kind.read(value)
+        taken = True
+    except BadValueError:
+        taken = False
+    assert VALIDATOR.is_valid({name: value}) is taken

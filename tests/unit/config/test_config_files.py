@@ -1,0 +1,149 @@
+"""What may stand in a configuration file, and what is said about one that cannot be read."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import config_file, config_levels
+from core.config import FLAGS, Settings, check, load
+from core.errors import ConfigError
+from tests.unit.config import yaml_file
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only\n  # comments\n", "---\n", "\ufeff", "{}", "null"])
+def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
+    assert load(path=yaml_file(text)) == Settings()
+    assert check(yaml_file(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
+        ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
+        ("{TAGS_LIMIT: 1, TAGS_LIMIT: 2}", 1, "line 1 said already"),
+        ("REMEMBER_PHRASES:\n  facts: [a]\n  facts: [b]\n", 3, "'facts'"),
+        ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
+        ("CONTEXT_VERBOSITY: [1\n", 2, "not YAML"),
+        ("A: *nope\n", 1, "not YAML"),
+        ("A: 1\n---\nB: 2\n", 2, "not YAML"),
+        ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
+        ("just text", 1, "no mapping"),
+        ("? [a]\n: 1\n", 1, "no text"),
+        ("A: 1\nB: \x07\n", 2, "not YAML"),
+        (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
+        ("[" * 1000, 1, "deeper than 20"),
+        ("A: " + "[" * 500_000, 1, "deeper than 20"),
+        ("- " * 100_000, 1, "deeper than 20"),
+    ],
+)
+def test_f72_a_file_that_cannot_be_read_raises_with_the_line(text: str | bytes, line: int, says: str) -> None:
+    name = yaml_file(text)
+    for path in (None, name):
+        with pytest.raises(ConfigError) as caught:
+            load(path=path)
+        assert says in str(caught.value) and f"line {line}" in str(caught.value)
+        assert (caught.value.line, caught.value.source) == (line, "config.yaml")
+    assert [problem.line for problem in check(name)][-1] == line
+
+
+def test_f72_a_folder_a_missing_and_a_huge_file_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="is a folder"):
+        load(path=tmp_path)
+    with pytest.raises(ConfigError, match=r"no configuration file 'none\.yaml'"):
+        load(path="none.yaml")
+    with pytest.raises(ConfigError, match="cannot be opened"):
+        load(path="a\x00b")
+    with pytest.raises(ConfigError, match="larger than"):
+        load(path=yaml_file(b"#" * 1_000_001))
+    monkeypatch.setenv("CONFIG_FILE", "gone/none.yaml")
+    assert ["no configuration file" in problem.text for problem in check()] == [True]
+    (tmp_path / "d" / "config.yaml").mkdir(parents=True)
+    monkeypatch.delenv("CONFIG_FILE")
+    monkeypatch.chdir(tmp_path / "d")
+    with pytest.raises(ConfigError, match="is a folder"):
+        load()
+
+
+def test_f72_no_error_of_the_file_shows_a_secret(tmp_path: Path) -> None:
+    for text in (
+        "DATABASE_URL: [canary7391",
+        "DATABASE_URL: {a: canary7391}",
+        "DATABASE_URL: 'canary7391",
+        "DATABASE_URL: !x canary7391",
+    ):
+        assert check(yaml_file(text)) and "canary" not in repr(check(yaml_file(text)))
+        try:
+            load()
+        except ConfigError as error:
+            assert "canary" not in str(error) and error.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-13-45", "!!python/object:os.system x", "!!binary aGk=", "0x" + "f" * 9000, "9" * 9000, "&a [*a]"]
+)
+def test_f72_a_value_yaml_makes_nothing_of_is_a_bad_value(value: str, warnings: list[str]) -> None:
+    assert load(path=yaml_file(f"CONTEXT_VERBOSITY: {value}")) == Settings()
+    assert len(warnings) == 1 and len(warnings[0]) < 400
+
+
+def test_other_peoples_keys_are_not_built() -> None:
+    """A host's own config.yaml may hold tags and values only the host understands."""
+    text = "theirs: !include x\nmore: [1]\nCONTEXT_VERBOSITY: 4\n"
+    assert [entry.value for entry in config_file.read_entries("x", text.encode(), FLAGS)] == [None, None, 4]
+    assert load(path=yaml_file(text)).context_verbosity == 4
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key() -> None:
+    for text in ("\ufeffCONTEXT_VERBOSITY: 4", "\ufeff# comment\r\nCONTEXT_VERBOSITY: 4\r\n"):
+        assert load(path=yaml_file(text)).context_verbosity == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["&a x, *a]", "&a [&b [*a, *a], *b]", "[" * 100_000, "[" * 10, "{a: ", "!!python/name:os.system"]
+)
+def test_hostile_text_in_a_variable_is_a_bad_value(text: str) -> None:
+    settings = load(environ={"NOISE_PREFIXES": "[" + text, "REMEMBER_PHRASES": text})
+    assert (settings.noise_prefixes, settings.remember_phrases) == ((), {})
+
+
+@given(st.text())
+def test_f72_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        list(config_file.read_entries("x", text.encode("utf-8", "surrogatepass"), FLAGS))
+    except ConfigError as error:
+        assert error.line is not None and error.line >= 1
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_g20_every_flag_may_be_spelt_in_snake_case_and_camel_case(name: str) -> None:
+    first, *others = name.lower().split("_")
+    camel = first + "".join(word.capitalize() for word in others)
+    for spelling in (name, name.lower(), camel):
+        assert config_levels.known_flag(spelling).name == name
+
+
+def test_g20_the_spelling_of_the_seeds_works_in_the_file() -> None:
+    assert config_file.flag_name("auto_hide_scene_count") == "AUTO_HIDE_SCENE_COUNT"
+    assert config_file.flag_name("maxRecentConversations") == "MAX_RECENT_CONVERSATIONS"
+    for text in ("context_verbosity: 3", "contextVerbosity: 3"):
+        assert load(path=yaml_file(text)).context_verbosity == 3
+
+
+def test_an_unreadable_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(yaml_file("A: 1"))
+    path.chmod(0)
+    try:
+        path.read_bytes()
+    except PermissionError:
+        with pytest.raises(ConfigError, match="cannot be opened"):
+            load()
+    else:
+        pytest.skip("this user may read everything")
+    finally:
+        path.chmod(stat.S_IRUSR | stat.S_IWUSR)

@@ -1,0 +1,278 @@
+"""What may be given for each flag, and in which form it is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config import FLAGS, Settings, check, load
+from core.errors import ConfigError
+from core.flag_lists import LANGUAGE_CODES
+from core.flag_types import BadValueError, Choice, Frozen, Number, Switch, Whole
+from tests.unit.config import yaml_file
+
+NUMBERS = [name for name, declared in FLAGS.items() if isinstance(declared.kind, (Whole, Number))]
+WHOLES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Whole)]
+SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Switch)]
+CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
+
+SPECIFIED = """
+TAGS_LIMIT 12 1-48; KEYWORD_LIMIT 24 1-48; EXPANDED_TAGS_LIMIT 24 1-48; TAG_FUZZY_SCORE 91 0-100;
+COMMON_WORD_SHARE 0.5 0.05-1; COMMON_WORD_MIN_ROWS 100 1-100000;
+MEMORY_RANKING relevance relevance,recency; SNIPPET_CHARS 400 80-4000; SNIPPET_WINDOW start start,match;
+NEAR_DUPLICATE_SCORE 0 80-100; FREE_SEARCH_SHUFFLE 0 0,1; CONTEXT_VERBOSITY 10 0-50; THOUGHTS_LIMIT 5 0-50;
+ENABLE_HISTORY_CURRENT_CHAT 1 0,1; ENABLE_HISTORY_RECENT 1 0,1; UNIFIED_HISTORY 1 0,1; ENABLE_AI_DIARY 1 0,1;
+AI_DIARY_FULL 1 0,1; ENABLE_MEMORIES 1 0,1; ENABLE_THOUGHTS 1 0,1; ENABLE_TAGS_PLACEHOLDER 1 0,1;
+INCLUDE_LOCAL_TIME_IN_PROMPTS 1 0,1; PROMPT_LITE_MODE 0 0,1; MEMORY_LABELS 0 0,1; CHAT_HISTORY 10 1-1000;
+DIARY_HISTORY_DAYS 2 0-365; DIARY_CHARS 8000 0-100000; HISTORY_AGE_MARKER_MINUTES 10 0-10080;
+REPLY_QUOTE_CHARS 40 0-400; ECHO_WINDOW_SECONDS 60 0-3600; CONTEXT_EXCHANGE_WINDOW 0 0-50;
+CONTEXT_EXCHANGE_CHAR_CAP 8000 100-1000000; MAX_PROMPT_CHARS 0 0-10000000; PROMPT_OVERFLOW raise raise,return;
+PRIVATE_STAYS_PRIVATE 1 0,1; PROMPT_DESTINATION remote remote,local; PRIVACY_DEFAULT none none,partial,full;
+DB_TIMEOUT_SECONDS 10 0.1-600; HOOK_TIMEOUT_SECONDS 5 0.1-600; TEMPLATE_STEPS 100000 1000-10000000; AIO_WORKERS 8 1-64;
+RECORD_RECALLS 1 0,1
+"""
+"""Flag, default and range of every number, switch and choice, as the specification has them."""
+
+ELSEWHERE: dict[str, Any] = {
+    "LANGUAGES": ("en",),
+    "REMEMBER_PHRASES": {},
+    "TIMEZONE": "UTC",
+    "NOISE_PREFIXES": (),
+    "TEMPLATES_DIR": None,
+    "PERSONA_ID": "default",
+    "DATABASE_URL": "",
+}
+
+
+def test_every_flag_has_the_default_and_the_range_of_the_specification() -> None:
+    told = {}
+    for line in SPECIFIED.replace("\n", " ").split(";"):
+        name, default, span = line.split()
+        told[name] = FLAGS[name]
+        assert FLAGS[name].kind.write_text(FLAGS[name].default) == default, name
+        kind = FLAGS[name].kind
+        if isinstance(kind, (Whole, Number)):
+            low, high = (float(end) for end in span.split("-"))
+            assert (kind.low, kind.high) == (low, high), name
+        elif isinstance(kind, Choice):
+            assert kind.options == tuple(span.split(",")), name
+        else:
+            assert isinstance(kind, Switch) and span == "0,1", name
+    assert {**told, **ELSEWHERE}.keys() == FLAGS.keys()
+    assert {name: FLAGS[name].default for name in ELSEWHERE} == ELSEWHERE
+
+
+def test_style_5_names_in_python_are_the_flags_in_lower_case_and_have_exact_types() -> None:
+    hints = get_type_hints(Settings)
+    for name, declared in FLAGS.items():
+        assert name == name.upper() and getattr(Settings(), name.lower()) == declared.default
+        hint = hints[name.lower()]
+        if isinstance(declared.kind, Choice):
+            assert get_args(hint) == declared.kind.options
+        elif isinstance(declared.kind, (Whole, Number, Switch)):
+            assert hint is type(declared.default)
+
+
+def test_style_35_every_flag_has_one_sentence_of_help() -> None:
+    for declared in FLAGS.values():
+        assert declared.help.endswith(".") and declared.help.count(". ") == 0 and len(declared.help) < 130
+
+
+def test_the_language_codes_are_those_with_stop_words() -> None:
+    import stopwordsiso
+
+    assert stopwordsiso.langs() == LANGUAGE_CODES
+
+
+# Values
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    step = 1 if name in WHOLES else 0.01
+    for value in (kind.low, kind.high):
+        kept = kind.read(value)
+        assert kept == value and type(kept) is type(FLAGS[name].default)
+        assert kind.read_text(f" {value} ") == value
+    below = kind.low - step
+    for bad in (below, kind.high + step, True, False, "4", None, [4], float("nan"), float("inf"), 10**400):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+    for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
+        with pytest.raises(BadValueError):
+            kind.read_text(bad_text)
+
+
+def test_g18_a_whole_number_has_no_decimal_point() -> None:
+    with pytest.raises(ConfigError):
+        Settings(context_verbosity=4.0)  # type: ignore[arg-type]
+
+
+def test_t51_near_duplicate_score_is_off_or_80_to_100() -> None:
+    assert [Settings(near_duplicate_score=score).near_duplicate_score for score in (0, 80, 92.5, 100)] == [
+        0,
+        80,
+        92.5,
+        100,
+    ]
+    for bad in (1, 79.9, 100.1, -1):
+        with pytest.raises(ConfigError, match="80 to 100, or 0"):
+            Settings(near_duplicate_score=bad)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_g18_a_switch_is_one_zero_or_a_bool(name: str) -> None:
+    kind = FLAGS[name].kind
+    assert [kind.read(value) for value in (1, 0, True, False)] == [True, False, True, False]
+    assert [kind.read_text(text) for text in ("1", "0", "true", "FALSE", "yes", "off")] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert kind.read(1) is True
+    for bad in (2, -1, 1.0, "1", "true", None):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+    with pytest.raises(BadValueError):
+        kind.read_text("2")
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_g18_a_choice_is_one_of_its_words(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    assert [kind.read(word) for word in kind.options] == list(kind.options)
+    for bad in ("newest", "", kind.options[0].upper(), 1, None, True):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Rome", "Asia/Tokyo"])
+def test_timezone_takes_iana_names(zone: str) -> None:
+    assert Settings(timezone=zone).timezone == zone
+
+
+@pytest.mark.parametrize(
+    "zone", ["Mars/Base", "", "../etc/passwd", "/etc/localtime", "America", "a\x00b", "\ud800", "x" * 5000, 1, None]
+)
+def test_timezone_refuses_what_is_no_zone(zone: Any) -> None:
+    with pytest.raises(ConfigError, match="TIMEZONE"):
+        Settings(timezone=zone)
+
+
+def test_lists_are_texts_only_unique_and_frozen() -> None:
+    assert Settings(languages=["en", "de", "en"]).languages == ("en", "de")  # type: ignore[arg-type]
+    assert Settings(noise_prefixes=()).noise_prefixes == ()
+    for bad in ("en", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
+        with pytest.raises(ConfigError):
+            Settings(languages=bad)  # type: ignore[arg-type]
+    for bad in ([""], ["  "], ["a\x00"], ["\ud800"]):
+        with pytest.raises(ConfigError):
+            Settings(noise_prefixes=bad)  # type: ignore[arg-type]
+
+
+def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
+    """YAML reads the code `no` as a switch; whoever writes it must learn why it is not taken."""
+    [problem] = check(yaml_file("LANGUAGES: [en, no]"))
+    assert "quotes around False" in problem.text
+    assert load(path=yaml_file("LANGUAGES: [en, 'no']")).languages == ("en", "no")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("en,de", ("en", "de")),
+        (" en , de ,", ("en", "de")),
+        ('["en","de"]', ("en", "de")),
+        ("[en, de]", ("en", "de")),
+        ("", ()),
+    ],
+)
+def test_lists_in_variables_are_json_yaml_or_between_commas(text: str, expected: tuple[str, ...]) -> None:
+    assert load(environ={"LANGUAGES": text}).languages == expected
+
+
+def test_t46_phrases_are_lists_under_known_groups() -> None:
+    settings = Settings(remember_phrases={"explicit": ["mark my words"], "facts": []})  # type: ignore[dict-item]
+    assert settings.remember_phrases == {"explicit": ("mark my words",), "facts": ()}
+    assert load(environ={"REMEMBER_PHRASES": '{"explicit": ["a"]}'}).remember_phrases == {"explicit": ("a",)}
+    assert load(path=yaml_file("REMEMBER_PHRASES:\n  feelings: [io sento]\n")).remember_phrases == {
+        "feelings": ("io sento",)
+    }
+    for bad in ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None):
+        with pytest.raises(ConfigError, match="REMEMBER_PHRASES"):
+            Settings(remember_phrases=bad)  # type: ignore[arg-type]
+
+
+def test_persona_id_is_a_key() -> None:
+    assert load(path=yaml_file("PERSONA_ID: 42")).persona_id == "42"
+    assert [Settings(persona_id=key).persona_id for key in ("%", " a ", "é" * 32)] == ["%", " a ", "é" * 32]
+    for bad in ("", "  ", "é" * 33, "a\x00", "\ud800", True, None, 10**65):
+        with pytest.raises(ConfigError, match="at most 64 bytes"):
+            Settings(persona_id=bad)  # type: ignore[arg-type]
+
+
+def test_templates_dir_is_a_folder_that_exists(tmp_path: Path) -> None:
+    assert Settings(templates_dir=tmp_path).templates_dir == tmp_path
+    assert load(environ={"TEMPLATES_DIR": str(tmp_path)}).templates_dir == tmp_path
+    assert load(environ={"TEMPLATES_DIR": ""}).templates_dir is None
+    for bad in (tmp_path / "none", Path(yaml_file("")), "a\x00b", 4, b"x"):
+        with pytest.raises(ConfigError, match="folder that exists"):
+            Settings(templates_dir=bad)  # type: ignore[arg-type]
+
+
+def test_a_folder_made_later_is_taken_at_the_next_call(tmp_path: Path) -> None:
+    environ = {"TEMPLATES_DIR": str(tmp_path / "later")}
+    assert load(environ=environ).templates_dir is None
+    (tmp_path / "later").mkdir()
+    assert load(environ=environ).templates_dir == tmp_path / "later"
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    **{name: st.integers(int(FLAGS[name].kind.low), int(FLAGS[name].kind.high)) for name in WHOLES},  # type: ignore[attr-defined]
+    **{name: st.booleans() for name in SWITCHES},
+    **{name: st.sampled_from(FLAGS[name].kind.options) for name in CHOICES},  # type: ignore[attr-defined]
+    **{
+        name: st.floats(FLAGS[name].kind.low, FLAGS[name].kind.high)  # type: ignore[attr-defined]
+        for name in set(NUMBERS) - set(WHOLES)
+    },
+    "LANGUAGES": st.lists(st.sampled_from(sorted(LANGUAGE_CODES)), unique=True).map(tuple),
+    "NOISE_PREFIXES": st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")).filter(str.strip), unique=True
+    ).map(tuple),
+    "TIMEZONE": st.sampled_from(["UTC", "Europe/Rome", "Asia/Tokyo"]),
+    "PERSONA_ID": st.text(st.characters(codec="ascii", exclude_characters="\x00"), min_size=1, max_size=64).filter(
+        str.strip
+    ),
+    "REMEMBER_PHRASES": st.dictionaries(st.sampled_from(["explicit", "facts"]), st.just(("né", 'a "b"'))).map(Frozen),
+}
+
+
+@given(st.data())
+def test_d28_what_is_written_as_text_reads_back_as_the_same_value(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(VALUES)))
+    value, kind = data.draw(VALUES[name]), FLAGS[name].kind
+    back = kind.read_text(kind.write_text(value))
+    assert back == value and type(back) is type(value)
+
+
+@given(
+    st.sampled_from(sorted(FLAGS)),
+    st.text() | st.integers() | st.floats() | st.none() | st.lists(st.text()) | st.binary(),
+)
+def test_g18_any_value_is_taken_in_its_type_or_refused(name: str, value: object) -> None:
+    kind = FLAGS[name].kind
+    readers: list[Any] = [kind.read, *([kind.read_text] if isinstance(value, str) else [])]
+    for read in readers:
+        try:
+            kept = read(value)
+        except BadValueError:
+            continue
+        assert kind.read(kept) == kept
