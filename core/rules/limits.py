@@ -1,0 +1,72 @@
+"""How limits of a prompt are read: strictly as an argument, leniently from a host's hook (rules P50, F65).
+
+Owns no limit itself; the doors pass what they were given and use what comes back.
+"""
+
+from __future__ import annotations
+
+
+def read_limit_argument(name: str, value: object) -> int | None:
+    """Return the limit as a whole number of at least 1, or None when none was given.
+
+    Args:
+        name: the argument's name, for the error.
+        value: what the caller passed; None means no limit.
+
+    Raises:
+        ValueError: anything but None and a whole number of at least 1; `True`, `1.0`, `"5"` and NaN are none.
+
+    Source: P50, F65.
+
+    >>> read_limit_argument("max_chars", 52000), read_limit_argument("max_chars", None)
+    (52000, None)
+    """
+    if value is None:
+        return None
+    if not _is_limit(value):
+        raise ValueError(
+            f"{name} is {_shown(value)}. It must be a whole number of at least 1, or None for no limit. "
+            "Pass such a number, or leave the argument out."
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def read_engine_limit(value: object) -> tuple[int | None, str | None]:
+    """Return the limit the hook `engine_limit` gave and a note for the report when it was unusable.
+
+    Args:
+        value: what the hook returned; None means the model has no limit.
+
+    Returns:
+        `(limit, None)`, or `(None, note)` where the value counts as none.
+
+    Source: P50.
+
+    >>> read_engine_limit(30000)
+    (30000, None)
+    >>> read_engine_limit("many")
+    (None, "engine_limit gave 'many', which is no whole number of at least 1; no limit was taken from it")
+    """
+    if value is None:
+        return None, None
+    if _is_limit(value):
+        return int(value), None  # type: ignore[call-overload]
+    return (
+        None,
+        f"engine_limit gave {_shown(value)}, which is no whole number of at least 1; no limit was taken from it",
+    )
+
+
+def _is_limit(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _shown(value: object) -> str:
+    """Return a short account of a bad value; foreign objects are named by their type alone."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:
+        return "a number of more than 19 digits"
+    if isinstance(value, (bool, int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 40 else f"a text of {len(value)} characters"
+    return f"of type {type(value).__name__}"

@@ -1,0 +1,131 @@
+"""Times as hosts give them, read into aware UTC; and the local time of day shown to the model."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+"""A day short of the last year, so that every zone's local time exists (rule F61)."""
+
+_ISO_CHARS = 64
+"""No form of a time is longer; a text of 1 MB is not looked at."""
+
+_SECONDS = re.compile(r"[+-]?\d{9,20}(\.\d{1,12})?")
+"""Seconds since 1970 as text, as some platforms send them. Shorter digits are dates (`20260310`) or nothing."""
+
+_DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
+"""(first hour that no longer belongs to it, name), rule P12."""
+
+
+def read_time(value: Any) -> tuple[datetime | None, bool]:
+    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None when the value is no time.
+
+    Args:
+        value: an aware or naive (UTC) datetime, a date (its midnight), ISO 8601 text with or without `Z`, or seconds
+            since 1970 as a number or a text of at least nine digits.
+
+    Returns:
+        The moment, and whether it had to be moved into the range.
+
+    Source: G7, F61.
+
+    >>> read_time("2026-03-10T13:00:00+01:00")[0] == read_time("2026-03-10 12:00")[0]
+    True
+    >>> read_time(1e18) == (LATEST, True), read_time("soon"), read_time(True)
+    (True, (None, False), (None, False))
+    """
+    if isinstance(value, bool):
+        return None, False
+    if isinstance(value, (int, float)):
+        return _from_seconds(value)
+    if isinstance(value, str):
+        if len(value) > _ISO_CHARS:
+            return None, False
+        text = value.strip()
+        try:
+            value = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
+        except ValueError:
+            return _from_seconds(float(text)) if _SECONDS.fullmatch(text) else (None, False)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time.min)
+    return _in_utc(value) if isinstance(value, datetime) else (None, False)
+
+
+def parse_time(value: Any) -> datetime | None:
+    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time (G7, F61).
+
+    >>> parse_time("2026-03-10T12:00:00Z")
+    datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.timezone.utc)
+    """
+    return read_time(value)[0]
+
+
+def _from_seconds(seconds: float) -> tuple[datetime | None, bool]:
+    if isinstance(seconds, float) and not math.isfinite(seconds):
+        return None, False
+    if seconds < 0:
+        return EARLIEST, True
+    try:
+        return _clamped(EARLIEST + timedelta(seconds=seconds))
+    except OverflowError:
+        return LATEST, True
+
+
+def _in_utc(moment: datetime) -> tuple[datetime | None, bool]:
+    if moment.tzinfo is None:
+        return _clamped(moment.replace(tzinfo=UTC))
+    try:
+        return _clamped(moment.astimezone(UTC))
+    except OverflowError:  # the first and last hours of the calendar in a zone beside UTC
+        return (EARLIEST if moment.year < EARLIEST.year else LATEST), True
+    except (ValueError, TypeError, AttributeError, LookupError):  # a zone object of the host that fails when asked
+        return None, False
+
+
+def _clamped(moment: datetime) -> tuple[datetime, bool]:
+    inside = min(max(moment, EARLIEST), LATEST)
+    return inside, inside != moment
+
+
+@lru_cache(maxsize=256)
+def zone(name: str) -> tzinfo | None:
+    """Return the zone of an IANA name, None when there is no such zone; blank is UTC.
+
+    >>> zone("Nowhere/Else") is None, zone("UTC") is UTC
+    (True, True)
+    """
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # unknown; not a zone's name; a folder such as `Europe`
+        return None
+
+
+def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | None]:
+    """Return `({local_time, local_hour, time_of_day}, note)` of an aware moment in a zone.
+
+    Args:
+        moment: aware.
+        zone_name: IANA name; None and blank are UTC. One that is unknown, or no text, is UTC with a note.
+
+    Source: P12.
+
+    >>> from datetime import datetime, UTC
+    >>> local_time(datetime(2026, 1, 10, 3, 15, tzinfo=UTC), "Europe/Rome")
+    ({'local_time': '04:15', 'local_hour': 4, 'time_of_day': 'early_morning'}, None)
+    """
+    note = None
+    found = zone(zone_name or "") if zone_name is None or isinstance(zone_name, str) else None
+    if found is None:
+        shown = repr(zone_name[:64]) if isinstance(zone_name, str) else f"of type {type(zone_name).__name__}"
+        found, note = UTC, f"time zone {shown} is unknown, UTC is used"
+    local = moment.astimezone(found)
+    part = next(name for end, name in _DAY_PARTS if local.hour < end)
+    return {"local_time": f"{local:%H:%M}", "local_hour": local.hour, "time_of_day": part}, note

@@ -1,0 +1,99 @@
+"""Who may see what (rules F10 to F17): which audiences a scope sees, and how private a conversation is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.scope import Privacy
+
+AudienceKind = Literal["persona", "server", "direct", "conversation"]
+"""persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
+person. conversation: one restricted channel."""
+
+_PRIVATE_TYPES = {"private": "direct", "dm": "direct", "direct": "direct", "group_dm": "restricted"}
+_PUBLIC_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AudienceKey:
+    """What names an audience within its persona."""
+
+    kind: AudienceKind
+    server: str = ""
+    ref: str = ""
+
+
+def said_privacy(
+    is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
+) -> Privacy | None:
+    """Return what a host's message says of its conversation's privacy, None when it says nothing.
+
+    In order: `is_private`, the chat's type, a chat id equal to the sender's id. A private conversation on a server is a
+    restricted channel, elsewhere a direct message.
+
+    Source: F17.
+
+    >>> said_privacy(None, "dm", "7", "9", ""), said_privacy(True, None, "c9", "9", "s1")
+    ('direct', 'restricted')
+    >>> said_privacy(None, None, "9", "9", ""), said_privacy(None, None, "c1", "9", "s1")
+    ('direct', None)
+    """
+    kind = (chat_type or "").lower()
+    if is_private is False:
+        return "public"
+    if is_private is True:
+        return "restricted" if server or kind == "group_dm" or kind in _PUBLIC_TYPES else "direct"
+    if kind in _PRIVATE_TYPES:
+        return "direct" if _PRIVATE_TYPES[kind] == "direct" and not server else "restricted"
+    if kind in _PUBLIC_TYPES:
+        return "public"
+    if chat_id and sender_id and chat_id == sender_id:
+        return "direct"
+    return None
+
+
+def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:
+    """Return the audience of the rows of a conversation. Direct messages have server "" (F12).
+
+    >>> own_audience("public", "s1", "discord/c1", None)
+    AudienceKey(kind='server', server='s1', ref='')
+    """
+    if privacy == "public":
+        return AudienceKey("server", server)
+    if privacy == "direct" and person:
+        return AudienceKey("direct", "", person)
+    return AudienceKey("conversation", server, conversation)
+
+
+def seen_audiences(privacy: Privacy, server: str, conversation: str | None, person: str | None) -> list[AudienceKey]:
+    """Return the audiences a prompt sees, by the table of F12.
+
+    >>> [a.kind for a in seen_audiences("direct", "s1", "discord/7", "discord/7")]
+    ['persona', 'server', 'direct']
+    """
+    if conversation is None or privacy == "public":
+        return [AudienceKey("persona"), AudienceKey("server", server)]
+    own = own_audience(privacy, server, conversation, person)
+    return [AudienceKey("persona"), AudienceKey("server", "" if own.kind == "direct" else server), own]
+
+
+def split_key(conversation: str) -> tuple[str, str, str]:
+    """Return interface, chat id and thread id of a conversation key `interface/chat[/thread]`.
+
+    >>> split_key("telegram_bot/42/7"), split_key("webui")
+    (('telegram_bot', '42', '7'), ('webui', '', ''))
+    """
+    interface, _, rest = conversation.partition("/")
+    chat, _, thread = rest.partition("/")
+    return interface, chat, thread
+
+
+def parent_key(conversation: str) -> str | None:
+    """Return the key of the conversation a thread belongs to, None for one that is no thread (F17).
+
+    >>> parent_key("telegram_bot/42/7"), parent_key("telegram_bot/42")
+    ('telegram_bot/42', None)
+    """
+    interface, chat, thread = split_key(conversation)
+    return f"{interface}/{chat}" if thread else None
