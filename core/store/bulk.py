@@ -1,0 +1,43 @@
+"""Many rows in one statement: compiled once, values handed to the driver as tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Dialect
+from sqlalchemy.sql.base import Executable
+
+T = TypeVar("T")
+ROWS_PER_STATEMENT = 1000
+
+
+@lru_cache(maxsize=256)
+def compiled(statement: Executable, dialect: Dialect, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the statement's text for a driver and the names of its parameters in order.
+
+    The statement object is the cache's key: callers keep theirs at module level or in a cache of their own.
+    """
+    made = statement.compile(dialect=dialect, column_keys=list(columns) or None)  # type: ignore[attr-defined]
+    return str(made), tuple(made.positiontup or ())
+
+
+def write_many(
+    connection: Connection, statement: Executable, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Run `statement` for every row; each row holds the values of `columns` in that order, ready for the driver."""
+    text, names = compiled(statement, connection.dialect, columns)
+    order = [columns.index(name) for name in names]
+    plain = order == list(range(len(columns)))
+    for part in chunks(rows, ROWS_PER_STATEMENT):
+        values = [tuple(row) for row in part] if plain else [tuple(row[i] for i in order) for row in part]
+        connection.exec_driver_sql(text, values)
+
+
+def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `size`."""
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part

@@ -1,0 +1,321 @@
+"""What was said (table chat_history_cache): messages stored once, edited, deleted, with their index rows.
+
+`insert` stores one message in as few statements as it takes; `insert_many` stores an import in parts of PART messages,
+one transaction each. Both refuse what is there already (P42) and what privacy levels forbid (F20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
+
+from core.errors import StoreWriteError
+from core.scope import Privacy, Scope
+from core.shapes import WriteResult
+from core.store import conversations, participants, rows, search_index
+from core.store.bulk import chunks
+from core.store.chat_seen import SAME_WITHIN, Seen
+from core.store.dialects import Time
+from core.store.engine import Database
+from core.store.messages import NewMessage
+from core.store.schema import chat_history_cache
+from core.store.schema import conversations as conversations_table
+from core.store.schema import participants as people
+from core.store.sources import CHAT
+
+PART = 500
+"""Messages stored in one transaction of `insert_many`."""
+_DUPLICATE_KEY = frozenset({1062, 1586})
+
+_C = chat_history_cache.c
+
+
+class _NotStoredError(Exception):
+    """Ends a transaction in which nothing is to be stored."""
+
+    def __init__(self, result: WriteResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def scope_of(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
+    """Return the scope a message is stored in: the one given, in the message's conversation.
+
+    What a scope says of privacy concerns its own conversation alone.
+    """
+    if scope.conversation == conversation:
+        return replace(scope, privacy=privacy) if privacy else scope
+    return replace(scope, conversation=conversation, privacy=privacy)
+
+
+# One message
+
+
+def insert(db: Database, scope: Scope, message: NewMessage, *, privacy_default: str) -> WriteResult:
+    """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: P42, F5, F17, F20, F21.
+    """
+    own = scope_of(scope, message.conversation)
+    row_id = db.ids.one()
+    stored = WriteResult(True, row_id, notes=message.notes)
+
+    def work(connection: Connection) -> WriteResult:
+        _insert_one(connection, db, own, message, row_id, privacy_default)
+        return stored
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = connection.execute(_THERE, {"persona": own.persona, "ids": [row_id]}).first()
+        return stored if there else None
+
+    for attempt in (1, 2):
+        try:
+            return db.transaction(work, source="chat_history_cache", confirm=confirm)
+        except _NotStoredError as refused:
+            # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
+            return stored if refused.result.id == row_id else refused.result
+        except StoreWriteError as error:
+            # The unique key settles a race with a writer that does not hold the conversation: the second look finds it.
+            if attempt == 2 or error.number not in _DUPLICATE_KEY or message.message_id is None:
+                raise
+    raise AssertionError
+
+
+_THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
+
+
+def _insert_one(
+    connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
+) -> None:
+    persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
+    if not conversations.touch(connection, persona, key, message.at, message.title):
+        conversations.make(
+            connection, db, scope, sender=message.participant or message.triggered_by, title=message.title
+        )
+        conversations.touch(connection, persona, key, message.at)
+    found = connection.execute(_look(), _look_values(scope, message)).one()
+    levels = {
+        name: participants.Known(participants.level_of(rank, privacy_default), shown)
+        for name, rank, shown in (
+            (message.participant, found.level, found.display_name),
+            (message.triggered_by, found.trigger_level, None),
+        )
+        if name
+    }
+    if _is_private(message, levels, privacy_default):
+        raise _NotStoredError(WriteResult(False, None, "privacy", notes=message.notes))
+    double = found.same_id if found.same_id is not None else found.same_text
+    if double is not None:
+        raise _NotStoredError(WriteResult(False, double, "duplicate", notes=message.notes))
+    place = conversations.settle(connection, db, scope, conversations.facts_of(found), sender=who)
+    if message.participant:
+        names = {message.participant: message.sender_name}
+        participants.note_names(connection, db, persona, names, levels)
+    _write(connection, db, persona, [(row_id, message, place)])
+
+
+@lru_cache(maxsize=1)
+def _look() -> Any:
+    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
+    c = conversations_table.c
+    persona: Any = bindparam("persona")
+
+    def level(name: str) -> Any:
+        person = select(people.c.person_key).where(
+            people.c.persona_id == persona, people.c.participant_key == bindparam(name)
+        )
+        linked = people.alias()
+        rank = func.max(participants.rank_of(linked.c))
+        return select(rank).where(linked.c.persona_id == persona, linked.c.person_key == person.scalar_subquery())
+
+    shown = select(people.c.display_name).where(
+        people.c.persona_id == persona, people.c.participant_key == bindparam("participant")
+    )
+    here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation"))
+    same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id")).limit(1)
+    same_text = select(_C.id).where(
+        here,
+        _C.content_hash == bindparam("digest"),
+        _C.timestamp > bindparam("after", type_=Time()),
+        _C.timestamp < bindparam("before", type_=Time()),
+        _C.sender_id == bindparam("sender_id"),
+        or_(bindparam("by_id", type_=Integer()) == 1, _C.sender_name == bindparam("sender_name")),
+        or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
+    )
+    return select(
+        c.id,
+        c.conversation_key,
+        c.audience_id,
+        c.server_id,
+        c.is_private,
+        c.local_only,
+        c.direct_person_key,
+        level("participant").scalar_subquery().label("level"),
+        level("triggered_by").scalar_subquery().label("trigger_level"),
+        shown.scalar_subquery().label("display_name"),
+        same_id.scalar_subquery().label("same_id"),
+        same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),
+    ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation"))
+
+
+def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
+    return {
+        "persona": scope.persona,
+        "conversation": message.conversation,
+        "participant": message.participant or "",
+        "triggered_by": message.triggered_by or "",
+        "message_id": message.message_id,
+        "digest": message.digest,
+        "after": message.at - SAME_WITHIN,
+        "before": message.at + SAME_WITHIN,
+        "sender_id": message.sender_id,
+        "sender_name": message.sender_name,
+        "by_id": int(bool(message.sender_id)),
+        "has_id": int(message.message_id is not None),
+    }
+
+
+def _is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
+    """Return whether the level of somebody concerned keeps the message out: it is full (F20)."""
+    if any(known.level == "full" for known in levels.values()):
+        return True
+    return message.is_of_somebody and message.participant is None and default == "full"
+
+
+def _write(
+    connection: Connection, db: Database, persona: str, ready: Sequence[tuple[int, NewMessage, conversations.Place]]
+) -> None:
+    """Insert the rows, then their index rows, which are shared by many writers."""
+    rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
+    entries = [
+        search_index.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
+        for row_id, m, place in ready
+    ]
+    search_index.add(connection, db.family, entries)
+
+
+def _row(persona: str, row_id: int, message: NewMessage, place: conversations.Place) -> dict[str, Any]:
+    return {
+        "id": row_id,
+        "persona_id": persona,
+        "audience_id": place.audience_id,
+        "interface_path": message.conversation,
+        "message_id": message.message_id,
+        "sender_id": message.sender_id,
+        "participant_key": message.participant,
+        "sender_name": message.sender_name,
+        "role": message.role,
+        "message_text": message.text,
+        "text_folded": message.folded,
+        "triggered_by": message.triggered_by,
+        "metadata": message.metadata,
+        "timestamp": message.at,
+        "hidden": int(message.hidden),
+        "excluded": int(message.excluded),
+        "content_hash": message.digest,
+    }
+
+
+# Many messages
+
+
+def insert_many(
+    db: Database,
+    scope: Scope,
+    messages: Sequence[NewMessage],
+    *,
+    privacy_default: str,
+    privacy: Mapping[str, Privacy] | None = None,
+) -> list[WriteResult]:
+    """Store messages of any conversations, and return for each what became of it, in the order given.
+
+    Parts of PART messages are stored whole or not at all; each answers as `insert` would, one message after the other.
+
+    Args:
+        privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
+
+    Raises:
+        StoreWriteError: the part at hand was not stored; the parts before it were.
+
+    Source: P42, F20, L40.
+    """
+    results: list[WriteResult] = []
+    for part in chunks(messages, PART):
+        ids = db.ids.take(len(part))
+        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {})
+    return results
+
+
+def _insert_part(
+    db: Database,
+    scope: Scope,
+    part: Sequence[NewMessage],
+    ids: Sequence[int],
+    privacy_default: str,
+    privacy: Mapping[str, Privacy],
+) -> list[WriteResult]:
+    done: dict[int, WriteResult] = {}
+
+    def work(connection: Connection) -> list[WriteResult]:
+        done.clear()
+        persona = scope.persona
+        names = {name for m in part for name in (m.participant, m.triggered_by) if name}
+        levels = participants.known(connection, persona, names, privacy_default)
+        ready: list[tuple[int, NewMessage, conversations.Place]] = []
+        for at, message in enumerate(part):
+            concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
+            if _is_private(message, concerned, privacy_default):
+                done[at] = WriteResult(False, None, "privacy", notes=message.notes)
+        order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)
+        for key, group in groupby(order, key=lambda pair: pair[0]):
+            places = [at for _, at in group]
+            own = scope_of(scope, key, privacy.get(key))
+            ready += _conversation_part(connection, db, own, part, ids, places, done)
+        spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
+        participants.note_names(connection, db, persona, spoke, levels)
+        _write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
+        return [done[at] for at in range(len(part))]
+
+    def confirm(connection: Connection) -> list[WriteResult] | None:
+        written = [r.id for r in done.values() if r.stored]
+        there = written and connection.execute(_THERE, {"persona": scope.persona, "ids": written[:1]}).first()
+        return [done[at] for at in range(len(part))] if there else None
+
+    return db.transaction(work, source="chat_history_cache", confirm=confirm)
+
+
+def _conversation_part(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    part: Sequence[NewMessage],
+    ids: Sequence[int],
+    places: Sequence[int],
+    done: dict[int, WriteResult],
+) -> list[tuple[int, NewMessage, conversations.Place]]:
+    """Return the rows to write of one conversation, which is held from here on."""
+    sender = next((part[at].participant for at in places if part[at].participant), None)
+    title = next((part[at].title for at in reversed(places) if part[at].title), "")
+    place = conversations.ensure(connection, db, scope, sender=sender, title=title)
+    seen = Seen.read(connection, scope.persona, scope.conversation or "", [part[at] for at in places])
+    ready = []
+    for at in places:
+        double = seen.double_of(part[at])
+        if double is not None:
+            is_own = double == ids[at]  # of the same part, whose commit ended after its answer was lost
+            done[at] = WriteResult(is_own, double, "" if is_own else "duplicate", notes=part[at].notes)
+            continue
+        seen.note(part[at], ids[at])
+        done[at] = WriteResult(True, ids[at], notes=part[at].notes)
+        ready.append((ids[at], part[at], place))
+    if ready:
+        conversations.touch(connection, scope.persona, scope.conversation or "", max(m.at for _, m, _ in ready), title)
+    return ready

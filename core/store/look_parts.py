@@ -1,0 +1,280 @@
+"""The SELECTs that `core.store.looking` joins into one statement: what each brings, and what it may read.
+
+Every one has the nine columns of `_row`; the first names what the row is. They read the audiences of the CTE `seen`:
+those the scope may turn out to see, which of them it does is decided in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    table,
+    true,
+    type_coerce,
+    union,
+)
+from sqlalchemy.types import NullType
+
+from core.store.dialects import ID, Key
+from core.store.postings import as_text
+from core.store.schema import (
+    audiences,
+    config,
+    conversations,
+    counters,
+    participants,
+    search_count,
+    search_progress,
+    search_stats,
+    search_vocab,
+    tag_aliases,
+    tag_links,
+    tags,
+)
+from core.store.search_index import WORD
+from core.store.statements import Part
+
+(
+    CONVERSATION,
+    PARTICIPANT,
+    AUDIENCE,
+    STATS,
+    PROGRESS,
+    VERSION,
+    A_TAG,
+    ALIAS,
+    LINK,
+    CONFIG,
+    COUNT,
+    CUT,
+    RECENT,
+) = range(13)
+
+_SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
+_WORDS: Any = table("words", column("head"), column("at"), column("term", Key(160)))
+_KEYS: Any = table("wanted_keys", column("kind"), column("term", Key(255)))
+
+
+def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
+    """Return the columns every branch has: four numbers, three keys, one text; what is not given is NULL."""
+    numbers = [*n, *[null()] * (4 - len(n))]
+    keys = [*k, *[null()] * (3 - len(k))]
+    return [
+        literal_column(str(part), Integer()).label("part"),
+        *(c.label(f"n{i}") for i, c in enumerate(numbers)),
+        *(c.label(f"k{i}") for i, c in enumerate(keys)),
+        (null() if x is None else x).label("x"),
+    ]
+
+
+def _raw(found: Any) -> Any:
+    """A key column without its type, so that a union mixes it with others; the reader decodes."""
+    return type_coerce(found, NullType())
+
+
+def _many(name: str, length: int) -> Any:
+    return bindparam(name, expanding=True, type_=Key(length))
+
+
+_P, _KEY, _WHO, _SERVER = (
+    bindparam("persona", type_=Key(64)),
+    bindparam("conversation", type_=Key(512)),
+    bindparam("participant", type_=Key(255)),
+    bindparam("server", type_=Key(191)),
+)
+
+
+@lru_cache(maxsize=4)
+def seen(all_of_server: bool, family: str) -> Part:
+    """Return the CTE `seen`: the audiences the scope may turn out to see."""
+    a, c, p = audiences.c, conversations.c, participants.c
+    found = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
+    if all_of_server:
+        return Part(found.where(a.server_id.in_([_SERVER, literal("", Key(191))])), family)
+    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
+    direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+
+    def one(kind: str, server: Any, ref: Any) -> Any:
+        return found.where(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
+
+    blank = literal("", Key(512))
+    made = union(
+        one("persona", literal("", Key(191)), blank),
+        one("server", _SERVER, blank),
+        one("server", literal("", Key(191)), blank),
+        one("server", known, blank),
+        one("direct", literal("", Key(191)), _WHO),
+        one("direct", literal("", Key(191)), person),
+        one("direct", literal("", Key(191)), direct),
+        one("conversation", _SERVER, _KEY),
+        one("conversation", known, _KEY),
+    )
+    return Part(made, family)
+
+
+@lru_cache(maxsize=2)
+def always(family: str) -> tuple[Part, ...]:
+    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed."""
+    c, p, s = conversations.c, participants.c, search_stats.c
+    facts = _row(
+        CONVERSATION,
+        n=[c.audience_id, c.is_private, c.local_only, c.id],
+        k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
+    )
+    person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key), _raw(p.privacy)])
+    audience = _row(
+        AUDIENCE, n=[_SEEN.c.audience_id], k=[_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
+    )
+    made = (
+        select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
+        select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
+        select(*audience),
+        select(*_row(STATS, n=[s.audience_id, s.source, s.docs, s.words])).where(
+            s.audience_id.in_(select(_SEEN.c.audience_id))
+        ),
+        select(*_row(PROGRESS, n=[search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")])),
+    )
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=2)
+def settings(family: str) -> Part:
+    """Return what brings the settings stored in the database."""
+    return Part(select(*_row(CONFIG, k=[_raw(config.c.config_key)], x=config.c.value)), family)
+
+
+@lru_cache(maxsize=2)
+def vocabulary(family: str) -> tuple[Part, ...]:
+    """Return what brings the persona's tags, in rows only where their version is not the one the caller holds."""
+    version = select(counters.c.value).where(
+        counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+    )
+    stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
+    links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
+    made = (
+        select(*_row(VERSION, n=[counters.c.value])).where(
+            counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+        ),
+        select(*_row(A_TAG, n=[tags.c.uses], k=[_raw(tags.c.tag)])).where(tags.c.persona_id == _P, stale),
+        select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
+            tag_aliases.c.persona_id == _P, stale
+        ),
+        select(*_row(LINK, n=[cast(tag_links.c.weight * 1000, Integer)], k=links)).where(
+            tag_links.c.persona_id == _P, stale
+        ),
+    )
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=4)
+def recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
+    """Return what brings the other conversations with the newest messages, of each audience that may be seen.
+
+    One branch an audience, each walked from its newest end: in one query all conversations of all audiences would be
+    sorted. Where a scope sees its whole server, one branch a server.
+    """
+    a, c = audiences.c, conversations.c
+    if all_of_server:
+        servers = (_SERVER, literal("", Key(191)))
+        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in servers)
+    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    person = select(participants.c.person_key).where(
+        participants.c.persona_id == _P, participants.c.participant_key == _WHO
+    )
+    person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
+    made = []
+    for kind, server, ref in (
+        ("server", func.coalesce(known, _SERVER), literal("", Key(512))),
+        ("server", literal("", Key(191)), literal("", Key(512))),
+        ("direct", literal("", Key(191)), person_or_self),
+    ):
+        audience = select(a.audience_id).where(
+            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref
+        )
+        made.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
+    return tuple(made)
+
+
+def _newest_of(which: Any, family: str) -> Any:
+    c = conversations.c
+    keys = [_raw(c.conversation_key), as_text(c.last_message_at, family)]
+    found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
+    found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
+    newest = found.order_by(c.last_message_at.desc(), c.conversation_key)
+    return newest.limit(bindparam("recent", type_=Integer()))
+
+
+@lru_cache(maxsize=2)
+def wanted_key(family: str) -> Part:
+    """Return one branch of the CTE `wanted_keys`: a tag, or the mark of rows with unlisted words, to be counted.
+
+    A list in the condition of the count itself leads servers to read all words or tags of an audience.
+    """
+    kind, term = bindparam("kind", type_=Integer()), bindparam("term", type_=Key(255))
+    return Part(select(kind.label("kind"), term.label("term")), family)
+
+
+@lru_cache(maxsize=2)
+def counted_keys(family: str) -> Part:
+    """Return what brings how often the keys of the CTE `wanted_keys` stand in the audiences."""
+    n = search_count.c
+    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == _KEYS.c.kind, n.term == _KEYS.c.term)
+    asked = literal_column("-1", Integer()) - _KEYS.c.kind
+    made = select(*_row(COUNT, n=[asked, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
+    made = made.select_from(_KEYS.join(_SEEN, true()).join(search_count, joined))
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def exact_words(family: str) -> Part:
+    """Return the branch of the CTE `words` for words that are counted as they are (`exact`)."""
+    v = search_vocab.c
+    found = select(literal_column("1").label("head"), literal_column("-1").label("at"), v.term)
+    return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
+
+
+@lru_cache(maxsize=2)
+def known_words(family: str) -> Part:
+    """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts."""
+    v = search_vocab.c
+    number = bindparam("at", type_=Integer())
+    head = bindparam("head", type_=Integer())
+    found = select(head.label("head"), number.label("at"), v.term)
+    found = found.where(
+        v.head == head, v.part >= bindparam("low", type_=Key(170)), v.part < bindparam("high", type_=Key(170))
+    )
+    return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
+
+
+@lru_cache(maxsize=2)
+def counted_words(family: str) -> Part:
+    """Return what brings how often the words of the CTE `words` stand in the audiences."""
+    n = search_count.c
+    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == WORD, n.term == _WORDS.c.term)
+    made = select(*_row(COUNT, n=[_WORDS.c.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
+    made = made.select_from(_WORDS.join(_SEEN, true()).join(search_count, joined))
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def cut(family: str) -> Part:
+    """Return what brings which pieces stand in more known words than are taken, the one over `heads` or `inner`."""
+    w = _WORDS.c
+    count = func.count()
+    beyond = (w.head == 1) & (count > bindparam("heads", type_=Integer()))
+    beyond |= (w.head == 0) & (count > bindparam("inner", type_=Integer()))
+    return Part(select(*_row(CUT, n=[w.at])).group_by(w.head, w.at).having(beyond), family)

@@ -1,0 +1,123 @@
+"""Every table in one list (D36): which of its columns hold texts, and how rows of somebody are found in it.
+
+Read by forgetting, export, the canary tests and `db stats`. A table of the schema that is not listed fails a test,
+and so does a column that can hold text and is listed nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Scoped = Literal["persona", "audience", "none"]
+"""persona: has a persona_id of its own. audience: led by audience_id, which belongs to one persona. none: about the
+database, not about anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """How a table is read for a person, a conversation, a persona."""
+
+    table: str
+    scoped: Scoped
+    texts: tuple[str, ...] = ()
+    """Columns that hold what people or models wrote, or words of it: where a canary must not be after forgetting."""
+    participant: tuple[str, ...] = ()
+    """Key columns that name a participant; a row in which one of them is theirs is found by it."""
+    participant_lists: tuple[str, ...] = ()
+    """JSON columns that list participants."""
+    conversation: tuple[str, ...] = ()
+    """Columns that name the conversation: one holds its key; three are interface, chat id and thread id."""
+    row_of: tuple[str, ...] = ()
+    """Column or columns with the id of a row elsewhere, with which this row goes: `row_table` says of which table."""
+    row_table: str = ""
+    """Table that `row_of` leads to; `*` where the column `source` numbers it."""
+    derived: bool = False
+    """Worked out from other rows: made anew, not exported."""
+
+    @property
+    def persona(self) -> str:
+        """Return the column by which rows of a persona are found; blank where rows are nobody's."""
+        return {"persona": "persona_id", "audience": "audience_id", "none": ""}[self.scoped]
+
+
+REGISTRY: tuple[Registered, ...] = (
+    Registered("audiences", "persona", participant=("ref",), conversation=("ref",)),
+    Registered(
+        "conversations",
+        "persona",
+        texts=("server_name", "title"),
+        participant=("direct_person_key",),
+        conversation=("conversation_key",),
+    ),
+    Registered("participants", "persona", texts=("display_name",), participant=("participant_key", "person_key")),
+    Registered(
+        "chat_history_cache",
+        "persona",
+        texts=("sender_name", "message_text", "text_folded", "metadata"),
+        participant=("participant_key", "triggered_by"),
+        conversation=("interface_path",),
+    ),
+    Registered(
+        "memories",
+        "persona",
+        texts=(
+            "content",
+            "text_folded",
+            "response_text",
+            "author",
+            "source",
+            "tags",
+            "scope",
+            "emotion",
+            "emotion_state",
+            "source_message_ids",
+            "metadata",
+        ),
+        participant=("participant_key",),
+        conversation=("conversation_key",),
+    ),
+    Registered(
+        "ai_diary",
+        "persona",
+        texts=(
+            "content",
+            "personal_thought",
+            "interaction_summary",
+            "user_message",
+            "text_folded",
+            "emotions",
+            "context_tags",
+            "involved_users",
+        ),
+        participant_lists=("involved_users",),
+        conversation=("interface", "chat_id", "thread_id"),
+    ),
+    Registered("tags", "persona", texts=("tag",)),
+    Registered("tag_aliases", "persona", texts=("alias", "tag")),
+    Registered("tag_links", "persona", texts=("tag", "related_tag")),
+    Registered("search_tag", "audience", texts=("tag",), row_of=("row_id",), row_table="*", derived=True),
+    Registered("search_term", "audience", texts=("term",), row_of=("row_id",), row_table="*", derived=True),
+    Registered("search_count", "audience", texts=("term",), derived=True),
+    Registered("search_stats", "audience", derived=True),
+    Registered("search_vocab", "none", texts=("part", "term"), derived=True),
+    Registered("search_progress", "none", derived=True),
+    Registered("memory_recalls", "persona", row_of=("memory_id",), row_table="memories", derived=True),
+    Registered("counters", "persona"),
+    Registered("config", "none", texts=("value",)),
+    Registered("schema_version", "none"),
+)
+
+BY_TABLE: dict[str, Registered] = {entry.table: entry for entry in REGISTRY}
+
+
+def of(table: str) -> Registered:
+    """Return how a table is registered.
+
+    Raises:
+        KeyError: no table of ours.
+
+    >>> of("memories").participant, of("search_term").persona
+    (('participant_key',), 'audience_id')
+    """
+    return BY_TABLE[table]

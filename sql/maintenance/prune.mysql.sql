@@ -1,0 +1,126 @@
+-- Memory items that expired or were archived long ago, with their index rows.
+-- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
+-- Tables: reads and changes memories, memory_recalls, tags, search_term, search_tag, search_count, search_stats.
+-- Cost: reads the search index of the persona twice, and each tag of the persona against each row that goes: run it at a quiet hour.
+-- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
+
+-- whose rows
+SET @persona = 'default';
+-- expired at or before this time, UTC
+SET @expired_before = '2000-01-01 00:00:00.000000';
+-- archived at or before this time, UTC
+SET @archived_before = '2000-01-01 00:00:00.000000';
+-- 0 counts, 1 changes
+SET @apply = 0;
+
+START TRANSACTION;
+
+-- Count
+
+SELECT 'memory items that go' AS what, COUNT(*) AS n
+FROM memories AS m
+WHERE m.persona_id = @persona AND m.pinned = 0
+  AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before);
+
+SELECT 'of these archived' AS what, COUNT(*) AS n
+FROM memories AS m
+WHERE m.persona_id = @persona AND m.pinned = 0
+  AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+  AND m.archived_at <= @archived_before;
+
+SELECT 'pinned, they stay' AS what, COUNT(*) AS n
+FROM memories AS m
+WHERE m.persona_id = @persona AND m.pinned = 1
+  AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before);
+
+SELECT 'search index ready' AS what, COUNT(*) AS n
+FROM search_progress
+WHERE source = 0 AND ready = 1;
+
+-- Change, where @apply is 1
+
+UPDATE search_stats AS s
+JOIN (
+  SELECT x.audience_id, COUNT(*) AS docs, SUM(x.words) AS words
+  FROM (
+    SELECT m.audience_id, m.id, COALESCE(MAX(t.words), 0) AS words
+    FROM memories AS m
+    LEFT JOIN search_term AS t ON t.audience_id = m.audience_id AND t.source = 0 AND t.row_id = m.id
+    WHERE m.persona_id = @persona AND m.pinned = 0
+      AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+      AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.quarantined = 0
+    GROUP BY m.audience_id, m.id
+  ) AS x
+  GROUP BY x.audience_id
+) AS d ON d.audience_id = s.audience_id
+SET s.docs = s.docs - d.docs, s.words = s.words - d.words
+WHERE s.source = 0
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+UPDATE search_count AS s
+JOIN (
+  SELECT t.audience_id, t.term AS term, COUNT(*) AS docs
+  FROM search_term AS t
+  JOIN memories AS m ON m.id = t.row_id AND m.audience_id = t.audience_id
+  WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+    AND t.source = 0
+  GROUP BY t.audience_id, t.term
+) AS d ON d.audience_id = s.audience_id AND d.term = s.term
+SET s.docs = s.docs - d.docs
+WHERE s.source = 0 AND s.kind = 0
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+UPDATE search_count AS s
+JOIN (
+  SELECT t.audience_id, t.tag AS term, COUNT(*) AS docs
+  FROM search_tag AS t
+  JOIN memories AS m ON m.id = t.row_id AND m.audience_id = t.audience_id
+  WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+    AND t.source = 0
+  GROUP BY t.audience_id, t.tag
+) AS d ON d.audience_id = s.audience_id AND d.term = s.term
+SET s.docs = s.docs - d.docs
+WHERE s.source = 0 AND s.kind = 1
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM search_count
+WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+  AND docs <= 0 AND source = 0
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM search_term
+WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM search_tag
+WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+UPDATE tags
+SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0
+  AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+  AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))))
+WHERE persona_id = @persona
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM memory_recalls
+WHERE persona_id = @persona
+  AND memory_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM memories
+WHERE persona_id = @persona AND pinned = 0
+  AND (expires_at <= @expired_before OR archived_at <= @archived_before)
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+COMMIT;

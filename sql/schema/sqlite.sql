@@ -1,0 +1,308 @@
+-- The database as it is today: SQLite 3.38+.
+-- Written by python -m core.store.schema_files.
+
+CREATE TABLE IF NOT EXISTS audiences (
+    audience_id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    server_id TEXT DEFAULT '' NOT NULL,
+    ref TEXT DEFAULT '' NOT NULL,
+    -- the row (8 bytes)
+    PRIMARY KEY (audience_id)
+);
+-- find or make the audience of a row (779 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_audiences_owner ON audiences (persona_id, kind, server_id, ref);
+
+CREATE TABLE IF NOT EXISTS conversations (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    interface TEXT DEFAULT '' NOT NULL,
+    chat_id TEXT DEFAULT '' NOT NULL,
+    thread_id TEXT DEFAULT '' NOT NULL,
+    parent_key TEXT,
+    server_id TEXT DEFAULT '' NOT NULL,
+    server_name VARCHAR(200) DEFAULT '' NOT NULL,
+    is_private INTEGER DEFAULT 0 NOT NULL,
+    direct_person_key TEXT,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    title VARCHAR(200) DEFAULT '' NOT NULL,
+    status TEXT DEFAULT 'open' NOT NULL,
+    stories_off INTEGER DEFAULT 0 NOT NULL,
+    current_recap_version INTEGER,
+    next_recap_version INTEGER DEFAULT 0 NOT NULL,
+    consolidated_to INTEGER,
+    last_message_at TEXT,
+    created_at TEXT,
+    closed_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- the conversation of a message (576 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_conversations_key ON conversations (persona_id, conversation_key);
+-- newest other conversations of an audience: history_recent (80 bytes)
+CREATE INDEX IF NOT EXISTS ix_conversations_audience ON conversations (persona_id, audience_id, last_message_at);
+-- conversations of a server, newest first (263 bytes)
+CREATE INDEX IF NOT EXISTS ix_conversations_server ON conversations (persona_id, server_id, last_message_at);
+
+CREATE TABLE IF NOT EXISTS participants (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    participant_key TEXT DEFAULT '' NOT NULL,
+    person_key TEXT DEFAULT '' NOT NULL,
+    display_name VARCHAR(255) DEFAULT '' NOT NULL,
+    privacy TEXT DEFAULT '' NOT NULL,
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (319 bytes)
+    PRIMARY KEY (persona_id, participant_key)
+) WITHOUT ROWID;
+-- all identities of a person (319 bytes)
+CREATE INDEX IF NOT EXISTS ix_participants_person ON participants (persona_id, person_key);
+
+CREATE TABLE IF NOT EXISTS chat_history_cache (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    interface_path TEXT DEFAULT '' NOT NULL,
+    message_id TEXT,
+    sender_id TEXT DEFAULT '' NOT NULL,
+    participant_key TEXT,
+    sender_name VARCHAR(255) DEFAULT '' NOT NULL,
+    role TEXT DEFAULT 'user' NOT NULL,
+    message_text TEXT NOT NULL,
+    text_folded TEXT,
+    triggered_by TEXT,
+    metadata TEXT,
+    timestamp TEXT NOT NULL,
+    hidden INTEGER DEFAULT 0 NOT NULL,
+    excluded INTEGER DEFAULT 0 NOT NULL,
+    token_count INTEGER,
+    content_hash BLOB,
+    edited_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_chat_metadata CHECK (metadata IS NULL OR json_valid(metadata))
+);
+-- same id twice (NULLs do not collide) (767 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_chat_message ON chat_history_cache (persona_id, interface_path, message_id);
+-- newest over conversations, walk of a search (88 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_audience ON chat_history_cache (persona_id, audience_id, timestamp, id);
+-- same text within 5 s (616 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_content ON chat_history_cache (persona_id, interface_path, content_hash, timestamp);
+-- newest of a conversation, range of a story (592 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_conversation ON chat_history_cache (persona_id, interface_path, timestamp, id);
+-- forgetting a participant (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_participant ON chat_history_cache (persona_id, participant_key, id);
+-- forgetting a participant (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_chat_triggered ON chat_history_cache (persona_id, triggered_by, id);
+
+CREATE TABLE IF NOT EXISTS memories (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    timestamp TEXT,
+    content TEXT NOT NULL,
+    text_folded TEXT,
+    response_text TEXT,
+    author VARCHAR(100),
+    source VARCHAR(100),
+    tags TEXT,
+    scope VARCHAR(50),
+    emotion VARCHAR(50),
+    intensity INTEGER,
+    emotion_state VARCHAR(50),
+    tier TEXT DEFAULT 'long_term' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    importance NUMERIC(4, 3) DEFAULT '0.5' NOT NULL,
+    pinned INTEGER DEFAULT 0 NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    quarantined INTEGER DEFAULT 0 NOT NULL,
+    conversation_key TEXT,
+    participant_key TEXT,
+    source_message_ids TEXT,
+    provenance TEXT DEFAULT 'host' NOT NULL,
+    expires_at TEXT,
+    archived_at TEXT,
+    superseded_by INTEGER,
+    metadata TEXT,
+    content_hash BLOB,
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_memories_metadata CHECK (metadata IS NULL OR json_valid(metadata)),
+    CONSTRAINT ck_memories_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids)),
+    CONSTRAINT ck_memories_tags CHECK (tags IS NULL OR json_valid(tags))
+);
+-- listing, walk of a search (96 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_audience ON memories (persona_id, audience_id, archived_at, timestamp, id);
+-- duplicates (104 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_content ON memories (persona_id, audience_id, content_hash);
+-- forgetting, relationship of items (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_conversation ON memories (persona_id, conversation_key, id);
+-- expiry (90 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_expiry ON memories (persona_id, tier, expires_at, id);
+-- admin search, saved memories, export (100 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_kind ON memories (persona_id, kind, timestamp, id);
+-- forgetting, relationship of items (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_memories_participant ON memories (persona_id, participant_key, id);
+
+CREATE TABLE IF NOT EXISTS ai_diary (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    content TEXT NOT NULL,
+    personal_thought TEXT,
+    interaction_summary TEXT,
+    user_message TEXT,
+    text_folded TEXT,
+    emotions TEXT,
+    context_tags TEXT,
+    involved_users TEXT,
+    timestamp TEXT,
+    interface TEXT DEFAULT '' NOT NULL,
+    chat_id TEXT DEFAULT '' NOT NULL,
+    thread_id TEXT DEFAULT '' NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    quarantined INTEGER DEFAULT 0 NOT NULL,
+    archived_at TEXT,
+    content_hash BLOB,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
+    CONSTRAINT ck_diary_emotions CHECK (emotions IS NULL OR json_valid(emotions)),
+    CONSTRAINT ck_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users))
+);
+-- recent entries, walk of a search (96 bytes)
+CREATE INDEX IF NOT EXISTS ix_diary_audience ON ai_diary (persona_id, audience_id, archived_at, timestamp, id);
+-- entries of a chat (385 bytes)
+CREATE INDEX IF NOT EXISTS ix_diary_chat ON ai_diary (persona_id, interface, chat_id, timestamp, id);
+
+CREATE TABLE IF NOT EXISTS tags (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    tag TEXT DEFAULT '' NOT NULL,
+    uses INTEGER DEFAULT 0 NOT NULL,
+    created_at TEXT,
+    -- the row (319 bytes)
+    PRIMARY KEY (persona_id, tag)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS tag_aliases (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    alias TEXT DEFAULT '' NOT NULL,
+    tag TEXT DEFAULT '' NOT NULL,
+    -- the row (319 bytes)
+    PRIMARY KEY (persona_id, alias)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS tag_links (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    tag TEXT DEFAULT '' NOT NULL,
+    related_tag TEXT DEFAULT '' NOT NULL,
+    weight NUMERIC(6, 3) DEFAULT 1 NOT NULL,
+    -- the row (574 bytes)
+    PRIMARY KEY (persona_id, tag, related_tag)
+) WITHOUT ROWID;
+-- the other direction (574 bytes)
+CREATE INDEX IF NOT EXISTS ix_tag_links_related ON tag_links (persona_id, related_tag, tag);
+
+CREATE TABLE IF NOT EXISTS search_tag (
+    audience_id INTEGER NOT NULL,
+    tag TEXT DEFAULT '' NOT NULL,
+    source INTEGER NOT NULL,
+    at_us INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    -- newest rows with a tag (283 bytes)
+    PRIMARY KEY (audience_id, tag, source, at_us, row_id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_term (
+    audience_id INTEGER NOT NULL,
+    term TEXT DEFAULT '' NOT NULL,
+    source INTEGER NOT NULL,
+    at_us INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    tf INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    -- newest rows with a word or pair (188 bytes)
+    PRIMARY KEY (audience_id, term, source, at_us, row_id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_count (
+    audience_id INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    term TEXT DEFAULT '' NOT NULL,
+    source INTEGER NOT NULL,
+    docs INTEGER NOT NULL,
+    -- in how many rows of an audience a word (kind 0) or tag (kind 1) stands (271 bytes)
+    PRIMARY KEY (audience_id, kind, term, source)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_stats (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    docs INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    -- the row (12 bytes)
+    PRIMARY KEY (audience_id, source)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_vocab (
+    head INTEGER NOT NULL,
+    part TEXT DEFAULT '' NOT NULL,
+    term TEXT DEFAULT '' NOT NULL,
+    -- words that begin with a text (head 1: part is the word), words that hold it further in (head 0: part is an ending) (324 bytes)
+    PRIMARY KEY (head, part, term)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_progress (
+    source INTEGER NOT NULL,
+    ready INTEGER DEFAULT 0 NOT NULL,
+    next_id INTEGER DEFAULT 0 NOT NULL,
+    until_id INTEGER DEFAULT 0 NOT NULL,
+    updated_at TEXT,
+    -- the row (4 bytes)
+    PRIMARY KEY (source)
+);
+
+CREATE TABLE IF NOT EXISTS memory_recalls (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    memory_id INTEGER NOT NULL,
+    recalled INTEGER DEFAULT 0 NOT NULL,
+    last_recalled_at TEXT,
+    -- the row (72 bytes)
+    PRIMARY KEY (persona_id, memory_id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS counters (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    name TEXT DEFAULT '' NOT NULL,
+    value INTEGER DEFAULT 0 NOT NULL,
+    lease_until TEXT,
+    claimed_by TEXT,
+    -- the row (128 bytes)
+    PRIMARY KEY (persona_id, name)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS config (
+    config_key TEXT DEFAULT '' NOT NULL,
+    value TEXT NOT NULL,
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (128 bytes)
+    PRIMARY KEY (config_key)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS schema_version (
+    version_num VARCHAR(32) NOT NULL,
+    -- the row (128 bytes)
+    PRIMARY KEY (version_num)
+);
+
+-- nothing is there, so everything is indexed
+INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
+
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0001');

@@ -1,0 +1,1 @@
+"""Tests of the tables, on every engine that is present."""

@@ -1,0 +1,241 @@
+"""What the tests of searching share: rows of every kind in a few statements, and an oracle in plain Python.
+
+The oracle reads every row of a persona and decides with `core.rules.hits.matches_tag` and `matches_keyword`, as T20 to
+T23, T27, T32 and T36 say it; it knows of no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, event, select
+
+from core import searching
+from core.config import Settings
+from core.rules.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
+from core.rules.text import fold
+from core.scope import Scope
+from core.store import chat, conversations, diary, looking, memories, memory_input, messages
+from core.store.dialects import microseconds
+from core.store.engine import Database
+from core.store.schema import ai_diary, chat_history_cache
+from core.store.schema import conversations as conversations_table
+from core.store.schema import memories as memories_table
+from core.store.viewing import Request, Viewer
+from core.synth_core_memory import explain_search, search_memories
+from tests.store.world import NOW, open_db
+
+DEFAULTS = Settings()
+RECENCY = "recency"
+Place = tuple[str, int]
+
+
+def open_quick(url: str) -> Database:
+    """Return a migrated database; SQLite does not wait for the disk, which these tests do not look at."""
+    db = open_db(url)
+    if db.family == "sqlite":
+        db.close()
+        event.listen(db.engines()[1], "connect", _careless)
+    return db
+
+
+def _careless(connection: Any, record: Any) -> None:
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+# Rows
+
+
+def ago(**by: float) -> datetime:
+    """Return a time before NOW."""
+    return NOW - timedelta(**by)
+
+
+def remember(db: Database, scope: Scope, *items: Mapping[str, Any]) -> list[int]:
+    """Store memory items in one transaction and return their ids; each has the fields of `memory_input.read`."""
+    made = [memory_input.read(**{"now": db.clock(), **item}) for item in items]
+    ids = db.ids.take(len(made))
+
+    def work(connection: Connection) -> None:
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        memories._write(connection, db, scope, list(zip(ids, made, strict=True)), place)  # type: ignore[arg-type]
+
+    db.transaction(work, source="memories")
+    return ids
+
+
+def memory(db: Database, scope: Scope, content: str, at: datetime = NOW, tags: Sequence[str] = (), **more: Any) -> int:
+    """Store one memory item."""
+    return remember(db, scope, {"content": content, "timestamp": at, "tags": list(tags), **more})[0]
+
+
+def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conversation: str = "tg/1") -> list[int]:
+    """Store messages of one conversation and return their ids; each is told apart by an id of its own."""
+    made = [
+        messages.NewMessage(
+            conversation=conversation,
+            text=text,
+            at=at,
+            sender_id="7",
+            sender_name="Ann",
+            message_id=f"m{db.ids.one()}",
+            participant=f"{conversation.split('/', maxsplit=1)[0]}/7",
+        )
+        for text, at in texts
+    ]
+    results = chat.insert_many(db, scope, made, privacy_default="none")
+    return [result.id for result in results if result.id is not None]
+
+
+def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more: Any) -> int:
+    """Store one diary entry."""
+    result = diary.insert(db, scope, diary.NewEntry(content=content, at=at, **more), privacy_default="none")
+    assert result.id is not None
+    return result.id
+
+
+# Searching
+
+
+def places(hits: Iterable[Mapping[str, Any]]) -> list[Place]:
+    """Return source and id of each hit."""
+    return [(hit["source"], hit["id"]) for hit in hits]
+
+
+def ids(hits: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the id of each hit."""
+    return [hit["id"] for hit in hits]
+
+
+def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
+    """Search with the default settings."""
+    return search_memories(db=db, scope=scope, **{"settings": DEFAULTS, **arguments})
+
+
+def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Explain a search with the default settings."""
+    return explain_search(db=db, scope=scope, **{"settings": DEFAULTS, **arguments})
+
+
+def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Settings = DEFAULTS) -> Viewer:
+    """Return what a scope sees, with the words of a query."""
+    return looking.look(
+        db,
+        scope,
+        Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == RECENCY),
+        destination=scope.destination or "remote",
+        private_stays_private=settings.private_stays_private,
+    ).viewer
+
+
+def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
+    """Search by the plain predicates alone."""
+    query = searching.prepare(**arguments, settings=settings)
+    viewer = replace(viewer_of(db, scope, query, settings), ready={})
+    return [one.hit for one in searching.run(searching.resolve(query, viewer, settings), db)]
+
+
+# The oracle
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stored row as the oracle sees it."""
+
+    source: str
+    id: int
+    audience: int
+    at: datetime | None
+    folded: str
+    text: str
+    tags: Any
+    conversation: str = ""
+    local_only: bool = False
+    digest: bytes = field(default=b"")
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """What T32 sorts by."""
+        return -microseconds(self.at), ("memories", "ai_diary", "chat_history").index(self.source), -self.id
+
+
+def all_rows(db: Database, persona: str) -> list[Row]:
+    """Return every row of a persona that is neither archived, superseded, quarantined nor expired."""
+
+    def stored(table: Any) -> Sequence[Any]:
+        return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
+
+    local = {c.conversation_key for c in stored(conversations_table) if c.local_only}
+    made = []
+    for r in stored(memories_table):
+        hidden = r.archived_at or r.superseded_by or r.quarantined
+        if not hidden and (r.expires_at is None or r.expires_at > db.clock()):
+            made.append(
+                Row("memories", r.id, r.audience_id, r.timestamp, fold(r.content), r.content, r.tags,
+                    local_only=bool(r.local_only))
+            )  # fmt: skip
+    for r in stored(ai_diary):
+        if not (r.archived_at or r.quarantined):
+            texts = [r.content, r.personal_thought or "", r.interaction_summary or "", r.user_message or ""]
+            shown = diary_snippet_text(texts[0], texts[2], texts[3], texts[1])
+            made.append(
+                Row("ai_diary", r.id, r.audience_id, r.timestamp, "\x1f".join(map(fold, texts)), shown, r.context_tags,
+                    local_only=bool(r.local_only))
+            )  # fmt: skip
+    made += [
+        Row("chat_history", r.id, r.audience_id, r.timestamp, fold(r.message_text), r.message_text, None,
+            r.interface_path, r.interface_path in local)
+        for r in stored(chat_history_cache)
+    ]  # fmt: skip
+    return [replace(row, digest=content_digest(row.text)) for row in made]
+
+
+def tier(row: Row, tags: Sequence[str], keywords: Sequence[str]) -> int:
+    """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23)."""
+    tagged = partial(matches_keyword, row.folded) if row.source == "chat_history" else partial(matches_tag, row.tags)
+    tag, keyword = any(map(tagged, tags)), any(matches_keyword(row.folded, k) for k in keywords)
+    return 1 if tag and keyword else 2 if tag or keyword else 0
+
+
+def matching(rows: Iterable[Row], query: searching.Query, audiences: Iterable[int], local: bool) -> list[Row]:
+    """Return the rows that a search looks at, whatever its ranking, newest first."""
+    seen, names = set(audiences), {s.name for s in query.sources}
+
+    def looked_at(row: Row) -> bool:
+        in_time = (query.since is None or (row.at is not None and row.at >= query.since)) and (
+            query.until is None or row.at is None or row.at < query.until
+        )
+        left_out = (row.source, row.id) in query.exclude.rows or row.conversation in query.exclude.conversations
+        return row.source in names and row.audience in seen and in_time and not left_out and local >= row.local_only
+
+    found = [r for r in rows if looked_at(r) and tier(r, query.tags, query.keywords)]
+    return sorted(found, key=lambda r: r.order)
+
+
+def distinct(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows without copies of an earlier one (T36)."""
+    seen: set[bytes] = set()
+    return [r for r in rows if not (r.digest in seen or seen.add(r.digest))]  # type: ignore[func-returns-value]
+
+
+def by_recency(rows: Sequence[Row], query: searching.Query) -> list[Place]:
+    """Return what a search in recency mode gives, of the rows that match (T23, T27, T28, T32, T36)."""
+
+    def ranked(row: Row) -> tuple[Any, ...]:
+        return tier(row, query.tags, query.keywords), *row.order
+
+    pools = [
+        r for s in query.sources for r in sorted((r for r in rows if r.source == s.name), key=ranked)[: query.pool]
+    ]
+    kept = distinct(sorted(pools, key=lambda r: r.order))
+    chosen = sorted(kept, key=ranked)[: query.limit]
+    return [(r.source, r.id) for r in sorted(chosen, key=lambda r: r.order)]
+
+
+def stored_tags_of(row: Row) -> list[str]:
+    """Return the tags a hit of the row shows."""
+    return [] if row.source == "chat_history" else stored_tags(row.tags)

@@ -1,0 +1,452 @@
+"""The log of what was said: stored once, read by who may, edited and deleted with its index (P42, F5)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from core.chat_history_cache import (
+    delete_chat_message,
+    load_chat_history,
+    save_chat_message,
+)
+from core.config import Settings
+from core.errors import MessageError, StoreError, StoreWriteError
+from core.scope import Scope
+from core.store import chat, messages
+from core.store.engine import Database
+from core.store.schema import chat_history_cache, conversations, participants
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
+    """Store a line of the person 7 at NOW."""
+    more.setdefault("sender_id", "7")
+    more.setdefault("timestamp", NOW)
+    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, settings=DEFAULTS, scope=scope, **more)
+
+
+def at(seconds: float) -> Any:
+    """Return an instant after NOW."""
+    return NOW + timedelta(seconds=seconds)
+
+
+# Saving
+
+
+def load(db: Database, scope: Scope, path: str) -> Any:
+    """Load with the default settings."""
+    return load_chat_history(path, db=db, settings=DEFAULTS, scope=scope)
+
+
+def test_p42_a_message_is_stored_as_said(db: Database, scope: Scope) -> None:
+    result = save(db, scope, "tg/1", "Hello \x00 Straße 😀", message_id=42, metadata={"a": [1, float("nan")]})
+    row = rows_of(db, chat_history_cache, scope.persona)[0]
+    assert (result.stored, result.reason) == (True, "") and result.id == row.id
+    assert result.notes == ("metadata: a[0]: nan became null",) or "nan became null" in result.notes[0]
+    assert (row.message_text, row.text_folded) == ("Hello  Straße 😀", "hello  strasse 😀")
+    assert (row.message_id, row.sender_id, row.participant_key, row.sender_name) == ("42", "7", "tg/7", "Ann")
+    assert (row.role, row.timestamp, row.interface_path) == ("user", NOW, "tg/1")
+    assert row.triggered_by is None and row.edited_at is None and (row.hidden, row.excluded) == (0, 0)
+    assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.parametrize("path", [None, "", "  "])
+def test_p42_a_blank_path_is_empty(db: Database, scope: Scope, path: Any) -> None:
+    assert save(db, scope, path, "hello") == (False, None, "empty")
+    assert count(db, chat_history_cache, scope.persona) == count(db, conversations, scope.persona) == 0
+
+
+@pytest.mark.parametrize("text", [None, "", " \n\t", "\x00"])
+def test_p42_a_blank_text_is_empty(db: Database, scope: Scope, text: Any) -> None:
+    assert save(db, scope, "tg/1", text) == (False, None, "empty")
+    assert count(db, conversations, scope.persona) == 0
+
+
+def test_p42_the_same_text_within_five_seconds_is_one_message(db: Database, scope: Scope) -> None:
+    first = save(db, scope, "tg/1", "hello there", timestamp=at(0))
+    assert save(db, scope, "tg/1", "Hello  THERE", timestamp=at(4.9)) == (False, first.id, "duplicate")
+    assert save(db, scope, "tg/1", "hello there", timestamp=at(5)).stored
+    assert save(db, scope, "tg/1", "hello there", timestamp=at(-4.999999)).reason == "duplicate"
+    assert save(db, scope, "tg/1", "hello there", timestamp=at(-5)).stored
+    assert count(db, chat_history_cache, scope.persona) == 3
+
+
+def test_p42_two_texts_in_one_second_and_two_people_saying_yes_are_kept(db: Database, scope: Scope) -> None:
+    assert save(db, scope, "tg/1", "one").stored and save(db, scope, "tg/1", "two").stored
+    assert save(db, scope, "tg/1", "yes", sender_id="ann").stored
+    assert save(db, scope, "tg/1", "yes", sender_id="bob", sender_name="Bob").stored
+    assert save(db, scope, "tg/2", "yes", sender_id="ann").stored
+    assert count(db, chat_history_cache, scope.persona) == 5
+
+
+def test_p42_senders_without_id_are_told_apart_by_name(db: Database, scope: Scope) -> None:
+    assert save(db, scope, "tg/1", "yes", sender_id=None, sender_name="Ann").stored
+    assert save(db, scope, "tg/1", "yes", sender_id=None, sender_name="Bob").stored
+    assert save(db, scope, "tg/1", "yes", sender_id=None, sender_name="Bob").reason == "duplicate"
+
+
+def test_p42_the_same_id_in_a_conversation_is_one_message(db: Database, scope: Scope) -> None:
+    first = save(db, scope, "tg/1", "one", message_id="m1")
+    assert save(db, scope, "tg/1", "another text", message_id="m1", timestamp=at(900)) == (False, first.id, "duplicate")
+    assert save(db, scope, "tg/2", "one", message_id="m1").stored
+    assert save(db, scope, "tg/1", "one", message_id="M1", timestamp=at(1)).stored, "different ids are two messages"
+    assert save(db, scope, "tg/1", "one", timestamp=at(2)).reason == "duplicate", "the new one lacks an id"
+    assert save(db, scope, "tg/1", "two", timestamp=at(3)).stored
+    assert save(db, scope, "tg/1", "two", timestamp=at(4), message_id="m9").reason == "duplicate", (
+        "the old one lacks it"
+    )
+
+
+def test_p42_roles_and_whose_turn_it_is(db: Database) -> None:
+    scope = own_scope(participant="tg/7")
+    save(db, scope, "tg/1", "hi")
+    save(db, scope, "tg/1", "hello Ann", sender_id="self", sender_name="Iris")
+    save(db, scope, "tg/1", "rain falls", sender_id=None, role="narrator")
+    save(db, scope, "tg/1", "who?", sender_id=None, sender_name="Ann")
+    save(db, scope, "tg/1", "hm", sender_id="self", triggered_by="tg/9")
+    found = {r.message_text: r for r in rows_of(db, chat_history_cache, scope.persona)}
+    assert (found["hello Ann"].role, found["hello Ann"].participant_key) == ("persona", None)
+    assert found["hello Ann"].triggered_by == "tg/7" and found["hm"].triggered_by == "tg/9"
+    assert (found["rain falls"].role, found["rain falls"].participant_key) == ("narrator", None)
+    assert (found["who?"].participant_key, found["who?"].sender_id) == ("tg/7", "7")
+    with pytest.raises(MessageError, match=r"'boss'.*narrator"):
+        save(db, scope, "tg/1", "x", role="boss")
+
+
+def test_f61_an_unreadable_time_is_now_with_a_note(db: Database, scope: Scope) -> None:
+    assert "now is used" in save(db, scope, "tg/1", "one", timestamp="soon").notes[0]
+    assert "outside" in save(db, scope, "tg/1", "two", timestamp=1e18).notes[0]
+    assert save(db, scope, "tg/1", "three", timestamp="2026-03-10T13:00:00+01:00").notes == ()
+    times = [r.timestamp for r in rows_of(db, chat_history_cache, scope.persona)]
+    assert times[0] == times[2] == NOW and times[1].year == 9998
+
+
+def test_f70_keys_that_do_not_fit_are_refused_by_name(db: Database, scope: Scope) -> None:
+    for path, name, size in (
+        ("a/" + "b" * 511, "interface_path", 513),
+        ("i" * 65 + "/1", "interface of interface_path", 65),
+        ("a/" + "b" * 256, "chat_id of interface_path", 256),
+        ("a/b/" + "c" * 256, "thread_id of interface_path", 256),
+    ):
+        with pytest.raises(MessageError, match=f"{name} is {size} bytes"):
+            save(db, scope, path, "hello")
+    for more in (
+        {"sender_id": "s" * 256},
+        {"message_id": "m" * 192},
+        {"triggered_by": "t" * 256},
+        {"sender_id": "\x00"},
+    ):
+        with pytest.raises(MessageError):
+            save(db, scope, "tg/1", "hello", **more)
+    assert count(db, chat_history_cache, scope.persona) == 0
+    assert save(db, scope, "a/" + "b" * 255 + "/" + "c" * 254, "fits").stored
+
+
+def test_f69_odd_paths_are_keys_like_others(db: Database, scope: Scope) -> None:
+    paths = ["/lead", "a//b", "tg/with space", "tg/😀", "tg/1%", "tg/1_", "tg/'; drop", "tg/1 ", "tg/1", "webui"]
+    for path in paths:
+        assert save(db, scope, path, f"in {path}").stored
+    for path in paths:
+        assert [line["text"] for line in load(db, scope, path)] == [f"in {path}"]
+    assert index_differences(db, scope.persona) == []
+
+
+def test_f63_a_text_over_16_mb_is_refused(db: Database, scope: Scope) -> None:
+    with pytest.raises(MessageError, match="17000000 bytes"):
+        save(db, scope, "tg/1", "a" * 17_000_000)
+    assert count(db, chat_history_cache, scope.persona) == 0
+
+
+def test_f62_hostile_texts_are_stored_as_said(db: Database, scope: Scope) -> None:
+    texts = ["x' OR 1=1 --", "%s %(a)s :x {{7*7}}", "\\' \" ` \\", "[" * 200_000, "\ud800lone", "👩‍👩‍👧", "\u202egnp"]
+    for text in texts:
+        assert save(db, scope, "tg/1", text).stored
+    stored = [r.message_text for r in rows_of(db, chat_history_cache, scope.persona)]
+    assert stored == [t.replace("\ud800", "\ufffd") for t in texts]
+    assert index_differences(db, scope.persona) == []
+
+
+@given(
+    said=st.lists(
+        st.tuples(
+            st.sampled_from(["yes", "no"]),
+            st.sampled_from(["a", "b"]),
+            st.sampled_from([None, "m1", "m2"]),
+            st.integers(0, 12),
+        ),
+        max_size=14,
+    )
+)
+def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None, int]]) -> None:
+    """`insert_many` and `insert` decide alike, whatever repeats whatever."""
+    db, one, many = _memory_db(), own_scope(), own_scope()
+    made = [
+        messages.read(one, "tg/1", text, now=NOW, sender_id=who, message_id=number, timestamp=at(second))
+        for text, who, number, second in said
+    ]
+    ready = [m for m in made if m is not None]
+    single = [chat.insert(db, one, m, privacy_default="none") for m in ready]
+    half = len(ready) // 2
+    batch = chat.insert_many(db, many, ready[:half], privacy_default="none")
+    batch += chat.insert_many(db, many, ready[half:], privacy_default="none")
+    assert [(r.stored, r.reason) for r in single] == [(r.stored, r.reason) for r in batch]
+    assert index_differences(db, many.persona) == []
+
+
+_memory: list[Database] = []
+
+
+def _memory_db() -> Database:
+    if not _memory:
+        _memory.append(open_db("sqlite://"))
+    return _memory[0]
+
+
+def test_p42_eight_writers_of_one_id_store_one_row(db: Database, scope: Scope) -> None:
+    """Two writers with the same id: one row, and all the others are told whose it is."""
+    results = _in_threads(8, lambda n: save(db, scope, "tg/1", "hello", message_id="m1"))
+    assert sorted(r.reason for r in results) == [""] + ["duplicate"] * 7
+    assert len({r.id for r in results}) == 1
+    assert count(db, chat_history_cache, scope.persona) == 1
+
+
+def test_p42_eight_writers_of_one_text_without_id_store_one_row(db: Database, scope: Scope) -> None:
+    results = _in_threads(8, lambda n: save(db, scope, "tg/1", "hello"))
+    assert sum(r.stored for r in results) == 1 and count(db, chat_history_cache, scope.persona) == 1
+    assert index_differences(db, scope.persona) == []
+
+
+def test_f5_eight_first_messages_make_one_conversation(db: Database, scope: Scope) -> None:
+    _in_threads(8, lambda n: save(db, scope, "tg/1", f"text number {n}", sender_id=str(n)))
+    assert count(db, conversations, scope.persona) == 1
+    assert count(db, chat_history_cache, scope.persona) == 8
+    assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.slow
+def test_d34_six_writers_lose_nothing(db: Database, scope: Scope) -> None:
+    words = [f"word{n}" for n in range(40)]
+
+    def write(n: int) -> None:
+        for i in range(250):
+            text = " ".join(words[(n * 7 + i * k) % 40] for k in range(1, 9))
+            assert save(db, scope, f"tg/{i % 3}", f"{text} {n} {i}", sender_id=str(n)).stored
+
+    _in_threads(6, write)
+    assert count(db, chat_history_cache, scope.persona) == 1500
+    assert index_differences(db, scope.persona) == []
+
+
+def _in_threads(number: int, work: Any) -> list[Any]:
+    results: list[Any] = [None] * number
+    errors: list[BaseException] = []
+    gate = threading.Barrier(number)
+
+    def run(n: int) -> None:
+        gate.wait()
+        try:
+            results[n] = work(n)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    return results
+
+
+def test_saving_one_message_takes_eight_statements_at_most(db: Database, scope: Scope) -> None:
+    save(db, scope, "tg/1", "the first message of a conversation")
+    with _statements(db) as seen:
+        save(db, scope, "tg/1", "another message of the conversation with unheardofwords")
+    assert len(seen) <= 8, seen
+
+
+class _statements:  # noqa: N801 - reads as a verb
+    """Collects the statements of transactions, BEGIN and COMMIT aside."""
+
+    def __init__(self, db: Database) -> None:
+        self.engine = db.engines()[1]
+        self.seen: list[str] = []
+
+    def _note(self, conn: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if not statement.startswith("BEGIN"):
+            self.seen.append(statement)
+
+    def __enter__(self) -> list[str]:
+        event.listen(self.engine, "before_cursor_execute", self._note)
+        return self.seen
+
+    def __exit__(self, *_: Any) -> None:
+        event.remove(self.engine, "before_cursor_execute", self._note)
+
+
+def test_g16_a_failure_after_any_statement_leaves_nothing(db: Database, scope: Scope) -> None:
+    """A message and its index rows are one transaction, wherever it breaks."""
+    save(db, scope, "tg/1", "known words here")
+    with _statements(db) as seen:
+        save(db, scope, "tg/1", "newwords of a new message", sender_id="98")
+    assert delete_chat_message(max(r.id for r in rows_of(db, chat_history_cache, scope.persona)), db=db, scope=scope,
+                               settings=DEFAULTS).stored  # fmt: skip
+    before = _everything(db, scope.persona)
+    for broken in range(1, len(seen) + 1):
+        fails = _Fails(db, broken)
+        with fails, pytest.raises((StoreError, RuntimeError)):
+            save(db, scope, "tg/1", f"text{broken} of a message", sender_id="99")
+        assert _everything(db, scope.persona) == before
+    assert index_differences(db, scope.persona) == []
+
+
+class _Fails:
+    """Raises after the n-th statement of a transaction."""
+
+    def __init__(self, db: Database, number: int) -> None:
+        self.engine, self.left = db.engines()[1], number
+
+    def _count(self, conn: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if not statement.startswith("BEGIN"):
+            self.left -= 1
+            if self.left == 0:
+                raise RuntimeError("broken on purpose")
+
+    def __enter__(self) -> None:
+        event.listen(self.engine, "after_cursor_execute", self._count)
+
+    def __exit__(self, *_: Any) -> None:
+        event.remove(self.engine, "after_cursor_execute", self._count)
+
+
+def _everything(db: Database, persona: str) -> Any:
+    return [
+        [tuple(row) for row in rows_of(db, table, persona)]
+        for table in (chat_history_cache, conversations, participants)
+    ]
+
+
+def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(db: Database, scope: Scope) -> None:
+    """The id made beforehand tells that the row is there."""
+    lost: list[str] = []
+
+    def lose(connection: Any) -> None:
+        if not lost:
+            connection._dbapi_connection.dbapi_connection.commit() if hasattr(connection, "_dbapi_connection") else None
+            lost.append("once")
+            from sqlalchemy import exc
+
+            raise exc.OperationalError("COMMIT", {}, Exception(2013, "lost"), connection_invalidated=True)
+
+    engine = db.engines()[1]
+    event.listen(engine, "commit", lose)
+    try:
+        result = save(db, scope, "tg/1", "said once")
+    finally:
+        event.remove(engine, "commit", lose)
+    assert lost and result.stored
+    assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [result.id]
+
+
+def test_f59_ids_keep_rising_when_the_clock_jumps_back(db: Database, scope: Scope) -> None:
+    first = save(db, scope, "tg/1", "one")
+    db.clock.forward(days=-3)  # type: ignore[attr-defined]
+    try:
+        second = save(db, scope, "tg/1", "two")
+    finally:
+        db.clock.forward(days=3)  # type: ignore[attr-defined]
+    assert second.id > first.id
+
+
+def test_g26_no_text_leaves_in_logs_or_errors(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
+    db = open_db("sqlite://")
+    db.transaction(lambda c: c.exec_driver_sql("DROP TABLE search_term"), source="test")
+    with caplog.at_level(logging.INFO), pytest.raises(StoreWriteError) as caught:
+        save(db, scope, "tg/1", "the canary xylofant")
+    assert "xylofant" not in str(caught.value) + caplog.text
+    assert count(db, chat_history_cache, scope.persona) == 0
+    db.close()
+
+
+def test_g12_arguments_stay_as_they_are(db: Database, scope: Scope) -> None:
+    metadata = {"a": [1, {"b": "\x00"}]}
+    save(db, scope, "tg/1", "hello", metadata=metadata)
+    assert metadata == {"a": [1, {"b": "\x00"}]}
+
+
+def test_f3_metadata_cannot_name_another_persona(db: Database, scope: Scope) -> None:
+    save(db, scope, "tg/1", "hello", metadata={"persona_id": "other", "audience_id": 1})
+    row = rows_of(db, chat_history_cache, scope.persona)[0]
+    assert row.persona_id == scope.persona
+    assert load(db, scope, "tg/1")[0]["metadata"] == {"persona_id": "other", "audience_id": 1}
+
+
+# Many
+
+
+def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
+    made = [
+        messages.read(
+            scope, f"tg/{n % 7}", f"text {n}", now=NOW, sender_id=str(n % 3), sender_name=f"P{n % 3}", timestamp=at(n)
+        )
+        for n in range(1203)
+    ]
+    results = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    assert all(r.stored for r in results) and len({r.id for r in results}) == 1203
+    again = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    assert [r.reason for r in again] == ["duplicate"] * 1203
+    assert [r.id for r in again] == [r.id for r in results]
+    held = rows_of(db, conversations, scope.persona)
+    assert len(held) == 7 and max(r.last_message_at for r in held) == at(1202)
+    assert sorted(r.display_name for r in rows_of(db, participants, scope.persona)) == ["P0", "P1", "P2"]
+    assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.slow
+def test_an_import_takes_a_thousand_messages_a_second(db: Database, scope: Scope, engine_name: str) -> None:
+    words = [f"w{n}ord" for n in range(3000)]
+    made = [
+        messages.read(
+            scope,
+            "tg/1",
+            " ".join(words[(n * k * 31 + k) % 3000] for k in range(1, 13)),
+            now=NOW,
+            sender_id=str(n % 2),
+            timestamp=at(n),
+        )
+        for n in range(3000)
+    ]
+    ready = [m for m in made if m]
+    start = time.process_time(), time.monotonic()
+    with _statements(db) as seen:
+        chat.insert_many(db, scope, ready, privacy_default="none")
+    cpu, wall = time.process_time() - start[0], time.monotonic() - start[1]
+    print(f"{engine_name}: {3000 / wall:.0f} messages a second, {len(seen)} statements")
+    assert len(seen) <= 6 * 30, "of 500 messages; an executemany counts once for each 1000 rows"
+    assert 3000 / cpu > 1000, "by this process's own time: how long the server takes depends on what else runs"

@@ -1,0 +1,194 @@
+"""Reading, clearing, editing what was said (P43 to P45), each by who may (F12, F2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from core.chat_history_cache import (
+    clear_chat_history,
+    delete_chat_message,
+    edit_chat_message,
+    get_cache_stats,
+    load_chat_history,
+    load_global_chat_history,
+    save_chat_message,
+)
+from core.config import Settings
+from core.errors import MessageError
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import chat_history_cache, search_progress, search_term
+from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
+    """Store a line of the person 7 at NOW."""
+    more.setdefault("sender_id", "7")
+    more.setdefault("timestamp", NOW)
+    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, settings=DEFAULTS, scope=scope, **more)
+
+
+def at(seconds: float) -> Any:
+    """Return an instant after NOW."""
+    return NOW + timedelta(seconds=seconds)
+
+
+# Reading
+
+
+def load(db: Database, scope: Scope, path: str, limit: Any = None, **more: Any) -> Any:
+    """Load with the default settings."""
+    return load_chat_history(path, limit, db=db, settings=DEFAULTS, scope=scope, **more)
+
+
+def test_p43_the_newest_ten_oldest_first(db: Database, scope: Scope) -> None:
+    for n in range(12):
+        save(db, scope, "tg/1", f"text {n}", timestamp=at(60 * n), metadata={"n": n} if n == 11 else None)
+    lines = load(db, scope, "tg/1")
+    assert [line["text"] for line in lines] == [f"text {n}" for n in range(2, 12)]
+    assert list(lines[0]) == ["sender_name", "sender_id", "text", "timestamp", "interface_path"]
+    assert lines[-1] == {
+        "sender_name": "Ann",
+        "sender_id": "7",
+        "text": "text 11",
+        "timestamp": "2026-03-10T12:11:00+00:00",
+        "interface_path": "tg/1",
+        "metadata": {"n": 11},
+    }
+    assert [line["text"] for line in load(db, scope, "tg/1", 2)] == ["text 10", "text 11"]
+    assert len(load(db, scope, "tg/1", "4")) == 4 and load(db, scope, " ") == []
+
+
+def test_p43_a_level_holds_what_is_below_and_nothing_else(db: Database, scope: Scope) -> None:
+    for n, path in enumerate(("tg/1", "tg/1/2", "tg/10", "tg/1%", "tg/1-", "tg/10/2")):
+        save(db, scope, path, f"in {path}", timestamp=at(n))
+    assert [line["interface_path"] for line in load(db, scope, "tg/1", level=True)] == ["tg/1", "tg/1/2"]
+    assert [line["interface_path"] for line in load(db, scope, "tg/1")] == ["tg/1"]
+
+
+def test_p44_the_newest_over_all_conversations(db: Database, scope: Scope) -> None:
+    for n in range(6):
+        save(db, scope, "tg/a" if n % 2 else "tg/b", f"text {n}", timestamp=at(60 * n))
+    lines = load_global_chat_history(3, db=db, settings=DEFAULTS, scope=scope)
+    assert [line["text"] for line in lines] == ["text 3", "text 4", "text 5"]
+    assert len(load_global_chat_history(db=db, settings=DEFAULTS, scope=scope)) == 6
+
+
+def test_p44_clearing_counts_and_takes_the_index_along(db: Database, scope: Scope) -> None:
+    for n in range(5):
+        save(db, scope, "tg/1", f"text {n}")
+    save(db, scope, "tg/1/2", "below")
+    assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == 5
+    assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == 0
+    assert [r.interface_path for r in rows_of(db, chat_history_cache, scope.persona)] == ["tg/1/2"]
+    assert index_differences(db, scope.persona) == []
+
+
+def test_p44_stats(db: Database, scope: Scope) -> None:
+    stats = get_cache_stats(db=db, settings=DEFAULTS, scope=scope)
+    assert stats == {
+        "total_messages": 0,
+        "unique_interface_paths": 0,
+        "oldest_message": None,
+        "newest_message": None,
+        "history_limit": 10,
+    }
+    for n in range(3):
+        save(db, scope, f"tg/{n % 2}", f"text {n}", timestamp=at(n))
+    stats = get_cache_stats(db=db, settings=DEFAULTS, scope=scope)
+    assert list(stats.values()) == [3, 2, "2026-03-10T12:00:00+00:00", "2026-03-10T12:00:02+00:00", 10]
+
+
+def test_f12_a_private_conversation_is_read_in_its_own_right_only(db: Database, scope: Scope) -> None:
+    direct = replace(scope, conversation="tg/7", privacy="direct")
+    save(db, direct, "tg/7", "a secret")
+    save(db, scope, "tg/group", "in public", sender_id="8")
+    assert [line["text"] for line in load(db, scope, "tg/7")] == ["a secret"]
+    group = replace(scope, conversation="tg/group")
+    assert load(db, group, "tg/7") == [] and clear_chat_history("tg/7", db=db, settings=DEFAULTS, scope=group) == 0
+    assert [line["text"] for line in load_global_chat_history(db=db, settings=DEFAULTS, scope=group)] == ["in public"]
+    assert get_cache_stats(db=db, settings=DEFAULTS, scope=group)["total_messages"] == 1
+    assert get_cache_stats(db=db, settings=DEFAULTS, scope=direct)["total_messages"] == 2
+    open_all = Settings(private_stays_private=False)
+    assert len(load_global_chat_history(db=db, settings=open_all, scope=group)) == 2
+
+
+def test_f2_another_persona_sees_nothing(db: Database, scope: Scope) -> None:
+    save(db, scope, "tg/1", "mine")
+    for persona in ("%", "*", scope.persona.upper(), scope.persona + " ", scope.persona + "0"):
+        assert load(db, Scope(persona), "tg/1") == []
+        assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=Scope(persona)) == 0
+
+
+# Changing
+
+
+def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Scope) -> None:
+    result = save(db, scope, "tg/1", "my cat sleeps", message_id="m1")
+    assert edit_chat_message(result.id, "my dog sleeps", db=db, settings=DEFAULTS, scope=scope) == (True, result.id, "")
+    terms = {r.term for r in db.read(select(search_term).where(search_term.c.row_id == result.id), source="t")}
+    assert terms == {"my", "dog", "sleeps"}
+    row = rows_of(db, chat_history_cache, scope.persona)[0]
+    assert (row.message_text, row.text_folded, row.edited_at) == ("my dog sleeps", "my dog sleeps", NOW)
+    again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, settings=DEFAULTS, scope=scope)
+    assert again == (False, result.id, "unchanged")
+    assert save(db, scope, "tg/1", "My dog sleeps").reason == "duplicate"
+    assert index_differences(db, scope.persona) == []
+
+
+def test_p45_a_deleted_message_leaves_no_index_row(db: Database, scope: Scope) -> None:
+    kept, gone = save(db, scope, "tg/1", "one cat"), save(db, scope, "tg/1", "two cats")
+    assert delete_chat_message(gone.id, db=db, settings=DEFAULTS, scope=scope) == (True, gone.id, "")
+    assert delete_chat_message(gone.id, db=db, settings=DEFAULTS, scope=scope).reason == "unchanged"
+    assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [kept.id]
+    assert index_differences(db, scope.persona) == []
+
+
+def test_p45_nobody_edits_what_they_do_not_see(db: Database, scope: Scope) -> None:
+    secret = save(db, replace(scope, conversation="tg/7", privacy="direct"), "tg/7", "a secret")
+    group = replace(scope, conversation="tg/group")
+    assert edit_chat_message(secret.id, "x", db=db, settings=DEFAULTS, scope=group).reason == "unchanged"
+    assert delete_chat_message(secret.id, db=db, settings=DEFAULTS, scope=group).reason == "unchanged"
+    assert edit_chat_message(secret.id, " ", db=db, settings=DEFAULTS, scope=scope).reason == "empty"
+    with pytest.raises(MessageError, match="row id"):
+        edit_chat_message("m1", "x", db=db, settings=DEFAULTS, scope=scope)
+    assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "a secret"
+
+
+def test_d16_rows_that_are_not_indexed_yet_are_left_to_the_backfill(db: Database) -> None:
+    """An edit or delete in the range that is still to be indexed touches no index row."""
+    own = open_db("sqlite://")
+    scope = own_scope()
+    old = [save(own, scope, "tg/1", f"old {n}") for n in range(3)]
+    own.transaction(lambda c: c.exec_driver_sql("DELETE FROM search_term"), source="test")
+    own.transaction(lambda c: c.exec_driver_sql("DELETE FROM search_count"), source="test")
+    waiting = update(search_progress).where(search_progress.c.source == 2)
+    own.transaction(lambda c: c.execute(waiting.values(ready=0, next_id=0, until_id=old[-1].id)), source="test")
+    edit_chat_message(old[0].id, "changed", db=own, settings=DEFAULTS, scope=scope)
+    delete_chat_message(old[1].id, db=own, settings=DEFAULTS, scope=scope)
+    new = save(own, scope, "tg/1", "new words")
+    indexed = {r.row_id for r in own.read(select(search_term), source="test")}
+    assert indexed == {new.id}
+    own.close()

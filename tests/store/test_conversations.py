@@ -1,0 +1,385 @@
+"""Conversations: registered once, private or public, moved as a whole; people linked (F5, F6, F10 to F17)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.ai_diary import add_diary_entry, get_recent_entries
+from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
+from core.config import Settings
+from core.errors import MessageError
+from core.privacy import link_participants, set_conversation_privacy, unlink_participant
+from core.scope import Scope
+from core.store import chat, memories, memory_input, messages
+from core.store.engine import Database
+from core.store.looking import look
+from core.store.schema import ai_diary, audiences, chat_history_cache, conversations
+from core.store.schema import memories as memory_table
+from core.store.viewing import Request
+from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> Any:
+    """Store a line."""
+    return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, settings=DEFAULTS, scope=scope, **more)
+
+
+def remember(db: Database, scope: Scope, text: str) -> Any:
+    """Insert a memory item."""
+    made = memory_input.read(text, now=NOW, tags=["t"])
+    assert made is not None
+    return memories.insert(db, scope, made, privacy_default="none")
+
+
+def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:
+    """Return kind, server and reference of a conversation's audience."""
+    row = next(r for r in rows_of(db, conversations, scope.persona) if r.conversation_key == conversation)
+    found = next(r for r in rows_of(db, audiences, scope.persona) if r.audience_id == row.audience_id)
+    return found.kind, found.server_id, found.ref
+
+
+def everywhere(db: Database, scope: Scope) -> list[str]:
+    """Return the texts a scope sees over all sources."""
+    lines = load_global_chat_history(100, db=db, settings=DEFAULTS, scope=scope)
+    entries = get_recent_entries(db=db, settings=DEFAULTS, scope=scope)
+    seen = look(db, scope, Request(), destination="remote").viewer.audiences
+    items = [r.content for r in rows_of(db, memory_table, scope.persona) if r.audience_id in seen]
+    return sorted([line["text"] for line in lines] + [entry.content for entry in entries] + items)
+
+
+def consistent(db: Database, scope: Scope) -> None:
+    """Check that every row stands in the audience of its conversation, and the index with it."""
+    held = {r.conversation_key: r.audience_id for r in rows_of(db, conversations, scope.persona)}
+    for row in rows_of(db, chat_history_cache, scope.persona):
+        assert row.audience_id == held[row.interface_path]
+    for row in rows_of(db, memory_table, scope.persona):
+        assert row.conversation_key is None or row.audience_id == held[row.conversation_key]
+    assert index_differences(db, scope.persona) == []
+
+
+# Known from the first message on
+
+
+def test_d7_a_conversation_and_its_thread(db: Database, scope: Scope) -> None:
+    for _ in range(2):
+        save(db, replace(scope, server="s1"), "telegram_bot/42", "in the group", title="Our group")
+        save(db, replace(scope, server="s1"), "telegram_bot/42/7", "in the thread")
+    group, thread = rows_of(db, conversations, scope.persona)
+    assert (group.interface, group.chat_id, group.thread_id, group.parent_key) == ("telegram_bot", "42", "", None)
+    assert (thread.chat_id, thread.thread_id, thread.parent_key) == ("42", "7", "telegram_bot/42")
+    assert (group.title, group.server_id, group.is_private, group.last_message_at) == ("Our group", "s1", 0, NOW)
+    assert kind_of(db, scope, "telegram_bot/42") == ("server", "s1", "")
+    save(db, replace(scope, server="s1"), "telegram_bot/42", "a new title", title="Renamed")
+    assert rows_of(db, conversations, scope.persona)[0].title == "Renamed"
+
+
+def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database, scope: Scope) -> None:
+    for hour in (10, 12, 11):
+        save_chat_message("tg/1", f"at {hour}", sender_id="7", timestamp=f"2026-03-10T{hour}:00Z", db=db, scope=scope)
+    assert rows_of(db, conversations, scope.persona)[0].last_message_at.hour == 12
+
+
+def test_f11_without_conversation_a_row_is_the_personas(db: Database, scope: Scope) -> None:
+    remember(db, scope, "everywhere")
+    public, direct = (
+        replace(scope, conversation="tg/1", server="s9"),
+        replace(scope, conversation="tg/7", privacy="direct"),
+    )
+    assert everywhere(db, public) == everywhere(db, direct) == everywhere(db, scope) == ["everywhere"]
+
+
+# Who sees what
+
+
+def test_f12_the_table_of_audiences(db: Database, scope: Scope) -> None:
+    """Rows r1 to r7 of the rule, seen from each kind of scope."""
+    ann, bob = {"participant": "tg/ann"}, {"participant": "tg/bob"}
+    at = {
+        "r1": replace(scope, conversation="dc/c1", server="s1", **ann),
+        "r2": replace(scope, conversation="dc/c2", server="s2", **ann),
+        "r3": replace(scope, conversation="tg/ann", privacy="direct", **ann),
+        "r4": replace(scope, conversation="tg/bob", privacy="direct", **bob),
+        "r5": replace(scope, conversation="dc/c9", server="s1", privacy="restricted", **ann),
+        "r6": scope,
+        "r7": replace(scope, conversation="tg/group", **bob),
+    }
+    for text, own in at.items():
+        remember(db, own, text)
+        if own.conversation:
+            save_chat_message(own.conversation, text, db=db, settings=DEFAULTS, scope=own, timestamp=NOW)
+
+    def seen(own: Scope) -> list[str]:
+        return sorted(set(everywhere(db, own)))
+
+    assert seen(at["r1"]) == ["r1", "r6"] and seen(at["r2"]) == ["r2", "r6"]
+    assert seen(at["r3"]) == ["r3", "r6", "r7"] and seen(at["r5"]) == ["r1", "r5", "r6"]
+    assert seen(replace(scope, conversation="dc/c8", server="s1", privacy="restricted")) == ["r1", "r6"]
+    assert seen(at["r7"]) == ["r6", "r7"] == seen(scope)
+    link_participants("tg/ann", "wa/9", db=db, settings=DEFAULTS, scope=scope)
+    linked = replace(scope, conversation="wa/9", participant="wa/9", privacy="direct")
+    assert seen(linked) == ["r3", "r6", "r7"]
+    consistent(db, scope)
+
+
+def test_f16_open_privacy_shows_what_is_of_the_server(db: Database, scope: Scope) -> None:
+    save(db, replace(scope, conversation="tg/7", privacy="direct"), "tg/7", "direct")
+    save(db, replace(scope, server="s1"), "dc/1", "of s1")
+    save(db, scope, "tg/1", "public")
+    open_all = Settings(private_stays_private=False)
+    lines = load_global_chat_history(db=db, settings=open_all, scope=replace(scope, conversation="tg/1"))
+    assert sorted(line["text"] for line in lines) == ["direct", "public"]
+
+
+# Private by itself
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "sender", "expected"),
+    [
+        ("tg/7", {}, "7", ("direct", "", "tg/7")),
+        ("tg/7", {}, "8", ("server", "", "")),
+        ("tg/7", {"privacy": "public", "conversation": "tg/7"}, "7", ("server", "", "")),
+        ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "7", ("direct", "", "tg/7")),
+        (
+            "tg/1",
+            {"privacy": "restricted", "conversation": "tg/1", "server": "s1"},
+            "7",
+            ("conversation", "s1", "tg/1"),
+        ),
+        ("tg/1", {"server": "s1"}, "7", ("server", "s1", "")),
+        ("tg/1", {"privacy": "direct", "conversation": "tg/other"}, "7", ("server", "", "")),
+        ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "self", ("conversation", "", "tg/1")),
+        ("tg/1", {"privacy": "direct", "conversation": "tg/1", "participant": "tg/7"}, "self", ("direct", "", "tg/7")),
+    ],
+)
+def test_f17_what_a_new_conversation_is(
+    db: Database, path: str, more: Any, sender: str, expected: tuple[str, str, str]
+) -> None:
+    scope = own_scope(**more)
+    save(db, scope, path, "hello", sender)
+    assert kind_of(db, scope, path) == expected
+
+
+def test_f17_a_direct_message_the_persona_began_finds_its_person(db: Database, scope: Scope) -> None:
+    direct = replace(scope, conversation="dc/77", privacy="direct")
+    save(db, direct, "dc/77", "Good morning", "self")
+    save(db, direct, "dc/77", "hello", "ann")
+    assert kind_of(db, scope, "dc/77") == ("direct", "", "dc/ann")
+    consistent(db, scope)
+
+
+def test_f17_a_thread_follows_its_parent(db: Database, scope: Scope) -> None:
+    closed = replace(scope, conversation="dc/c9", server="s1", privacy="restricted")
+    save(db, closed, "dc/c9", "in the channel")
+    save(db, replace(scope, server="s1"), "dc/c9/1", "in the thread")
+    assert kind_of(db, scope, "dc/c9/1") == ("conversation", "s1", "dc/c9/1")
+    save(db, replace(scope, server="s1"), "dc/c1/1", "a thread before its parent")
+    save(db, replace(scope, server="s1"), "dc/c10/1", "of another channel")
+    save(db, replace(scope, server="s1", conversation="dc/c1", privacy="restricted"), "dc/c1", "the parent")
+    assert kind_of(db, scope, "dc/c1/1")[0] == "conversation" and kind_of(db, scope, "dc/c10/1")[0] == "server"
+    consistent(db, scope)
+
+
+def test_f17_an_id_with_a_slash_is_no_thread_of_somebody_elses_talk(db: Database, scope: Scope) -> None:
+    for who in ("u1", "u1/x"):
+        own = replace(scope, conversation=f"tg/{who}", participant=f"tg/{who}", privacy="direct")
+        save(db, own, f"tg/{who}", f"from {who}", who)
+    assert kind_of(db, scope, "tg/u1/x") == ("direct", "", "tg/u1/x")
+    save(db, replace(scope, participant="tg/u1"), "tg/u1/thread", "from u1", "u1")
+    assert kind_of(db, scope, "tg/u1/thread") == ("direct", "", "tg/u1")
+
+
+def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> None:
+    made = [messages.read(scope, "tg/1", f"text {n}", now=NOW, sender_id="7", message_id=n) for n in range(500)]
+    chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    own = replace(scope, conversation="tg/1")
+    remember(db, own, "an item")
+    add_diary_entry("an entry", interface="tg", chat_id="1", db=db, settings=DEFAULTS, scope=scope)
+    save(db, scope, "tg/2", "elsewhere")
+    group = replace(scope, conversation="tg/2")
+    assert len(everywhere(db, group)) == 102
+    save(db, replace(own, privacy="direct"), "tg/1", "now in private")
+    assert everywhere(db, group) == ["elsewhere"]
+    assert len(load_chat_history("tg/1", 1000, db=db, settings=DEFAULTS, scope=scope)) == 501
+    assert {r.audience_id for r in rows_of(db, ai_diary, scope.persona)} == {
+        r.audience_id for r in rows_of(db, chat_history_cache, scope.persona) if r.interface_path == "tg/1"
+    }
+    consistent(db, scope)
+
+
+def test_f17_no_host_makes_it_public_again(db: Database, scope: Scope) -> None:
+    own = replace(scope, conversation="tg/1", privacy="restricted")
+    save(db, own, "tg/1", "secret")
+    save(db, replace(own, privacy="public"), "tg/1", "still secret")
+    assert kind_of(db, scope, "tg/1") == ("conversation", "", "tg/1")
+    assert everywhere(db, scope) == []
+
+
+def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: Scope) -> None:
+    own = replace(scope, conversation="tg/1")
+    for n in range(3):
+        save(db, scope, "tg/1", f"text {n}")
+    save(db, scope, "tg/1/5", "in the thread")
+    remember(db, own, "an item")
+    add_diary_entry("an entry", db=db, settings=DEFAULTS, scope=own)
+
+    def turn(privacy: Any) -> dict[str, int]:
+        return set_conversation_privacy("tg/1", privacy, db=db, settings=DEFAULTS, scope=scope)
+
+    moved = {"conversations": 2, "chat_history_cache": 4, "memories": 1, "ai_diary": 1}
+    assert turn("restricted") == moved and everywhere(db, scope) == []
+    assert turn("restricted") == dict.fromkeys(moved, 0)
+    assert turn("direct") == moved and kind_of(db, scope, "tg/1") == ("direct", "", "tg/7")
+    assert turn("public") == moved and len(everywhere(db, scope)) == 6
+    consistent(db, scope)
+    unknown = set_conversation_privacy("tg/9", "direct", db=db, settings=DEFAULTS, scope=scope)
+    assert unknown == dict.fromkeys(moved, 0)
+    with pytest.raises(MessageError, match="'secret'"):
+        turn("secret")
+
+
+def test_f17_no_moment_a_half(db: Database, scope: Scope) -> None:
+    """While writers write and the conversation turns private, a public reader sees all of it or nothing."""
+    for n in range(60):
+        save(db, scope, "tg/1", f"before {n}", sender_id="7")
+    seen: list[int] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            lines = load_global_chat_history(1000, db=db, settings=DEFAULTS, scope=scope)
+            seen.append(sum(line["text"].startswith("before") for line in lines))
+
+    def write(n: int) -> None:
+        for i in range(10):
+            save(db, scope, "tg/1", f"during {n} {i}", sender_id=str(n))
+
+    threads = [threading.Thread(target=read), *(threading.Thread(target=write, args=(n,)) for n in range(3))]
+    for thread in threads:
+        thread.start()
+    set_conversation_privacy("tg/1", "restricted", db=db, settings=DEFAULTS, scope=scope)
+    for thread in threads[1:]:
+        thread.join()
+    done.set()
+    threads[0].join()
+    assert set(seen) <= {0, 60}
+    assert load_global_chat_history(1000, db=db, settings=DEFAULTS, scope=scope) == []
+    consistent(db, scope)
+
+
+def test_f18_a_local_only_conversation_stays_local(db: Database, scope: Scope) -> None:
+    from sqlalchemy import update
+
+    save(db, scope, "tg/1", "secret")
+    change = update(conversations).where(conversations.c.persona_id == scope.persona).values(local_only=1)
+    db.transaction(lambda c: c.execute(change), source="test")
+    save(db, scope, "tg/1", "another", sender_id="9")
+    assert load_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == []
+    assert load_global_chat_history(db=db, settings=DEFAULTS, scope=scope) == []
+    local = replace(scope, destination="local")
+    assert len(load_chat_history("tg/1", db=db, settings=DEFAULTS, scope=local)) == 2
+    assert remember(db, replace(scope, conversation="tg/1"), "an item").stored
+    assert rows_of(db, memory_table, scope.persona)[0].local_only == 1
+
+
+# One person, several identities
+
+
+def test_f6_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> None:
+    telegram = replace(scope, conversation="tg/7", participant="tg/7", privacy="direct")
+    discord = replace(scope, conversation="dc/dm1", participant="dc/u1", privacy="direct")
+    save(db, telegram, "tg/7", "on telegram")
+    save(db, discord, "dc/dm1", "on discord", "u1")
+    save(db, discord, "dc/dm1", "the answer", "self")
+    remember(db, discord, "an item")
+    add_diary_entry("an entry", db=db, settings=DEFAULTS, scope=discord)
+    before = everywhere(db, telegram), everywhere(db, discord)
+    assert before == (["on telegram"], ["an entry", "an item", "on discord", "the answer"])
+
+    def link() -> dict[str, int]:
+        return link_participants("tg/7", "dc/u1", db=db, settings=DEFAULTS, scope=scope)
+
+    moved = {"participants": 1, "conversations": 1, "memories": 1, "ai_diary": 1, "chat_history_cache": 2}
+    assert link() == moved and link() == dict.fromkeys(moved, 0)
+    assert everywhere(db, telegram) == everywhere(db, discord) == sorted(before[0] + before[1])
+    consistent(db, scope)
+    save(db, discord, "dc/dm1", "while linked", "u1")
+    assert "while linked" in everywhere(db, telegram)
+    unlinked = unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope)
+    assert unlinked == {**moved, "chat_history_cache": 3}
+    assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
+    assert unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope) == dict.fromkeys(moved, 0)
+    consistent(db, scope)
+
+
+def test_f6_the_one_whose_key_the_group_goes_by_may_leave_too(db: Database, scope: Scope) -> None:
+    at = {
+        who: replace(scope, conversation=f"{who}", participant=who, privacy="direct") for who in ("a/1", "b/2", "c/3")
+    }
+    for who, own in at.items():
+        save(db, own, who, f"from {who}", who[2:])
+    link_participants("a/1", "b/2", db=db, settings=DEFAULTS, scope=scope)
+    link_participants("b/2", "c/3", db=db, settings=DEFAULTS, scope=scope)
+    assert all(len(everywhere(db, own)) == 3 for own in at.values())
+    unlink_participant("a/1", db=db, settings=DEFAULTS, scope=scope)
+    assert everywhere(db, at["a/1"]) == ["from a/1"]
+    assert everywhere(db, at["b/2"]) == everywhere(db, at["c/3"]) == ["from b/2", "from c/3"]
+    consistent(db, scope)
+
+
+@pytest.mark.parametrize("bad", ["", " ", None, "x" * 256, "a\x00", 1.5])
+def test_f70_people_need_a_key(db: Database, scope: Scope, bad: Any) -> None:
+    with pytest.raises(MessageError):
+        link_participants("tg/1", bad, db=db, settings=DEFAULTS, scope=scope)
+
+
+# Hostile ids
+
+
+def test_f4_hostile_ids_see_their_own_only(db: Database, scope: Scope) -> None:
+    ids = [
+        "u1",
+        "u10",
+        "U1",
+        "u1 ",
+        "u%",
+        "u_",
+        "'u1'",
+        "u1\u200f",
+        "😀",
+        "u" * 250,
+        "u1/x",
+        "\u202eu1",
+        "u\\1",
+        "u1\n",
+    ]
+    for who in ids:
+        own = replace(scope, conversation=f"tg/{who}", participant=f"tg/{who}", privacy="direct")
+        save(db, own, f"tg/{who}", f"canary of {who}", who)
+    for who in ids:
+        own = replace(scope, conversation=f"tg/{who}", participant=f"tg/{who}", privacy="direct")
+        assert everywhere(db, own) == [f"canary of {who}"]
+        lines = load_chat_history(f"tg/{who}", db=db, settings=DEFAULTS, scope=scope)
+        assert [line["text"] for line in lines] == [f"canary of {who}"]
+    consistent(db, scope)

@@ -1,0 +1,281 @@
+"""The diary (P46), its privacy (F20), its quarantine (F36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core.ai_diary import (
+    add_diary_entry,
+    cleanup_old_entries,
+    get_entries_by_tags,
+    get_entries_with_person,
+    get_recent_entries,
+    unarchive_entries,
+)
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.errors import MessageError
+from core.privacy import list_quarantined, release, set_privacy
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import ai_diary, conversations, search_term, tags
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> Any:
+    """Store an entry at NOW."""
+    more.setdefault("timestamp", NOW)
+    return add_diary_entry(content, *given, db=db, settings=DEFAULTS, scope=scope, **more)
+
+
+def recent(db: Database, scope: Scope, *given: Any, **more: Any) -> list[str]:
+    """Return the contents of the recent entries."""
+    found = get_recent_entries(*given, db=db, settings=more.pop("settings", DEFAULTS), scope=scope, **more)
+    return [entry.content for entry in found]
+
+
+def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
+    texts = ("I wonder", [{"joy": 7}], "We talked", "Hi!")
+    result = add(db, scope, "A day", *texts, ["Cat", "cat "], ["Ann", "Bob", "Ann"], "telegram_bot", 42, 7)
+    row = rows_of(db, ai_diary, scope.persona)[0]
+    assert result == (True, row.id, "") and row.text_folded == "a day\x1fi wonder\x1fwe talked\x1fhi!"
+    entry = get_recent_entries(db=db, settings=DEFAULTS, scope=replace(scope, conversation="telegram_bot/42/7"))[0]
+    assert (entry.id, entry.timestamp, entry.content, entry.personal_thought) == (row.id, NOW, "A day", "I wonder")
+    assert (entry.interaction_summary, entry.user_message, entry.emotions) == ("We talked", "Hi!", ({"joy": 7},))
+    assert (entry.context_tags, entry.involved_users) == (("cat",), ("Ann", "Bob"))
+    assert (entry.interface, entry.chat_id, entry.thread_id) == ("telegram", "42", "7")
+    assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 1)]
+    assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.parametrize("content", [None, "", " \n", "\x00"])
+def test_p46_blank_content_is_empty(db: Database, scope: Scope, content: Any) -> None:
+    assert add(db, scope, content, "a thought") == (False, None, "empty")
+    assert count(db, ai_diary, scope.persona) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("telegram_bot", "telegram"),
+        ("telegram", "telegram"),
+        ("discord", "discord"),
+        ("discord_bot", "discord"),
+        ("twitter", "x"),
+        ("cli", "manual"),
+        ("", "unknown"),
+        (None, "unknown"),
+        ("webui", "webui"),
+    ],
+)
+def test_p46_interface_names_are_reduced(db: Database, scope: Scope, given: Any, kept: str) -> None:
+    add(db, scope, "a day", interface=given)
+    assert rows_of(db, ai_diary, scope.persona)[0].interface == kept
+
+
+def test_p46_recent_entries_up_to_the_first_that_does_not_fit(db: Database, scope: Scope) -> None:
+    for n, size in enumerate((100, 300, 50)):
+        add(db, scope, chr(97 + n) * size, timestamp=NOW - timedelta(minutes=n))
+    assert [len(c) for c in recent(db, scope)] == [100, 300, 50]
+    assert [len(c) for c in recent(db, scope, 2, 200)] == [100] == [len(c) for c in recent(db, scope, 2, 399)]
+    assert [len(c) for c in recent(db, scope, 2, 400)] == [100, 300] and recent(db, scope, 2, 99) == []
+    assert len(recent(db, scope, 2, 450)) == 3 and recent(db, scope, 2, 0) == []
+
+
+def test_g9_an_entry_of_exactly_two_days_is_too_old(db: Database, scope: Scope) -> None:
+    add(db, scope, "just", timestamp=NOW - timedelta(days=2) + timedelta(microseconds=1))
+    add(db, scope, "exact", timestamp=NOW - timedelta(days=2))
+    assert recent(db, scope) == ["just"] and recent(db, scope, 3) == ["just", "exact"] and recent(db, scope, 0) == []
+    for bad in (-1, "x", True, float("nan"), None):
+        with pytest.raises(ValueError, match="days is"):
+            recent(db, scope, bad)
+
+
+def test_p46_more_entries_than_are_read_at_once(db: Database, scope: Scope) -> None:
+    for n in range(205):
+        add(db, scope, f"entry {n}", timestamp=NOW - timedelta(seconds=n))
+    assert recent(db, scope) == [f"entry {n}" for n in range(205)]
+
+
+def test_p46_by_tags_and_by_person(db: Database, scope: Scope) -> None:
+    add(db, scope, "one", context_tags=["cat", "pet"], involved_users=["Ann"], timestamp=NOW - timedelta(days=9))
+    add(db, scope, "two", context_tags=["category"], involved_users=["Ann Lee"])
+    add(db, scope, "three", context_tags=["dog"], involved_users=["ann"])
+
+    def tagged(*wanted: Any, limit: Any = 10) -> list[str]:
+        return [e.content for e in get_entries_by_tags(list(wanted), limit, db=db, settings=DEFAULTS, scope=scope)]
+
+    def with_person(name: Any) -> list[str]:
+        return [e.content for e in get_entries_with_person(name, db=db, settings=DEFAULTS, scope=scope)]
+
+    assert (
+        tagged("Cat") == ["one"]
+        and tagged("cat", "dog") == ["three", "one"]
+        and tagged("cat", "dog", limit=1) == ["three"]
+    )
+    assert tagged() == [] == tagged(" ") == tagged('["cat"]') == tagged("%")
+    assert (
+        with_person("Ann") == ["one"]
+        and with_person("ann") == ["three"]
+        and with_person("Ann ") == [] == with_person("")
+    )
+
+
+def test_p46_archived_and_brought_back(db: Database, scope: Scope) -> None:
+    for days in (40, 30, 29):
+        add(db, scope, f"of {days} days", context_tags=["day"], timestamp=NOW - timedelta(days=days))
+
+    def change(work: Any, *given: Any) -> int:
+        return int(work(*given, db=db, settings=DEFAULTS, scope=scope))
+
+    assert change(cleanup_old_entries) == 2 and change(cleanup_old_entries) == 0
+    assert recent(db, scope, 100) == ["of 29 days"] and index_differences(db, scope.persona) == []
+    oldest = rows_of(db, ai_diary, scope.persona)[0].id
+    assert (
+        change(unarchive_entries, [oldest, 1]) == 1
+        and change(unarchive_entries) == 1
+        and change(unarchive_entries) == 0
+    )
+    assert len(recent(db, scope, 100)) == 3 and index_differences(db, scope.persona) == []
+    assert change(cleanup_old_entries, 0) == 3
+
+
+def test_f11_an_entry_belongs_to_its_conversation(db: Database, scope: Scope) -> None:
+    """An entry about a direct message is not seen elsewhere, however the host names the interface."""
+    direct = replace(scope, conversation="telegram_bot/7", privacy="direct")
+    save_chat_message("telegram_bot/7", "hello", "Ann", "7", NOW, db=db, settings=DEFAULTS, scope=direct)
+    add(db, scope, "by full name", interface="telegram_bot", chat_id="7")
+    add(db, scope, "by short name", interface="telegram", chat_id=7)
+    add(db, direct, "by scope")
+    add(db, scope, "of the persona")
+    assert recent(db, scope) == ["of the persona"] and len(recent(db, direct)) == 4
+    assert {(r.interface, r.chat_id) for r in rows_of(db, ai_diary, scope.persona)} == {
+        ("telegram", "7"),
+        ("unknown", ""),
+    }
+    assert count(db, conversations, scope.persona) == 1
+
+
+def test_f3_the_scope_says_which_conversation(db: Database, scope: Scope) -> None:
+    own = replace(scope, conversation="tg/7", privacy="direct", participant="tg/7")
+    add(db, own, "mine", interface="discord", chat_id="other")
+    assert recent(db, scope) == [] and recent(db, own) == ["mine"]
+    assert (rows_of(db, ai_diary, scope.persona)[0].interface, rows_of(db, ai_diary, scope.persona)[0].chat_id) == (
+        "tg",
+        "7",
+    )
+
+
+def test_f18_a_local_only_entry_stays_local(db: Database, scope: Scope) -> None:
+    add(db, scope, "secret", context_tags=["cat"], local_only=True)
+    local = replace(scope, destination="local")
+    assert recent(db, scope) == [] and recent(db, local) == ["secret"]
+    assert recent(db, scope, settings=Settings(prompt_destination="local")) == ["secret"]
+    assert get_entries_by_tags("cat", db=db, settings=DEFAULTS, scope=scope) == []
+
+
+@pytest.mark.parametrize("level", ["partial", "full"])
+def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope: Scope, level: str) -> None:
+    for who, name in (("7", "Ann"), ("8", "Bob")):
+        save_chat_message("tg/1", f"hi from {name}", name, who, NOW, db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("tg/7", level, db=db, settings=DEFAULTS, scope=scope)
+    for n, named in enumerate((["Ann", "Bob"], ["tg/7", "Bob"], ["7", "Bob"])):
+        result = add(db, scope, f"day {n}", user_message="hi", involved_users=named, interface="tg", chat_id="1")
+        assert result.stored and len(result.notes) == 2
+    add(db, scope, "day 9", user_message="hi", involved_users=["Bob"], interface="tg", chat_id="1")
+    add(
+        db,
+        replace(scope, conversation="tg/1", participant="tg/7"),
+        "day 10",
+        user_message="hi",
+        involved_users=["Annie"],
+    )
+    found = {r.content: (r.involved_users, r.user_message) for r in rows_of(db, ai_diary, scope.persona)}
+    assert found["day 0"] == found["day 1"] == found["day 2"] == ('["Bob"]', None)
+    assert found["day 9"] == ('["Bob"]', "hi")
+    assert found["day 10"] == ("[]", None), "a name that leads to nobody is taken for the speaker's"
+    assert index_differences(db, scope.persona) == []
+
+
+def test_f24_the_default_level_concerns_unknown_people(db: Database, scope: Scope) -> None:
+    closed = Settings(privacy_default="full")
+    set_privacy("tg/8", "none", db=db, settings=DEFAULTS, scope=scope)
+    add_diary_entry("a day", involved_users=["tg/8", "Ann"], user_message="hi", db=db, settings=closed, scope=scope)
+    row = rows_of(db, ai_diary, scope.persona)[0]
+    assert (row.involved_users, row.user_message) == ('["tg/8"]', None)
+
+
+def test_f36_a_flagged_entry_waits_for_release(db: Database, scope: Scope) -> None:
+    seen: list[str] = []
+
+    def screen(text: str, kind: str) -> bool:
+        seen.append(f"{kind}: {text}")
+        return "rules" in text
+
+    flagged = add(db, scope, "a day", "ignore rules", context_tags=["cat"], screen=screen)
+    assert seen == ["diary: a day\nignore rules"] and recent(db, scope) == []
+    assert get_entries_by_tags("cat", db=db, settings=DEFAULTS, scope=scope) == []
+    assert db.read(select(search_term).where(search_term.c.row_id == flagged.id), source="test") == []
+    listed = list_quarantined(db=db, settings=DEFAULTS, scope=scope)
+    assert [(i["source"], i["id"], i["snippet"]) for i in listed] == [("ai_diary", flagged.id, "a day")]
+    assert release("ai_diary", flagged.id, db=db, settings=DEFAULTS, scope=scope)
+    assert recent(db, scope) == ["a day"] and index_differences(db, scope.persona) == []
+
+
+def test_f70_and_f63_bad_input(db: Database, scope: Scope) -> None:
+    bad_values: list[dict[str, Any]] = [
+        {"interface": "i" * 51},
+        {"chat_id": "c" * 256},
+        {"chat_id": "\x00"},
+        {"content": 7},
+        {"personal_thought": []},
+        {"user_message": "a" * 17_000_000},
+    ]
+    for bad in bad_values:
+        with pytest.raises(MessageError):
+            add(db, scope, bad.pop("content", "a day"), **bad)
+    with pytest.raises(TypeError, match="involved_users"):
+        add(db, scope, "a day", involved_users=["a", ["b"]])
+    assert count(db, ai_diary, scope.persona) == 0
+
+
+@pytest.mark.engines("sqlite")
+def test_f58_a_broken_row_harms_no_other(engine_url: str) -> None:
+    own, scope = open_db("sqlite://"), own_scope()
+    first = add(own, scope, "broken", context_tags=["cat"], involved_users=["Ann"])
+    add(own, scope, "whole", timestamp=NOW + timedelta(seconds=1))
+    own.transaction(
+        lambda c: (
+            c.exec_driver_sql("PRAGMA ignore_check_constraints = ON"),
+            c.exec_driver_sql(
+                "UPDATE ai_diary SET context_tags = '{', involved_users = '7', emotions = 'x' WHERE id = ?", (first.id,)
+            ),
+        ),
+        source="test",
+    )
+    found = get_recent_entries(db=own, settings=DEFAULTS, scope=scope)
+    assert [e.content for e in found] == ["whole", "broken"]
+    assert (found[1].context_tags, found[1].involved_users, found[1].emotions) == ((), (), ())
+    own.close()

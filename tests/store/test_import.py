@@ -1,0 +1,294 @@
+"""Files of conversations into the chat history: each message once, whole transactions, good rows beside bad ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.errors import StoreWriteError, TransferError
+from core.scope import Scope
+from core.store import chat
+from core.store.engine import Database
+from core.store.schema import audiences, chat_history_cache, conversations
+from core.synth_core_memory import search_memories
+from core.transfer import importing
+from core.transfer.importing import ImportResult, import_file
+from tests.store.world import count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = ("Ann", "Iris")) -> list[dict[str, Any]]:
+    return [
+        {
+            "conversation": conversation,
+            "session": n // 10,
+            "id": f"{conversation}-{n}",
+            "timestamp": f"2025-01-{n // 1440 + 1:02}T{n // 60 % 24:02}:{n % 60:02}:00Z",
+            "speaker": speakers[n % len(speakers)],
+            "text": f"line {n} about topic{n % 7}",
+        }
+        for n in range(number)
+    ]
+
+
+def _file(folder: Path, rows: list[Any], name: str = "chat.jsonl") -> Path:
+    path = folder / name
+    content = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:
+    return import_file(path, db=db, scope=scope, settings=DEFAULTS, **options)
+
+
+def _stored(db: Database, scope: Scope) -> list[Any]:
+    return sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
+
+
+def test_l38_the_same_file_again_adds_nothing(db: Database, tmp_path: Path) -> None:
+    """Importing is how people bring years of talk along; doing it twice must not double them."""
+    scope, path = own_scope(), _file(tmp_path, _rows(30), "chat.jsonl.gz")
+    first, second = _import(db, scope, path, persona="Iris"), _import(db, scope, path, persona="Iris")
+    assert (first.imported, first.duplicates, first.format) == (30, 0, "records")
+    assert (second.imported, second.duplicates) == (0, 30)
+    assert len(_stored(db, scope)) == 30
+    assert index_differences(db, scope.persona) == []
+
+
+def test_a_file_that_has_grown_adds_what_is_new(db: Database, tmp_path: Path) -> None:
+    """A chat goes on after its export; files without ids too."""
+    scope = own_scope()
+    rows = [{name: value for name, value in row.items() if name != "id"} for row in _rows(20)]
+    _import(db, scope, _file(tmp_path, rows[:12]))
+    again = _import(db, scope, _file(tmp_path, rows))
+    assert (again.imported, again.duplicates) == (8, 12)
+
+
+def test_messages_are_stored_as_they_were_said(db: Database, tmp_path: Path) -> None:
+    """Who, when, where, by which id; the persona's lines answer who spoke before."""
+    scope = own_scope()
+    _import(db, scope, _file(tmp_path, _rows(2)), persona="Iris", interface="old")
+    asked, said = _stored(db, scope)
+    assert (asked.interface_path, asked.message_id, asked.sender_id, asked.participant_key, asked.role) == (
+        "old/c", "c-0", "Ann", "old/Ann", "user"
+    )  # fmt: skip
+    assert (said.sender_id, said.sender_name, said.participant_key, said.role) == ("self", "Iris", None, "persona")
+    assert said.triggered_by == "old/Ann"
+    assert asked.timestamp.isoformat() == "2025-01-01T00:00:00+00:00"
+    assert asked.metadata in ({"session": 0}, '{"session": 0}')
+    assert [hit["snippet"] for hit in search_memories(keywords=["topic1"], db=db, settings=DEFAULTS, scope=scope)] == [
+        "line 1 about topic1"
+    ]
+
+
+def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -> None:
+    """What stands in a file is text of strangers."""
+    scope, other = own_scope(), own_scope()
+    rows = [{**_rows(1)[0], "persona_id": other.persona, "audience_id": 1, "interface_path": "x/y"}]
+    _import(db, scope, _file(tmp_path, rows))
+    assert len(_stored(db, scope)) == 1
+    assert _stored(db, other) == []
+    assert _stored(db, scope)[0].interface_path == "import/c"
+
+
+def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -> None:
+    """`self` is the sender id of the persona's own lines (P22)."""
+    scope = own_scope()
+    _import(db, scope, _file(tmp_path, _rows(1, speakers=("self",))))
+    (row,) = _stored(db, scope)
+    assert (row.role, row.sender_id, row.sender_name) == ("user", "name:self", "self")
+
+
+def test_f10_conversations_are_public_unless_asked_otherwise(db: Database, tmp_path: Path) -> None:
+    """One other person makes a direct message, several a restricted channel, also where the file names its parts."""
+    public, private = own_scope(), own_scope()
+    rows = [*_rows(4, conversation="two"), *_rows(6, conversation="three", speakers=("Ann", "Bob", "Iris"))]
+    path = _file(tmp_path, [*rows, *_rows(2, conversation="Ann", speakers=("Ann",))])
+    _import(db, public, path, persona="Iris")
+    _import(db, private, path, persona="Iris", private=True)
+    assert [row.is_private for row in rows_of(db, conversations, public.persona)] == [0, 0, 0]
+    kinds = {row.audience_id: row.kind for row in rows_of(db, audiences, private.persona)}
+    found = {row.conversation_key: kinds[row.audience_id] for row in rows_of(db, conversations, private.persona)}
+    assert found == {"import/two": "direct", "import/three": "conversation", "import/Ann": "direct"}
+
+
+def test_f76_bad_rows_are_listed_and_good_ones_taken(db: Database, tmp_path: Path) -> None:
+    """One broken line must not cost a year."""
+    scope, rows = own_scope(), _rows(5)
+    path = _file(
+        tmp_path, [rows[0], "{broken", rows[1], [1], {**rows[2], "text": 7}, {**rows[3], "text": " "}, rows[4]]
+    )
+    result = _import(db, scope, path)
+    assert (result.imported, result.skipped, result.error_count) == (3, 1, 3)
+    assert [problem.row for problem in result.errors] == [2, 4, 5]
+    assert result.as_dict()["errors"][1] == {"row": 4, "reason": "the row is a list, it must be an object"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"[]\n", "begins with a list"),
+        (b'{"a": 1}\n', "no conversation"),
+        (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
+        (gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in _rows(900)))[:-9], "cut off"),
+    ],
+)
+def test_f76_nothing_is_stored_of_a_file_that_is_refused(
+    db: Database, tmp_path: Path, content: bytes, said: str
+) -> None:
+    """The whole file is looked at before its first row is stored."""
+    scope, path = own_scope(), tmp_path / "chat.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(TransferError, match=said):
+        _import(db, scope, path)
+    assert _stored(db, scope) == []
+
+
+def test_f76_too_large_is_refused_before_anything_is_stored(db: Database, tmp_path: Path) -> None:
+    """Also when the part that is too much comes after many batches."""
+    scope, path = own_scope(), _file(tmp_path, _rows(700))
+    with pytest.raises(TransferError, match="larger than"):
+        _import(db, scope, path, max_bytes=path.stat().st_size - 1)
+    assert _stored(db, scope) == []
+
+
+def test_f79_an_import_that_is_stopped_goes_on_where_it_was(db: Database, tmp_path: Path) -> None:
+    """Whole transactions stay; the second run brings the rest."""
+    scope, path = own_scope(), _file(tmp_path, _rows(1200))
+    asked: list[int] = []
+
+    def after_one_batch() -> bool:
+        asked.append(1)
+        return count(db, chat_history_cache, scope.persona) >= 500
+
+    stopped = _import(db, scope, path, should_stop=after_one_batch)
+    assert (stopped.imported, stopped.stopped_after_row) == (500, 500)
+    assert len(_stored(db, scope)) == 500
+    rest = _import(db, scope, path)
+    assert (rest.imported, rest.duplicates, rest.stopped_after_row) == (700, 500, None)
+    assert index_differences(db, scope.persona) == []
+
+
+def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Ctrl-C does not wait; what it cut off was never stored."""
+    scope, path = own_scope(), _file(tmp_path, _rows(700))
+    write, calls = chat._write, []
+
+    def interrupted(*arguments: Any) -> None:
+        write(*arguments)
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(chat, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _import(db, scope, path)
+    assert len(_stored(db, scope)) == 500
+    assert index_differences(db, scope.persona) == []
+    assert _import(db, scope, path).imported == 200
+
+
+def test_a_failure_of_the_database_says_where_to_go_on(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence is for the person importing."""
+    scope, path = own_scope(), _file(tmp_path, _rows(600))
+    insert, calls = chat.insert_many, []
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise StoreWriteError("chat_history_cache could not be written.", source="chat_history_cache")
+        return insert(*arguments, **options)
+
+    monkeypatch.setattr(importing.chat, "insert_many", failing)
+    with pytest.raises(
+        TransferError, match="All messages up to row 500 are stored; run the same import again"
+    ) as caught:
+        _import(db, scope, path)
+    assert caught.value.row == 500
+    assert len(_stored(db, scope)) == 500
+
+
+def test_l39_a_dry_run_stores_nothing_and_says_what_it_would(db: Database, tmp_path: Path) -> None:
+    """Looking first is how people dare."""
+    scope, path = own_scope(), _file(tmp_path, [*_rows(3), "{broken"])
+    result = _import(db, scope, path, dry_run=True)
+    assert (result.imported, result.error_count, result.speakers) == (0, 1, {"Ann": 2, "Iris": 1})
+    assert result.could_import == 3
+    assert _stored(db, scope) == []
+
+
+def test_f10_what_somebody_importing_may_not_have_meant_is_noted(db: Database, tmp_path: Path) -> None:
+    """A persona without a name and a private chat made public are both found out too late otherwise."""
+    path = _file(tmp_path, _rows(2))
+    nobody, public = _import(db, own_scope(), path, dry_run=True).notes
+    assert nobody.startswith("nobody was named as the persona (--persona)")
+    assert public.startswith("without --private new conversations are public")
+    assert _import(db, own_scope(), path, persona="Iris", dry_run=True).notes == (public,)
+    assert _import(db, own_scope(), path, persona="Iris", private=True, dry_run=True).notes == ()
+
+
+def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_path: Path) -> None:
+    """PRIVACY_DEFAULT full: the level of everybody who has not chosen one."""
+    scope, path = own_scope(), _file(tmp_path, _rows(4))
+    result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
+    assert (result.imported, result.left_out) == (0, {"privacy": 4})
+    assert _stored(db, scope) == []
+
+
+def test_a_persona_who_never_speaks_is_refused(db: Database, tmp_path: Path) -> None:
+    """A misspelt name would make the persona's lines somebody's."""
+    scope, path = own_scope(), _file(tmp_path, _rows(4))
+    with pytest.raises(TransferError, match=r"Nobody called 'iris' speaks .* 'Ann', 'Iris'"):
+        _import(db, scope, path, persona="iris")
+    assert _stored(db, scope) == []
+
+
+def test_a_sillytavern_chat_is_one_conversation(db: Database, tmp_path: Path) -> None:
+    """Named after its file; the character is the persona; hidden lines stay hidden."""
+    scope = own_scope()
+    line = {"is_user": False, "is_system": False, "send_date": "June 19, 2023 4:13pm"}
+    path = _file(
+        tmp_path,
+        [
+            {"user_name": "Ann", "character_name": "Iris", "create_date": "2023-6-19 @16h 13m 25s 120ms"},
+            {**line, "name": "Iris", "mes": "Hello."},
+            {**line, "name": "Ann", "is_user": True, "mes": "Hi!", "send_date": "2023-06-19T16:14:00.000Z"},
+            {**line, "name": "Iris", "mes": "secret", "is_system": True, "send_date": 1687191300000},
+        ],
+        "Iris - 2023.jsonl",
+    )
+    first = _import(db, scope, path, interface="st")
+    assert (first.imported, first.persona, first.conversations) == (3, ("Iris",), ("st/Iris - 2023",))
+    assert _import(db, scope, path, interface="st").duplicates == 3
+    assert [(row.role, row.sender_id, row.hidden) for row in _stored(db, scope)] == [
+        ("persona", "self", 0), ("user", "Ann", 0), ("persona", "self", 1)
+    ]  # fmt: skip
+
+
+def test_progress_is_told_from_looking_to_the_end(db: Database, tmp_path: Path) -> None:
+    """L40: long work shows how far it is."""
+    scope, path, told = own_scope(), _file(tmp_path, _rows(600)), []
+    _import(db, scope, path, progress=lambda what, done, total: told.append((what, done, total)))
+    size = path.stat().st_size
+    assert [one for one in told if one[1] == size] == [("looking", size, size), ("storing", size, size)]
+    assert all(0 <= done <= total for _, done, total in told)

@@ -1,0 +1,221 @@
+"""F52, D34: connections and commits that are lost on the way, and servers that are not there."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pymysql
+import pytest
+from sqlalchemy import event, text
+
+from core import ai_diary, chat_history_cache, privacy
+from core.config import Settings
+from core.db import insert_memory
+from core.errors import StoreError, StoreReadError, StoreWriteError
+from core.scope import Scope
+from core.store import chat, messages, schema
+from core.store.engine import TRIES, Database
+from tests.conftest import SESSION
+from tests.servers import Reachable
+from tests.store.relay import Relay
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
+BY_PORT = pytest.mark.engines("mariadb", "mysql")
+"""What stands in the way of the connection needs a port; seekdb listens on a socket."""
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
+    """Store one message."""
+    return chat_history_cache.save_chat_message(
+        path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
+    )
+
+
+@pytest.fixture
+def server(engine_name: str, request: pytest.FixtureRequest) -> Reachable:
+    """The server of this engine."""
+    return request.config.stash[SESSION].server(engine_name)
+
+
+class _Kills:
+    """Has the server end the connection of a transaction after its n-th statement."""
+
+    def __init__(self, db: Database, server: Reachable, after: int, times: int = 1) -> None:
+        self.engine, self.server, self.after, self.times = db.engines()[1], server, after, times
+        self.seen = 0
+
+    def _look(self, conn: Any, cursor: Any, *_: Any) -> None:
+        self.seen += 1
+        if self.times and self.seen >= self.after:
+            self.times -= 1
+            self.seen = 0
+            number = conn.connection.dbapi_connection.thread_id()
+            cursor.connection.cursor().close()
+            self.server.execute(f"KILL {number}")
+
+    def __enter__(self) -> None:
+        event.listen(self.engine, "after_cursor_execute", self._look)
+
+    def __exit__(self, *_: Any) -> None:
+        event.remove(self.engine, "after_cursor_execute", self._look)
+
+
+@SERVERS
+def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, server: Reachable) -> None:
+    """Wherever it is lost, the whole transaction is run again on another."""
+    scope = own_scope()
+    for after in (1, 2, 4, 6):
+        with _Kills(db, server, after):
+            result = save(db, scope, "tg/1", f"text number {after}")
+        assert result.stored
+    assert count(db, schema.chat_history_cache, scope.persona) == 4
+    assert index_differences(db, scope.persona) == []
+
+
+@SERVERS
+@pytest.mark.slow
+def test_f52_a_connection_that_is_always_lost_is_an_error(db: Database, server: Reachable) -> None:
+    scope = own_scope()
+    with _Kills(db, server, 2, times=TRIES), pytest.raises(StoreWriteError) as caught:
+        save(db, scope, "tg/1", "canary xylofant")
+    assert caught.value.number in (0, 2006, 2013, 1317, 1205)
+    assert "xylofant" not in str(caught.value)
+    assert count(db, schema.chat_history_cache, scope.persona) == 0
+    assert save(db, scope, "tg/1", "afterwards").stored
+
+
+@SERVERS
+def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, server: Reachable) -> None:
+    """The server ends every connection the program keeps, as a restart or a firewall does."""
+    scope = own_scope()
+    save(db, scope, "tg/1", "before")
+    own = db.target.url.database
+    for row in server.execute("SHOW PROCESSLIST"):
+        if own in row:
+            with contextlib.suppress(pymysql.err.MySQLError):  # it ended by itself meanwhile
+                server.execute(f"KILL {row[0]}")
+    loaded = chat_history_cache.load_chat_history("tg/1", 5, db=db, settings=DEFAULTS, scope=scope)
+    assert [line["text"] for line in loaded] == ["before"]
+    assert save(db, scope, "tg/1", "after").stored
+
+
+# Lost commits
+
+
+@pytest.fixture
+def relayed(db: Database) -> Iterator[tuple[Database, Relay]]:
+    """The same database by way of a relay that can lose a commit."""
+    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
+        made = Database(relay.url, clock=db.clock)
+        yield made, relay
+        made.close()
+
+
+def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]]]:
+    """Return each writing door with the table it fills."""
+    more: dict[str, Any] = {"db": db, "settings": DEFAULTS}
+
+    def many() -> int:
+        made = [
+            messages.read(scope, "tg/9", f"line {n}", now=NOW, timestamp=NOW + timedelta(minutes=n)) for n in range(5)
+        ]
+        results = chat.insert_many(db, scope, [each for each in made if each], privacy_default="none")
+        assert all(each.stored and each.reason == "" for each in results)
+        return results[0].id or 0
+
+    def checked(result: Any) -> int:
+        assert (result.stored, result.reason) == (True, "")
+        return int(result.id)
+
+    return {
+        "a message": (schema.chat_history_cache, lambda: checked(save(db, scope, "tg/1", "hello"))),
+        "a message with id": (
+            schema.chat_history_cache, lambda: checked(save(db, scope, "tg/1", "hi", message_id="7")),
+        ),
+        "an import": (schema.chat_history_cache, many),
+        "an item": (schema.memories, lambda: insert_memory("an item", "synth", "chat", ["cat"], scope, **more)),
+        "an entry": (
+            schema.ai_diary,
+            lambda: checked(ai_diary.add_diary_entry("a day", context_tags=["cat"], scope=scope, **more)),
+        ),
+    }  # fmt: skip
+
+
+@BY_PORT
+@pytest.mark.parametrize("what", ["answer", "request"])
+@pytest.mark.parametrize("door", ["a message", "a message with id", "an import", "an item", "an entry"])
+def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
+    relayed: tuple[Database, Relay], db: Database, door: str, what: Any
+) -> None:
+    """The cable is cut right at the commit: whether the server did it or not, the row is there once."""
+    handle, relay = relayed
+    scope = own_scope()
+    save(handle, scope, "tg/1", "before")
+    table, call = _doors(handle, scope)[door]
+    before = count(db, table, scope.persona)
+    relay.lose(what)
+    row_id = call()
+    assert relay.lost == 1
+    assert row_id in {row.id for row in rows_of(db, table, scope.persona)}
+    assert count(db, table, scope.persona) - before == (5 if door == "an import" else 1)
+    assert index_differences(db, scope.persona) == []
+    assert {row.tag: row.uses for row in rows_of(db, schema.tags, scope.persona)} in ({}, {"cat": 1})
+
+
+@BY_PORT
+def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database, Relay], db: Database) -> None:
+    """Privacy, links and edits are the same when they are done twice."""
+    handle, relay = relayed
+    scope = own_scope()
+    row_id = save(handle, scope, "tg/1", "before").id
+    more: dict[str, Any] = {"db": handle, "settings": DEFAULTS, "scope": scope}
+    relay.lose("answer")
+    privacy.set_conversation_privacy("tg/1", "restricted", **more)
+    relay.lose("answer")
+    assert chat_history_cache.edit_chat_message(row_id, "afterwards", **more).id in (row_id, None)
+    assert relay.lost == 2
+    assert [row.is_private for row in rows_of(db, schema.conversations, scope.persona)] == [1]
+    assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["afterwards"]
+    assert index_differences(db, scope.persona) == []
+
+
+@BY_PORT
+def test_d34_a_commit_that_cannot_be_told_says_so(relayed: tuple[Database, Relay]) -> None:
+    """Work without a way to tell is not repeated."""
+    handle, relay = relayed
+    runs: list[int] = []
+    handle.transaction(lambda c: None, source="test")  # a new connection commits too, while it is set up
+    relay.lose("answer")
+    with pytest.raises(StoreError, match="answer was lost"):
+        handle.transaction(lambda c: runs.append(c.exec_driver_sql("SELECT 1").scalar_one()), source="test")
+    assert runs == [1]
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1:1/x", "localhost/x?unix_socket=/tmp/there-is-no-server.sock"])
+def test_f52_a_server_that_is_not_there_is_an_error_and_leaves_nothing_open(where: str) -> None:
+    """The suite takes a socket that is left open for an error."""
+    handle = Database(f"mysql://root:secretword@{where}", timeout_seconds=1.0)
+    for kind, call in ((StoreReadError, handle.read), (StoreWriteError, None)):
+        with pytest.raises(kind) as caught:
+            if call is not None:
+                call(text("SELECT 1"), source="memories")
+            else:
+                handle.transaction(lambda c: c.exec_driver_sql("SELECT 1"), source="memories")
+        assert caught.value.number == 2003 and "memories" in str(caught.value)
+        assert "secretword" not in str(caught.value)
+    handle.close()
+    gc.collect()

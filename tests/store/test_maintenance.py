@@ -1,0 +1,280 @@
+"""D33: scripts say risk, tables and cost, count first, change second, and run in the program and a plain client."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from pymysql.constants import CLIENT
+from sqlalchemy import insert, select, update
+
+from core import resources
+from core.rules.hits import content_digest
+from core.rules.text import fold
+from core.store import checking, maintenance, migrating, schema, search_repair, tags
+from core.store.engine import Database
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
+
+
+@pytest.fixture
+def db(fresh_url: str) -> Iterator[Database]:
+    """A database of today."""
+    handle = Database(fresh_url, clock=lambda: NOW)
+    migrating.migrate(handle)
+    yield handle
+    handle.close()
+
+
+def remember(db: Database, number: int, text: str, *words: str, persona: str = "default", **more: Any) -> None:
+    """Store a memory item as its table module does: the row, its index rows, the uses of its tags."""
+    row = {"id": number, "persona_id": persona, "audience_id": 7 if persona == "default" else 8, "content": text}
+    row |= {
+        "text_folded": fold(text),
+        "content_hash": content_digest(text),
+        "timestamp": NOW,
+        "tags": list(words),
+    } | more
+
+    waiting = update(schema.search_progress).where(schema.search_progress.c.source == 0)
+
+    def work(connection: Any) -> None:
+        connection.execute(insert(schema.memories), row)
+        connection.execute(waiting.values(ready=0, next_id=number - 1, until_id=number))
+        tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
+
+    db.transaction(work, source="test")
+    search_repair.backfill(db)
+
+
+def audiences(db: Database) -> None:
+    """Make an audience of two personas."""
+    rows = [{"audience_id": 7, "persona_id": "default", "kind": "persona"}]
+    rows.append({"audience_id": 8, "persona_id": "other", "kind": "persona"})
+    db.transaction(lambda c: c.execute(insert(schema.audiences), rows), source="test")
+
+
+def uses(db: Database) -> dict[str, int]:
+    """Return the uses of every tag of the default persona."""
+    t = schema.tags.c
+    return dict(map(tuple, db.read(select(t.tag, t.uses).where(t.persona_id == "default"), source="tags")))
+
+
+def totals(db: Database) -> dict[int, int]:
+    """Return the words of each audience as the index has them in sum."""
+    s = schema.search_stats.c
+    return {row[0]: int(row[1]) for row in db.read(select(s.audience_id, s.words).where(s.docs > 0), source="test")}
+
+
+def lengths(db: Database) -> dict[int, int]:
+    """Return the words of each audience as the postings of its rows say."""
+    t = schema.search_term.c
+    rows = {(row[0], row[1]): int(row[2]) for row in db.read(select(t.audience_id, t.row_id, t.words), source="test")}
+    found: dict[int, int] = {}
+    for (audience, _), words in rows.items():
+        found[audience] = found.get(audience, 0) + words
+    return found
+
+
+def ids(db: Database) -> list[int]:
+    """Return the ids of all memory items."""
+    return sorted(row[0] for row in db.read(select(schema.memories.c.id), source="memories"))
+
+
+def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db: Database) -> None:
+    """Afterwards the index is what the rows give; without @apply nothing has changed."""
+    audiences(db)
+    old = NOW - timedelta(days=1)
+    remember(db, 1, "my cat sleeps", "cat", "pet", expires_at=old)
+    remember(db, 2, "the cat eats", "cat", archived_at=old)
+    remember(db, 3, "a cat and a dog", "cat", "dog")
+    remember(db, 4, "pinned cat", "cat", expires_at=old, pinned=1)
+    remember(db, 5, "cat tomorrow", "cat", expires_at=NOW + timedelta(days=1))
+    remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
+    recalls = [{"memory_id": n, "recalled": 1} for n in (1, 3)]
+    db.transaction(lambda c: c.execute(insert(schema.memory_recalls), recalls), source="test")
+    values = {"expired_before": NOW, "archived_before": NOW}
+    before = checking.stats(db)
+    counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1, "search index ready": 1}
+    looked = maintenance.run(db, "prune", values=values)
+    assert (looked.counted, set(looked.changed.values())) == (counted, {0})
+    assert (checking.stats(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
+    done = maintenance.run(db, "prune", values=values, apply=True)
+    assert done.counted == counted
+    assert (done.changed["memories"], done.changed["memory_recalls"]) == (2, 1)
+    assert ids(db) == [3, 4, 5, 6]
+    assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
+    assert totals(db) == lengths(db)
+    assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
+    assert set(maintenance.run(db, "prune", values=values, apply=True).changed.values()) <= {0, 3}
+
+
+def test_d33_prune_waits_for_the_index(db: Database) -> None:
+    """While it is built nobody knows which rows it holds."""
+    audiences(db)
+    remember(db, 1, "my cat", expires_at=NOW)
+    waiting = update(schema.search_progress).where(schema.search_progress.c.source == 0).values(ready=0)
+    db.transaction(lambda c: c.execute(waiting), source="test")
+    done = maintenance.run(db, "prune", values={"expired_before": NOW}, apply=True)
+    assert (done.counted["search index ready"], done.changed["memories"], ids(db)) == (0, 0, [1])
+
+
+def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
+    """The newest stays, a pinned one stays, another persona's are not looked at."""
+    audiences(db)
+    for number, text, more in (
+        (1, "Jay  likes tea", {}),
+        (2, "jay likes TEA", {"pinned": 1}),
+        (3, "jay likes tea", {}),
+    ):
+        remember(db, number, text, **more)
+    remember(db, 4, "jay likes coffee")
+    remember(db, 5, "jay likes coffee", audience_id=9)
+    for number in (6, 7):
+        remember(db, number, "jay likes tea", persona="other")
+    counted = {"memory items with a newer copy": 2, "of these pinned, they stay": 1}
+    assert maintenance.run(db, "duplicates").counted == counted
+    done = maintenance.run(db, "duplicates", values={"now": NOW}, apply=True)
+    assert (done.counted, done.changed) == (counted, {"memories": 1})
+    m = schema.memories.c
+    expired = db.read(select(m.id, m.expires_at).where(m.expires_at.is_not(None)), source="memories")
+    assert list(map(tuple, expired)) == [(1, NOW)]
+    assert maintenance.run(db, "prune", values={"expired_before": NOW}, apply=True).changed["memories"] == 1
+    assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
+
+
+def test_d33_orphans_are_counted_and_recalls_deleted(db: Database) -> None:
+    """Index rows without a row are for `reindex`; the script says how many there are."""
+    audiences(db)
+    remember(db, 1, "my cat", "cat")
+    recalls = [{"memory_id": n, "recalled": 1} for n in (1, 2)]
+    recalls.append({"memory_id": 2, "recalled": 1, "persona_id": "other"})
+    for row in recalls:
+        db.transaction(lambda c, row=row: c.execute(insert(schema.memory_recalls), row), source="test")
+    gone = schema.memories.delete().where(schema.memories.c.id == 1)
+    assert maintenance.run(db, "orphans").counted["indexed words of rows that are gone from memories"] == 0
+    db.transaction(lambda c: c.execute(gone), source="test")
+    found = maintenance.run(db, "orphans")
+    assert {what: n for what, n in found.counted.items() if n} == {
+        "recalls of memory items that are gone": 2,
+        "indexed words of rows that are gone from memories": 2,
+        "indexed tags of rows that are gone from memories": 1,
+    }
+    assert found.changed == {"memory_recalls": 0}
+    assert maintenance.run(db, "orphans", apply=True).changed == {"memory_recalls": 2}
+    left = db.read(select(schema.memory_recalls.c.persona_id), source="memory_recalls")
+    assert [row[0] for row in left] == ["other"]
+
+
+def test_d33_health_reads_only(db: Database) -> None:
+    """It counts one persona's rows, and what wants attention."""
+    audiences(db)
+    remember(db, 1, "my cat", "cat", expires_at=NOW)
+    remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
+    remember(db, 3, "my dog", persona="other")
+    before = checking.stats(db)
+    done = maintenance.run(db, "health", values={"now": NOW})
+    assert done.changed == {}
+    assert checking.stats(db) == before
+    assert {what: n for what, n in done.counted.items() if n} == {
+        "memories": 2,
+        "tags": 1,
+        "memory items archived": 1,
+        "memory items expired and still there": 1,
+        "memory items never recalled": 2,
+        "memory items without time": 1,
+        "indexed words": 2,
+    }
+
+
+def test_d33_an_unknown_script_or_value_offers_the_nearest(db: Database) -> None:
+    """F77: a typing error is said, not run."""
+    with pytest.raises(TypeError, match="Did you mean 'prune'"):
+        maintenance.run(db, "prunes")
+    with pytest.raises(TypeError, match=r"has no value 'person'\. Did you mean 'persona'"):
+        maintenance.run(db, "prune", values={"person": "x"})
+
+
+def test_d33_a_value_is_a_value(db: Database) -> None:
+    """T25: what an operator types never becomes a part of a statement."""
+    audiences(db)
+    remember(db, 1, "my cat")
+    done = maintenance.run(db, "health", values={"persona": "x' OR '1'='1"})
+    assert done.counted["memories"] == 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
+    """And every script counts before it changes, in one transaction, only where @apply is 1."""
+    name, family, _ = path.name.split(".")
+    script = maintenance.find(name, family)
+    for word in ("Risk", "Tables", "Cost"):
+        assert re.search(rf"^{word}: .+\.$", script.head, re.MULTILINE), word
+    assert script.values["persona"] == "default"
+    kinds = [statement.split()[0] for statement in script.statements]
+    assert set(kinds) <= {"SELECT", "UPDATE", "DELETE"}
+    assert kinds == sorted(kinds, key=lambda kind: kind != "SELECT")
+    changes = [one for one in script.statements if not one.startswith("SELECT")]
+    assert all("@apply = 1" in one for one in changes)
+    assert (script.values.get("apply") == 0) == bool(changes)
+
+
+def test_d33_both_spellings_say_the_same() -> None:
+    """An operator who moves to another database finds the same scripts."""
+    assert maintenance.names() == ["duplicates", "health", "orphans", "prune"]
+    for name in maintenance.names():
+        one, other = maintenance.find(name, "mysql"), maintenance.find(name, "sqlite")
+        assert one.values == other.values
+        assert len(one.statements) == len(other.statements)
+        assert one.head.splitlines()[:4] == other.head.splitlines()[:4]
+
+
+def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
+    """The file itself, as it stands, sent to the server whole."""
+    audiences(db)
+    remember(db, 1, "my cat")
+    for name in maintenance.names():
+        text = (resources.find("sql/maintenance") / f"{name}.{db.family}.sql").read_text()
+        rows = by_sqlite3(db, text) if db.family == "sqlite" else by_pymysql(db, text)
+        counted = maintenance.run(db, name).counted
+        assert [(what, int(n)) for what, n in rows] == list(counted.items()), name
+    assert ids(db) == [1]
+
+
+def by_sqlite3(db: Database, text: str) -> list[tuple[str, str]]:
+    """Run a script in the client that comes with SQLite."""
+    client = shutil.which("sqlite3")
+    if client is None:
+        pytest.skip("no sqlite3 client on this machine")
+    command = [client, "-batch", str(db.target.url.database)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [(what, n) for what, _, n in (line.rpartition("|") for line in done.stdout.splitlines())]
+
+
+def by_pymysql(db: Database, text: str) -> list[tuple[str, str]]:
+    """Send a script in one piece, as the server's own client does."""
+    url = db.target.url
+    where = (
+        {"unix_socket": url.query["unix_socket"]}
+        if "unix_socket" in url.query
+        else {"host": url.host, "port": url.port}
+    )
+    options: dict[str, Any] = {**where, "user": url.username, "password": url.password or "", "database": url.database}
+    rows: list[tuple[str, str]] = []
+    flags = CLIENT.MULTI_STATEMENTS
+    with pymysql.connect(**options, ssl_disabled=True, client_flag=flags) as connection, connection.cursor() as cursor:
+        cursor.execute(text)
+        more = True
+        while more:
+            rows += [(str(row[0]), str(row[1])) for row in cursor.fetchall()]
+            more = bool(cursor.nextset())
+    return rows

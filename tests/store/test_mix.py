@@ -1,0 +1,115 @@
+"""Whatever is stored, changed, moved and deleted in whatever order: the search tables hold what the rows give (D15)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
+from core.chat_history_cache import clear_chat_history, delete_chat_message, edit_chat_message, save_chat_message
+from core.config import Settings
+from core.privacy import link_participants, release, set_conversation_privacy, unlink_participant
+from core.remembering import silently_record_memory
+from core.scope import Scope
+from core.store import memories
+from core.store.engine import Database
+from core.store.schema import ai_diary, chat_history_cache, tags
+from core.store.schema import memories as memory_table
+from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+PATHS = ("tg/1", "tg/1/2", "tg/7", "dc/9")
+TEXTS = ("my cat", "a dog and a cat", "数学の宿題 😀", "x" * 200, "Straße 50% a_b", "!!!")
+
+ACTIONS = (
+    "say",
+    "say",
+    "say",
+    *["edit", "drop", "clear", "keep", "forget", "note", "old", "new", "turn", "link", "part", "flag", "free", "fail"],
+)
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(ACTIONS),
+        st.sampled_from(PATHS),
+        st.sampled_from(TEXTS),
+        st.integers(0, 5),
+    ),
+    min_size=1,
+    max_size=18,
+)
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Any:
+    """One migrated database per engine."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+def do(db: Database, scope: Scope, action: str, path: str, text: str, number: int) -> None:  # noqa: C901 - one branch each
+    """Do one thing to the persona's rows."""
+    given: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": scope}
+    own = replace(scope, conversation=path, participant=f"tg/{number}")
+    said = rows_of(db, chat_history_cache, scope.persona)
+    kept, noted = rows_of(db, memory_table, scope.persona), rows_of(db, ai_diary, scope.persona)
+    if action == "say":
+        save_chat_message(path, f"{text} {number}", sender_id=str(number), timestamp=NOW, **given)
+    elif action == "fail":
+        made = db.ids.take
+        try:
+            db.ids.take = lambda count=1: [r.id for r in said[:1]] * count  # type: ignore[method-assign]
+            if said:
+                with pytest.raises(Exception, match="could not be written"):
+                    save_chat_message(path, f"{text} doubled", sender_id="77", timestamp=NOW, **given)
+        finally:
+            db.ids.take = made  # type: ignore[method-assign]
+    elif action in ("edit", "drop") and said:
+        row = said[number % len(said)]
+        if action == "edit":
+            edit_chat_message(row.id, f"{text} changed", **given)
+        else:
+            delete_chat_message(row.id, **given)
+    elif action == "clear":
+        clear_chat_history(path, **given)
+    elif action in ("keep", "flag"):
+        screen = (lambda text: True) if action == "flag" else None
+        silently_record_memory(text, "ok", [text, "t"], own, db=db, settings=DEFAULTS, screen=screen)
+    elif action == "forget" and kept:
+        memories.remove(db, scope.persona, [kept[number % len(kept)].id])
+    elif action == "note":
+        add_diary_entry(text, context_tags=["t"], timestamp=NOW, db=db, settings=DEFAULTS, scope=own)
+    elif action == "old":
+        cleanup_old_entries(0, **given)
+    elif action == "new":
+        unarchive_entries([r.id for r in noted[:number]], **given)
+    elif action == "free" and kept:
+        release("memories", kept[number % len(kept)].id, **given)
+    elif action == "turn":
+        set_conversation_privacy(path, ("public", "direct", "restricted")[number % 3], **given)  # type: ignore[arg-type]
+    elif action == "link":
+        link_participants("tg/1", f"tg/{number}", **given)
+    elif action == "part":
+        unlink_participant(f"tg/{number}", **given)
+
+
+@pytest.mark.slow
+@given(actions)
+@settings(max_examples=25)
+def test_d15_the_index_holds_what_the_rows_give(db: Database, todo: list[tuple[str, str, str, int]]) -> None:
+    scope = own_scope()
+    for action in todo:
+        do(db, scope, *action)
+    assert index_differences(db, scope.persona) == []
+    uses: dict[str, int] = {}
+    for table, column in ((memory_table, "tags"), (ai_diary, "context_tags")):
+        for row in rows_of(db, table, scope.persona):
+            for tag in json.loads(getattr(row, column)):
+                uses[tag] = uses.get(tag, 0) + 1
+    assert {r.tag: r.uses for r in rows_of(db, tags, scope.persona) if r.uses} == uses

@@ -1,0 +1,283 @@
+"""D2: at 100,000 rows each read takes the index that the data model names for it, and none reads a table through.
+
+The reads are the doors' own: what they send is caught on its way and explained.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import and_, event, select
+
+from core import ai_diary, chat_history_cache, privacy, remembering, synth_tagging
+from core.config import Settings
+from core.free_search import free_memory_search, memory_search_action
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
+from core.store import schema
+from core.store.engine import Database
+from core.synth_core_memory import search_memories
+from tests.store import many_rows
+from tests.store.world import NOW, open_db
+
+pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql")]
+
+PERSONA = "p1"
+SMALL = {"search_progress", "search_stats", "counters", "config", "schema_version", "audiences", "tags", "tag_aliases"}
+"""Tables of few rows, or of which the whole vocabulary of a persona is read."""
+DEFAULTS = Settings(record_recalls=0)
+THERE: dict[str, Any] = {"settings": DEFAULTS}
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A database of 100,000 messages and items, and enough of all else for a scan to be dear."""
+    patient = Database(engine_url, timeout_seconds=600)
+    made = open_db(engine_url)
+    many_rows.fill(patient)
+    patient.close()
+    yield made
+    made.close()
+
+
+# Plans
+
+
+class Access(NamedTuple):
+    """How one table is read in a plan."""
+
+    table: str
+    index: str
+    how: str
+
+    @property
+    def is_scan(self) -> bool:
+        """Return whether the whole table or index is read."""
+        return self.how in ("ALL", "index", "SCAN")
+
+
+_SQLITE = re.compile(r"(SEARCH|SCAN) (\w+)(?: USING (?:COVERING )?(?:INDEX (\w+)|(?:INTEGER )?(PRIMARY KEY)))?")
+
+
+def explain(db: Database, statement: str, values: Sequence[Any]) -> list[Access]:
+    """Return how the tables of a statement are read, indexes named as in the schema."""
+    with db.engines()[0].connect() as connection:
+        if db.family == "sqlite":
+            rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", tuple(values)).all()
+            found = [_SQLITE.match(row[3]) for row in rows]
+            return [_sqlite_access(*each.groups()) for each in found if each]
+        plain = "MariaDB" in connection.exec_driver_sql("SELECT VERSION()").scalar_one()
+        word = "EXPLAIN" if plain else "EXPLAIN FORMAT=TRADITIONAL"
+        rows = connection.exec_driver_sql(f"{word} {statement}", tuple(values)).mappings().all()
+        named = [row for row in rows if row["table"] and not row["table"].startswith("<")]
+        return [Access(row["table"], row["key"] or "", row["type"] or "") for row in named]
+
+
+def _sqlite_access(how: str, table: str, index: str | None, primary: str | None) -> Access:
+    name = index or ("PRIMARY" if primary else "")
+    if name.startswith("sqlite_autoindex"):
+        name = "PRIMARY"
+    return Access(table, name, how)
+
+
+class Caught(NamedTuple):
+    """One statement on its way to the server."""
+
+    statement: str
+    values: Sequence[Any]
+
+
+@contextlib.contextmanager
+def catching(db: Database) -> Iterator[list[Caught]]:
+    """Yield a list that gets what is sent to the server meanwhile."""
+    caught: list[Caught] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
+        if re.match(r"\(?\s*(SELECT|WITH|UPDATE|DELETE)\b", statement):
+            caught.append(Caught(statement, values[0] if many else values))
+
+    engines = set(db.engines())
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield caught
+    finally:
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
+
+
+def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) -> None:
+    """Fail where a statement of a call reads a large table through, or a table without the index wanted."""
+    with catching(db) as caught:
+        call()
+    assert caught, "nothing was sent"
+    used: dict[str, set[str]] = {}
+    for statement, values in caught:
+        for access in explain(db, statement, values):
+            table = _name_of(access.table, statement)
+            if table in schema.metadata.tables:
+                used.setdefault(table, set()).update(access.index.split(","))
+                assert table in SMALL or not access.is_scan, (access, statement[:2000])
+    for table, indexes in wanted.items():
+        assert indexes <= used.get(table, set()), (table, used.get(table), [c.statement[:1500] for c in caught])
+
+
+def _name_of(alias: str, statement: str) -> str:
+    found = re.search(rf"\b(\w+)`? AS `?{re.escape(alias)}\b", statement)
+    return found[1] if found and alias not in schema.metadata.tables else alias
+
+
+SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")
+PERSON = Scope(persona=PERSONA, conversation="tg/7", participant="tg/u7", server="s1")
+_T = schema
+
+
+def _save_twice(own: dict[str, Any]) -> None:
+    save = chat_history_cache.save_chat_message
+    save("tg/7", "new", "U", "u7", NOW, message_id="new", **own)
+    save("tg/7", "new too", "U", "u7", NOW, **own)
+
+
+def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]]]]:
+    """Return each named read, with the index it takes of each table."""
+    own: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": SERVER}
+    person: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": PERSON}
+    chat, memories, diary = "chat_history_cache", "memories", "ai_diary"
+    message = {"message_id": "x", "date": NOW, "text": "w1723 w1234 and t5", "interface_path": "tg/7",
+               "from_user": {"id": "u7", "full_name": "U"}}  # fmt: skip
+    return {
+        "newest of a conversation": (
+            lambda: chat_history_cache.load_chat_history("tg/7", 20, **own), {chat: {"ix_chat_conversation"}},
+        ),
+        "newest of a level": (
+            lambda: chat_history_cache.load_chat_history("tg/7", 20, level=True, **own), {},
+        ),
+        "newest over conversations": (
+            lambda: chat_history_cache.load_global_chat_history(20, **own), {chat: {"ix_chat_audience"}},
+        ),
+        "how much is visible": (
+            lambda: chat_history_cache.get_cache_stats(**own), {},
+        ),
+        "saving: same id, same text, the conversation, linked people": (
+            lambda: _save_twice(person),
+            {
+                chat: {"uq_chat_message", "ix_chat_content"}, "conversations": {"uq_conversations_key"},
+                "participants": {"PRIMARY", "ix_participants_person"},
+            },
+        ),
+        "a message by the host's id": (
+            lambda: chat_history_cache.edit_chat_message("m7", "new text", interface_path="tg/7", **own),
+            {chat: {"uq_chat_message", "PRIMARY"}},
+        ),
+        "clearing a conversation": (
+            lambda: chat_history_cache.clear_chat_history("tg/697", **own), {},
+        ),
+        "duplicates, also near ones": (
+            lambda: remembering.silently_record_memory("I like w17", db=db, settings=DEFAULTS, scope=SERVER),
+            {memories: {"ix_memories_content"}},
+        ),
+        "listing by time": (
+            lambda: memory_search_action(
+                {"mode": "free", "time_window": {"start": "2025-01-01", "end": "2025-02-01"}}, **own
+            ),
+            {memories: {"ix_memories_audience"}, diary: {"ix_diary_audience"}},
+        ),
+        "free search": (lambda: free_memory_search("w1723 w1234", **own), {"search_term": {"PRIMARY"}}),
+        "search by words": (
+            lambda: search_memories(keywords=["w1723", "w1234"], ranking="relevance", **own),
+            {"search_term": {"PRIMARY"}, "search_count": {"PRIMARY"}, "search_vocab": {"PRIMARY"}},
+        ),
+        "search by words, newest first": (
+            lambda: search_memories(keywords=["w1234", "234"], ranking="recency", **own), {"search_term": {"PRIMARY"}},
+        ),
+        "search by tags": (
+            lambda: search_memories(tags=["t5", "t101"], **own),
+            {"search_tag": {"PRIMARY"}, "search_count": {"PRIMARY"}, memories: {"PRIMARY"}},
+        ),
+        "a prompt: other conversations of an audience, history, diary, search": (
+            lambda: build_json_prompt(message, history_scope="unified", **person),
+            {
+                "conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"},
+                diary: {"ix_diary_audience"}, "search_term": {"PRIMARY"},
+            },
+        ),
+        "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), {diary: {"ix_diary_audience"}}),
+        "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), {diary: {"ix_diary_audience"}}),
+        "diary by person": (lambda: ai_diary.get_entries_with_person("Ann", **own), {diary: {"ix_diary_audience"}}),
+        "old diary entries": (lambda: ai_diary.cleanup_old_entries(798, **own), {diary: {"ix_diary_audience"}}),
+        "tags of a persona": (lambda: synth_tagging.list_tags(**own), {"tags": {"PRIMARY"}, "tag_links": {"PRIMARY"}}),
+        "lines and items of a person": (
+            lambda: privacy.set_privacy("tg/u11", "full", **own),
+            {chat: {"ix_chat_participant"}, memories: {"ix_memories_participant"}},
+        ),
+        "moving a conversation": (
+            lambda: privacy.set_conversation_privacy("tg/11", "restricted", **own),
+            {memories: {"ix_memories_conversation"}, "conversations": {"uq_conversations_key"}},
+        ),
+    }  # fmt: skip
+
+
+NAMED = tuple(reads(None))  # type: ignore[arg-type] - the names alone
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_d2_a_named_read_takes_its_index(db: Database, name: str) -> None:
+    check(db, *reads(db)[name])
+
+
+def planned() -> dict[str, tuple[Any, str, str]]:
+    """Return the reads of the data model that later work sends: an index exists from the first release on."""
+    chat, memory, diary, k, link = (
+        _T.chat_history_cache.c, _T.memories.c, _T.ai_diary.c, _T.conversations.c, _T.tag_links.c,
+    )  # fmt: skip
+    since = NOW - timedelta(days=100)
+    return {
+        "answers to a participant": (
+            select(chat.id).where(chat.persona_id == PERSONA, chat.triggered_by == "tg/u7").order_by(chat.id),
+            "chat_history_cache", "ix_chat_triggered",
+        ),
+        "items of a kind": (
+            select(memory.id).where(memory.persona_id == PERSONA, memory.kind == "k1")
+            .order_by(memory.timestamp.desc(), memory.id.desc()).limit(20),
+            "memories", "ix_memories_kind",
+        ),
+        "expired items": (
+            select(memory.id).where(
+                memory.persona_id == PERSONA, memory.tier == "long_term", memory.expires_at <= NOW - timedelta(days=799)
+            ),
+            "memories", "ix_memories_expiry",
+        ),
+        "entries of a chat": (
+            select(diary.id).where(and_(diary.persona_id == PERSONA, diary.interface == "tg", diary.chat_id == "7"))
+            .order_by(diary.timestamp.desc(), diary.id.desc()).limit(20),
+            "ai_diary", "ix_diary_chat",
+        ),
+        "conversations of a server": (
+            select(k.id).where(k.persona_id == PERSONA, k.server_id == "s1", k.last_message_at > since),
+            "conversations", "ix_conversations_server",
+        ),
+        "links in the other direction": (
+            select(link.tag).where(link.persona_id == PERSONA, link.related_tag == "r7"),
+            "tag_links", "ix_tag_links_related",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", tuple(planned()))
+def test_d2_a_planned_read_takes_its_index(db: Database, name: str) -> None:
+    statement, table, index = planned()[name]
+    check(db, lambda: db.read(statement, source=table), {table: {index}})
+
+
+def test_d2_the_check_sees_a_scan(db: Database) -> None:
+    """A check that finds nothing must be able to find something."""
+    c = schema.memories.c
+    with pytest.raises(AssertionError):
+        check(db, lambda: db.read(select(c.id).where(c.author == "x"), source="test"), {})
+    with pytest.raises(AssertionError):
+        check(db, lambda: db.read(select(c.id).where(c.id == 7), source="test"), {"memories": {"ix_memories_kind"}})

@@ -1,0 +1,182 @@
+"""What may be kept of people (F20 to F24), counted before and after each write."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.chat_history_cache import edit_chat_message, save_chat_message
+from core.config import Settings
+from core.errors import MessageError
+from core.privacy import link_participants, set_privacy, unlink_participant
+from core.remembering import silently_record_memory
+from core.scope import Scope
+from core.store import chat, memories, memory_input, messages
+from core.store.engine import Database
+from core.store.schema import chat_history_cache, conversations, participants
+from core.store.schema import memories as memory_table
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def level(db: Database, scope: Scope, who: str, to: str) -> Any:
+    """Set a level."""
+    return set_privacy(who, to, db=db, settings=DEFAULTS, scope=scope)
+
+
+def save(
+    db: Database, scope: Scope, text: str, sender_id: Any = "7", settings: Settings = DEFAULTS, **more: Any
+) -> Any:
+    """Store a line of Ann in tg/1."""
+    return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, settings=settings, scope=scope, **more)
+
+
+CELLS = [("none", True, True, True), ("partial", True, True, False), ("full", False, False, False)]
+
+
+@pytest.mark.parametrize(("to", "line", "answer", "memory"), CELLS)
+def test_f20_each_writer_at_each_level(db: Database, to: str, line: bool, answer: bool, memory: bool) -> None:
+    scope = own_scope(participant="tg/7")
+    level(db, scope, "tg/7", to)
+    before = count(db, chat_history_cache, scope.persona)
+    result = save(db, scope, "a line of theirs")
+    assert (result.stored, result.reason) == (line, "" if line else "privacy")
+    assert count(db, chat_history_cache, scope.persona) == before + line
+    result = save(db, scope, "the answer", "self", triggered_by="tg/7")
+    assert (result.stored, result.reason) == (answer, "" if answer else "privacy")
+    assert count(db, chat_history_cache, scope.persona) == before + line + answer
+    assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=DEFAULTS).stored == memory
+    assert count(db, memory_table, scope.persona) == memory
+    assert save(db, own_scope(participant="tg/7"), "another persona's business").stored
+    assert save(db, replace(scope, participant=None), "somebody else's", "8").stored
+    row = next(r for r in rows_of(db, participants, scope.persona) if r.participant_key == "tg/7")
+    assert (row.privacy, row.display_name) == (to, "" if to == "full" else "Ann")
+    assert index_differences(db, scope.persona) == []
+
+
+def test_f20_nothing_at_all_is_left_of_a_refused_line(db: Database, scope: Scope) -> None:
+    level(db, scope, "tg/7", "full")
+    assert save(db, scope, "xylofant").reason == "privacy"
+    assert count(db, conversations, scope.persona) == count(db, chat_history_cache, scope.persona) == 0
+    made = [messages.read(scope, "tg/1", f"t{n}", now=NOW, sender_id=n) for n in (7, 8, 7)]
+    results = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    assert [r.reason for r in results] == ["privacy", "", "privacy"]
+    assert [r.message_text for r in rows_of(db, chat_history_cache, scope.persona)] == ["t8"]
+
+
+def test_f20_a_name_is_forgotten_at_full_and_not_learnt_again(db: Database, scope: Scope) -> None:
+    save(db, scope, "hello")
+    assert rows_of(db, participants, scope.persona)[0].display_name == "Ann"
+    level(db, scope, "tg/7", "full")
+    save(db, scope, "hello again")
+    assert rows_of(db, participants, scope.persona)[0].display_name == ""
+
+
+def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:
+    result = save(db, scope, "hello")
+    level(db, scope, "tg/7", "full")
+    edited = edit_chat_message(result.id, "changed", db=db, settings=DEFAULTS, scope=scope)
+    assert edited == (False, result.id, "privacy")
+    assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "hello"
+
+
+def test_f21_the_level_counts_at_the_moment_of_writing(db: Database, scope: Scope) -> None:
+    """What was read before the level was set is not stored after it."""
+    ann = replace(scope, participant="tg/7")
+    message = messages.read(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
+    item = memory_input.read("prepared early", now=NOW, tier="session")
+    assert message is not None and item is not None
+    level(db, scope, "tg/7", "full")
+    assert chat.insert(db, ann, message, privacy_default="none").reason == "privacy"
+    assert memories.insert(db, ann, item, privacy_default="none").reason == "privacy"
+
+
+def test_f21_while_eight_write(db: Database, scope: Scope) -> None:
+    stop = threading.Event()
+    after: list[Any] = []
+
+    def write(n: int) -> None:
+        i = 0
+        while not stop.is_set():
+            save(db, scope, f"text {n} {i}")
+            i += 1
+        after.append(save(db, scope, f"after {n}"))
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    level(db, scope, "tg/7", "full")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert [r.reason for r in after] == ["privacy"] * 4
+    assert not any(r.message_text.startswith("after") for r in rows_of(db, chat_history_cache, scope.persona))
+
+
+def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
+    ann = replace(scope, participant="tg/7")
+    for n in range(12):
+        save(db, ann, f"text {n}")
+    for n in range(3):
+        silently_record_memory(f"item {n}", "ok", scope=ann, db=db, settings=DEFAULTS)
+    save(db, scope, "Bob's", "8")
+    told = level(db, scope, "tg/7", "full")
+    assert told == {"level": "full", "removed": {}, "remaining": {"chat_history_cache": 12, "memories": 3}}
+    assert level(db, scope, "tg/nobody", "partial")["remaining"] == {"chat_history_cache": 0, "memories": 0}
+
+
+def test_f23_linked_identities_share_the_strictest(db: Database, scope: Scope) -> None:
+    level(db, scope, "discord/u1", "partial")
+    level(db, scope, "tg/7", "full")
+    own = replace(scope, participant="discord/u1")
+    assert save_chat_message("discord/1", "one", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own).stored
+    link_participants("discord/u1", "tg/7", db=db, settings=DEFAULTS, scope=scope)
+    said = save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own)
+    assert said.reason == "privacy" and save(db, scope, "three").reason == "privacy"
+    assert level(db, scope, "discord/u1", "none")["level"] == "full"
+    unlink_participant("discord/u1", db=db, settings=DEFAULTS, scope=scope)
+    assert save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own).stored
+    assert save(db, scope, "three").reason == "privacy"
+
+
+def test_f24_the_default_holds_for_people_who_have_not_chosen(db: Database, scope: Scope) -> None:
+    closed = Settings(privacy_default="full")
+    assert save(db, scope, "one", settings=closed).reason == "privacy"
+    assert save(db, scope, "nobody knows who", None, settings=closed).reason == "privacy"
+    assert save(db, scope, "rain falls", None, role="narrator", settings=closed).stored
+    assert save(db, scope, "my own line", "self", settings=closed).stored
+    assert save(db, scope, "an answer", "self", triggered_by="tg/9", settings=closed).reason == "privacy"
+    assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=closed).reason == "privacy"
+    level(db, scope, "tg/7", "none")
+    assert save(db, scope, "the next line", settings=closed).stored
+    assert save(db, scope, "of another", "8", settings=closed).reason == "privacy"
+    save(db, scope, "of one who is known", "9")
+    assert save(db, scope, "and has not chosen", "9", settings=closed).reason == "privacy"
+
+
+@pytest.mark.parametrize(
+    ("who", "to"), [("tg/7", "some"), ("tg/7", None), ("", "full"), (" ", "full"), ("x" * 256, "full")]
+)
+def test_f70_bad_levels_and_keys(db: Database, scope: Scope, who: str, to: Any) -> None:
+    with pytest.raises(MessageError):
+        level(db, scope, who, to)
+    assert count(db, participants, scope.persona) == 0

@@ -1,0 +1,93 @@
+"""D32: the generated files are those that are committed, and a plain client makes the same database from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from core.store import ddl, inspecting, migrating, schema, schema_files
+from core.store.engine import Database
+
+
+@pytest.fixture
+def db(fresh_url: str) -> Iterator[Database]:
+    """An empty database."""
+    handle = Database(fresh_url)
+    yield handle
+    handle.close()
+
+
+def test_d32_the_schema_files_are_up_to_date() -> None:
+    """Run `python -m core.store.schema_files` when this fails."""
+    first = len(migrating.revisions()) == 1
+    for path, text in schema_files.files(first_revision=first).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"
+
+
+def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
+    """An operator who runs the file by hand gets what the program makes, version included."""
+    for statement in ddl.statements(schema_files.script(db.family)):
+        db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    assert inspecting.differences(inspecting.look(db), db.family) == []
+    assert migrating.pending(db) == []
+    assert not migrating.migrate(db).changed
+    p = schema.search_progress.c
+    assert sorted(map(tuple, db.read(select(p.source, p.ready), source="test"))) == [(0, 1), (1, 1), (2, 1)]
+
+
+def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
+    """The program reads them from file names, so that opening a database does not load Alembic."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migrating.folder()))
+    config.set_main_option("path_separator", "os")
+    script = ScriptDirectory.from_config(config)
+    assert [one.revision for one in script.walk_revisions()][::-1] == migrating.revisions()
+    assert script.get_heads() == migrating.revisions()[-1:]
+
+
+@pytest.mark.parametrize("family", ["mysql", "sqlite"])
+def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
+    """Style: each index has a comment naming the query it serves and its width."""
+    text = schema_files.script(family)
+    for table in ddl.tables().values():
+        for name in ddl.indexes(table):
+            line = next(i for i, one in enumerate(text.splitlines()) if re.search(rf"\b{name}\b", one))
+            above = text.splitlines()[line - 1].strip()
+            assert re.fullmatch(r"-- \S.* \(\d+ bytes\)", above), name
+
+
+def test_the_page_names_every_table_column_and_index() -> None:
+    """What is documented is what is there."""
+    page = schema_files.document()
+    for table in ddl.tables().values():
+        part = page.split(f"\n## {table.name}\n")[1].split("\n## ")[0]
+        for column in table.columns:
+            assert f"| {column.name} |" in part
+        for index in ddl.indexes(table):
+            assert f"`{index}`" in part
+
+
+def test_a_shipped_revision_is_not_written_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once there is a second revision, the first is the past."""
+    monkeypatch.setattr(migrating, "revisions", lambda: ["0001", "0002"])
+    assert schema_files.main(["--first-revision"]) == 1
+    assert "has shipped" in capsys.readouterr().err
+
+
+def test_check_says_which_files_are_out_of_date(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--check` writes nothing."""
+    assert schema_files.main(["--check"]) == 0
+    monkeypatch.setattr(schema_files, "document", lambda: "other")
+    assert schema_files.main(["--check"]) == 1
+    assert capsys.readouterr().out.strip().endswith("schema.md")
+    assert schema_files.main(["--check"]) == 1

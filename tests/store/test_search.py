@@ -1,0 +1,521 @@
+"""What a search takes, matches and gives back (T16 to T22, T24, T25, T33 to T40, F18, F58, F66 to F68)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from core.config import Settings
+from core.errors import StoreReadError
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import memories as table
+from core.synth_core_memory import explain_search, preview_search, search_memories
+from tests.store.search_world import (
+    DEFAULTS,
+    RECENCY,
+    ago,
+    entered,
+    explain,
+    find,
+    find_plainly,
+    ids,
+    memory,
+    open_quick,
+    places,
+    remember,
+    said,
+)
+from tests.store.world import NOW, count, own_scope
+
+BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+class Untouchable:
+    """A database that may not be asked for anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the database was asked for {name}")
+
+
+def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids found, after making sure that both rankings and the plain predicates agree on them."""
+    found = ids(find(db, scope, ranking=RECENCY, limit=200, **arguments))
+    assert sorted(ids(find(db, scope, limit=200, **arguments))) == sorted(found)
+    assert ids(find_plainly(db, scope, ranking=RECENCY, limit=200, **arguments)) == found
+    return found
+
+
+# What is asked
+
+
+def test_t16_arguments_are_given_by_keyword() -> None:
+    """A list in first place could be tags or keywords."""
+    with pytest.raises(TypeError):
+        search_memories(["cat"])  # type: ignore[misc]
+
+
+def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Scope) -> None:
+    """What a person types may be handed over as it is."""
+    tagged = memory(db, scope, "nothing of that", tags=["tofu"])
+    told = memory(db, scope, "we made tofu")
+    memory(db, scope, "the other thing")
+    assert set(matched(db, scope, query="where is the tofu?")) == {tagged, told}
+    assert matched(db, scope, query="where is the tofu?", keywords=["other thing"]) != []
+    assert set(ids(find(db, scope, query="where is the tofu?", tags=["tofu"]))) == {tagged}
+
+
+def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope: Scope) -> None:
+    """Why a row is there, and why another is not, has to be told without reading code."""
+    both = memory(db, scope, "tofu and tea", ago(days=2), tags=["food"])
+    word = memory(db, scope, "more tofu", ago(days=1))
+    said(db, scope, [("tofu again", NOW), ("tofu again", ago(minutes=1)), ("no", NOW)])
+    hits, report = explain(db, scope, tags=["food"], keywords=["tofu", "absent"], limit=5)
+    assert [one["rank"] for one in sorted(report["hits"], key=lambda one: one["rank"])] == [1, 2, 3]
+    assert [(one["source"], one["id"]) for one in report["hits"]] == places(hits)
+    by_id = {one["id"]: one for one in report["hits"]}
+    assert by_id[both]["tags"] == ["food"] and by_id[both]["words"] == ["tofu"] and by_id[both]["tier"] == 1
+    assert by_id[word]["tags"] == [] and by_id[word]["tier"] == 2 and by_id[word]["score"] > 0
+    assert by_id[both]["rank"] == 1
+    sources = report["sources"]
+    assert sources["chat_history"] == {"considered": 2, "dropped": {"duplicate": 1}, "error": ""}
+    assert (
+        sources["memories"] == {"considered": 2, "dropped": {}, "error": ""} and sources["ai_diary"]["considered"] == 0
+    )
+    assert json.loads(json.dumps(report)) == report
+
+
+@BOTH
+def test_t17_nothing_to_look_for_asks_no_database(ranking: str) -> None:
+    """A message of punctuation costs nothing."""
+    nothing: dict[str, Any] = {"db": Untouchable(), "settings": DEFAULTS, "ranking": ranking}
+    assert search_memories(tags=[" ", None], keywords=[""], **nothing) == []
+    assert search_memories(query="?!", **nothing) == [] and search_memories(**nothing) == []
+    assert explain_search(keywords=["  "], exclude=["tg/1"], **nothing)[1]["hits"] == []
+
+
+def test_t17_tags_and_keywords_are_normal_and_at_most_48_of_each(db: Database, scope: Scope) -> None:
+    """What is over the limit is named, so that nobody wonders."""
+    wanted = memory(db, scope, "word47 stands here", tags=["tag47"])
+    beyond = memory(db, scope, "word48 stands here", tags=["tag48"])
+    tags, words = [f" TAG{n:02}" for n in range(50)], [f"word{n:02} " for n in range(49)]
+    for arguments in ({"tags": tags}, {"keywords": words}):
+        hits, report = explain(db, scope, **arguments)
+        assert ids(hits) == [wanted] and beyond not in ids(hits)
+        assert any("48" in note for note in report["notes"])
+    assert "tag48" in explain(db, scope, tags=tags)[1]["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "warned"),
+    [
+        (None, 5, False), (0, 5, False), ("abc", 5, True), (True, 5, True), (float("nan"), 5, True), (-3, 1, False),
+        ("4", 4, False), (2.7, 2, False), (1000, 200, False), (3, 3, False),
+    ],
+)  # fmt: skip
+def test_t18_the_limit_is_read_leniently(
+    db: Database, caplog: pytest.LogCaptureFixture, limit: Any, expected: int, warned: bool
+) -> None:
+    """A search never fails for its limit; what is no number is said once."""
+    scope = Scope(persona="t18")
+    if not count(db, table, "t18"):
+        remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(210)))
+    with caplog.at_level(logging.WARNING):
+        hits, report = explain(db, scope, keywords=["tofu"], limit=limit)
+    assert len(hits) == expected
+    told = [record for record in caplog.records if "limit" in record.getMessage()]
+    assert len(told) == int(warned) == len(report["notes"])
+    if limit == "abc":
+        assert "'abc'" in report["notes"][0]
+
+
+@BOTH
+def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope, ranking: str) -> None:
+    """Without it, its table is not even read."""
+    inside = replace(scope, conversation="tg/1")
+    told, kept = said(db, inside, [("tofu", NOW)])[0], memory(db, scope, "tofu in a bowl")
+    noted = entered(db, scope, "tofu in the diary")
+    everywhere = find(db, scope, keywords=["tofu"], ranking=ranking)
+    assert set(places(everywhere)) == {("chat_history", told), ("memories", kept), ("ai_diary", noted)}
+    with db.traced() as statements:
+        found = find(db, scope, keywords=["tofu", "!"], tags=["food"], ranking=ranking, include_chat=False)
+    assert {hit["source"] for hit in found} == {"memories", "ai_diary"}
+    assert statements and not any("chat_history_cache" in statement for statement in statements)
+
+
+# What matches
+
+
+def test_t20_a_tag_is_a_whole_element(db: Database, scope: Scope) -> None:
+    """A tag search is no text search."""
+    wanted = memory(db, scope, "x", tags=["cat", "pet"])
+    memory(db, scope, "y", tags=["category"])
+    memory(db, scope, "z")
+    noted = entered(db, scope, "w", context_tags=("cat",))
+    assert set(matched(db, scope, tags=["cat"])) == {wanted, noted}
+    assert set(matched(db, scope, tags=["  CAT "])) == {wanted, noted}
+    for tag in ("[]", "{}", '["cat"]'):
+        assert matched(db, scope, tags=[tag]) == []
+    assert matched(db, scope, tags=["ca", "cat%", "c_t"]) == []
+
+
+KEYWORDS = [
+    ("100%", "100% sure", "1000 people"),
+    ("a_b", "so a_b it is", "axb"),
+    ("TOFU", "Tofu", "to fu"),
+    ("strasse", "Straße", "strase"),
+    ("cafe", "cafe", "café"),
+    ("café", "Café", "cafe"),
+    ("宿題", "数学の宿題は", "宿、題"),
+    ("猫", "黒猫がいる", "犬がいる"),
+    ("O'B", "Ann O'Brien", "OB"),
+    ("\\", "a \\ b", "a / b"),
+    ("!", "Stop!", "Stop."),
+    ("50!%", "it is 50!% off", "it is 50% off"),
+    ("ไป", "เราไปตลาด", "เรามาตลาด"),
+    ("❤️", "I ❤️ it", "I like it"),
+    ("👩‍👩‍👧", "we 👩‍👩‍👧 three", "we 👩 three"),
+    ("pizza night", "pizza night!", "pizza  night"),
+    ("izza ni", "pizza night!", "pizza tonight"),
+    ("x" * 170, "a" + "x" * 180, "x" * 169),
+    ("e\u0301t\u0301", "e\u0301t\u0301", "et"),
+    ("ﬁn", "the fin", "f in"),
+    ("a\u3000b", "a b", "ab"),
+    ("%s", "100 %s", "100 s"),
+    (":x", "a :x b", "a x b"),
+    ("-", "a-b", "a b"),
+]
+
+
+@pytest.mark.parametrize(("keyword", "yes", "no"), KEYWORDS, ids=range(len(KEYWORDS)))
+def test_t21_a_keyword_is_a_part_of_the_folded_text(
+    db: Database, scope: Scope, keyword: str, yes: str, no: str
+) -> None:
+    """No character is a wildcard, no accent is lost, no script is left out."""
+    rows = remember(db, scope, {"content": yes}, {"content": no})
+    assert matched(db, scope, keywords=[keyword]) == rows[:1]
+    other = own_scope()
+    told = said(db, other, [(yes, NOW), (no, NOW)])
+    assert matched(db, other, keywords=[keyword]) == told[:1]
+    noted = entered(db, other, "nothing", user_message=yes)
+    assert set(matched(db, other, keywords=[keyword])) == {told[0], noted}
+
+
+def test_t21_the_diary_is_searched_in_its_four_texts(db: Database, scope: Scope) -> None:
+    """Texts do not run into one another (D11)."""
+    fields = ("personal_thought", "interaction_summary", "user_message")
+    rows = {name: entered(db, scope, f"entry {name}", **{name: f"holds {name[::-1]}"}) for name in fields}
+    for name, row in rows.items():
+        assert matched(db, scope, keywords=[name[::-1]]) == [row]
+    joined = entered(db, scope, "zzqa", user_message="bzzq")
+    assert matched(db, scope, keywords=["zzqab"]) == []
+    assert matched(db, scope, keywords=["zzqa"]) == [joined] == matched(db, scope, keywords=["bzzq"])
+
+
+def test_t22_in_the_chat_a_tag_is_a_word(db: Database, scope: Scope) -> None:
+    """The chat has no tags of its own."""
+    row, _ = said(db, scope, [("good Food here", NOW), ("nothing", NOW)])
+    remember(db, scope, {"content": "food in a text, not a tag"})
+    remember(db, replace(scope, conversation="tg/1"), {"content": "food in a text of that conversation"})
+    hits = find(db, scope, tags=["food"])
+    assert places(hits) == [("chat_history", row)] and hits[0]["tags"] == []
+    assert matched(db, scope, tags=["food"]) == [row]
+
+
+def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope) -> None:
+    """Rows of very many different words, and words that are too long, are marked and compared."""
+    many = memory(db, scope, " ".join([*(f"w{n:05}" for n in range(5100)), "zucchini"]))
+    long = memory(db, scope, "y" * 200 + "zucchetto", ago(days=1))
+    assert matched(db, scope, keywords=["zucch"]) == [many, long]
+    assert matched(db, scope, keywords=["zucchini"]) == [many]
+    assert matched(db, scope, keywords=["w04999"]) == [many] == matched(db, scope, keywords=["w05099"])
+
+
+def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:
+    """Other personas' words may not hide those of this one."""
+    other = own_scope()
+    for first in range(0, 1500, 500):
+        text = " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))
+        remember(db, other, {"content": text})
+    rows = remember(db, scope, {"content": "my qzz"}, {"content": "zzq here", "timestamp": ago(days=1)})
+    assert matched(db, scope, keywords=["q"]) == rows
+
+
+@BOTH
+def test_t25_values_travel_as_parameters(db: Database, scope: Scope, ranking: str) -> None:
+    """A search cannot do anything but search."""
+    memory(db, scope, "a memory", tags=["x"])
+    for keyword in ("'; drop table memories; --", '" or 1=1', "\\' or 1=1 --", "%' or '%'='"):
+        assert find(db, scope, keywords=[keyword], ranking=ranking) == []
+    for tag in ('x") or 1=1', "x'; drop table memories; --", "x\\"):
+        assert find(db, scope, tags=[tag], ranking=ranking) == []
+        assert find_plainly(db, scope, tags=[tag], ranking=ranking) == []
+    assert count(db, table, scope.persona) == 1
+
+
+# What comes back
+
+
+def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
+    """Hosts store hits and hand them on."""
+    row = memory(db, scope, "tofu", tags=["Food"])
+    told = said(db, scope, [("tofu too", ago(days=1))])[0]
+    hits = find(db, scope, keywords=["tofu"])
+    assert [list(hit) for hit in hits] == [["source", "id", "timestamp", "snippet", "tags"]] * 2
+    assert hits[0] == {
+        "source": "memories", "id": row, "timestamp": "2026-03-10T12:00:00+00:00", "snippet": "tofu", "tags": ["food"],
+    }  # fmt: skip
+    assert hits[1]["id"] == told and hits[1]["tags"] == []
+
+
+@pytest.mark.parametrize("broken", ['{"a": 1}', '["a", 7]', '"food"', "7", "null"])
+@BOTH
+def test_t33_f58_broken_tags_are_shown_as_none(db: Database, scope: Scope, broken: str, ranking: str) -> None:
+    """One row written by somebody else does not spoil the rest."""
+    row, other = remember(db, scope, {"content": "tofu one"}, {"content": "tofu two", "timestamp": ago(days=1)})
+    change = update(table).where(table.c.persona_id == scope.persona, table.c.id == row)
+    db.transaction(lambda c: c.execute(change.values(tags=json.loads(broken))), source="memories")
+    hits = find(db, scope, keywords=["tofu"], ranking=ranking)
+    assert ids(hits) == [row, other] and hits[0]["tags"] == []
+
+
+@pytest.mark.parametrize(("size", "shown"), [(399, 399), (400, 400), (401, 403)])
+@pytest.mark.parametrize("letter", ["a", "🙂"])
+def test_t34_a_snippet_is_the_first_400_characters(
+    db: Database, scope: Scope, size: int, shown: int, letter: str
+) -> None:
+    """Characters are counted, not bytes."""
+    text = "tofu " + letter * (size - 5)
+    memory(db, scope, text)
+    snippet = find(db, scope, keywords=["tofu"])[0]["snippet"]
+    assert len(snippet) == shown and snippet == (text if size <= 400 else text[:400] + "...")
+
+
+def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -> None:
+    """A blank entry still says something."""
+    entered(db, scope, "  ", ago(minutes=1), interaction_summary="tofu in short", user_message="tofu m")
+    entered(db, scope, "", ago(minutes=2), user_message="tofu asked", personal_thought="tofu t")
+    entered(db, scope, "", ago(minutes=3), personal_thought="tofu thought")
+    entered(db, scope, "tofu content", ago(minutes=4), interaction_summary="s")
+    shown = [hit["snippet"] for hit in find(db, scope, keywords=["tofu"])]
+    assert shown == ["tofu in short", "tofu asked", "tofu thought", "tofu content"]
+
+
+@BOTH
+def test_t35_a_snippet_may_show_the_match(db: Database, scope: Scope, ranking: str) -> None:
+    """In a long text the beginning tells little."""
+    settings = Settings(snippet_window="match")
+    for at, length in ((5000, 406), (0, 403), (9996, 403)):
+        own = own_scope()
+        memory(db, own, "a" * at + "tofu" + "b" * (9996 - at))
+        snippet = find(db, own, keywords=["tofu"], settings=settings, ranking=ranking)[0]["snippet"]
+        assert len(snippet) == length and "tofu" in snippet
+    entered(db, scope, "c" * 500, user_message="b" * 600 + "tofu" + "b" * 600)
+    assert "tofu" in find(db, scope, keywords=["tofu"], settings=settings, ranking=ranking)[0]["snippet"]
+
+
+@BOTH
+def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> None:
+    """The newest of equal texts stays."""
+    row = memory(db, scope, "pizza for tofu", tags=["pizza"])
+    assert ids(find(db, scope, tags=["pizza"], keywords=["tofu"], ranking=ranking)) == [row]
+    _, newer = remember(
+        db, scope, {"content": "Jay  likes tea", "timestamp": ago(days=1)}, {"content": "jay likes tea"}
+    )
+    assert ids(find(db, scope, keywords=["likes"], ranking=ranking)) == [newer]
+    said(db, scope, [("JAY likes\ntea", ago(days=2))])
+    assert ids(find(db, scope, keywords=["likes"], ranking=ranking)) == [newer]
+    pair = remember(db, scope, {"content": "long " + "q" * 450 + "one"}, {"content": "long " + "q" * 450 + "two"})
+    assert set(ids(find(db, scope, keywords=["long"], ranking=ranking))) == set(pair)
+
+
+@BOTH
+def test_t36_the_same_id_in_another_source_and_blank_entries_stay(db: Database, scope: Scope, ranking: str) -> None:
+    """What a diary entry without content shows is what tells it from another."""
+    first = entered(db, scope, "", user_message="tofu one")
+    second = entered(db, scope, "", user_message="tofu two")
+    assert set(ids(find(db, scope, keywords=["tofu"], ranking=ranking))) == {first, second}
+    twin = memory(db, scope, "tofu three")
+    change = update(table).where(table.c.persona_id == scope.persona, table.c.id == twin).values(content_hash=None)
+    db.transaction(lambda c: c.execute(change), source="memories")
+    assert set(ids(find(db, scope, keywords=["tofu"], ranking=ranking))) == {first, second, twin}
+
+
+@BOTH
+def test_t37_rows_and_conversations_may_be_left_out(db: Database, scope: Scope, ranking: str) -> None:
+    """What the prompt already shows needs no second place."""
+    current = said(db, scope, [("salt and pepper", NOW)], "tg/1")
+    other, _ = said(db, scope, [("pepper and salt", NOW), ("neither", NOW)], "tg/2")
+    found = find(db, scope, keywords=["salt", "pepper"], exclude=["tg/1"], ranking=ranking)
+    assert places(found) == [("chat_history", other)]
+    kept = memory(db, scope, "salt in a jar")
+    everything = {"keywords": ["salt"], "ranking": ranking}
+    assert set(ids(find(db, scope, **everything))) == {current[0], other, kept}
+    assert set(ids(find(db, scope, exclude=[("memories", kept)], **everything))) == {current[0], other}
+    assert set(ids(find(db, scope, exclude=[("memories", other), ("chat_history", other)], **everything))) == {
+        current[0], kept,
+    }  # fmt: skip
+    assert ids(find(db, scope, exclude=["tg/1", "tg/2"], tags=["salt"], **everything)) == [kept]
+    assert find(db, scope, exclude=["tg/1"], ranking=ranking) == []
+
+
+@BOTH
+def test_t37_left_out_rows_do_not_take_the_place_of_others(db: Database, scope: Scope, ranking: str) -> None:
+    """Two hundred rows left out, newer than everything else."""
+    newest = said(db, scope, [(f"salt {n}", ago(minutes=n)) for n in range(200)], "tg/1")
+    old = said(db, scope, [(f"old salt {n}", ago(days=n + 1)) for n in range(5)], "tg/2")
+    wanted = {"keywords": ["salt"], "ranking": ranking}
+    assert ids(find(db, scope, exclude=["tg/1"], **wanted)) == old
+    assert ids(find(db, scope, exclude=[("chat_history", row) for row in newest], **wanted)) == old
+
+
+@BOTH
+def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking: str) -> None:
+    """Two windows side by side hold every row once."""
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    before, at, after = remember(
+        db, scope, *({"content": f"tofu {n}", "timestamp": day + timedelta(microseconds=n - 1)} for n in range(3))
+    )
+    told = said(db, scope, [("tofu", day)])[0]
+    wanted = {"keywords": ["tofu"], "ranking": ranking}
+    assert set(ids(find(db, scope, since=day, **wanted))) == {at, after, told}
+    assert set(ids(find(db, scope, until=day, **wanted))) == {before}
+    assert set(ids(find(db, scope, since="2026-03-01", until="2026-03-01T00:00:00.000001Z", **wanted))) == {at, told}
+    assert matched(db, scope, tags=["tofu"], keywords=["%", "tofu"], since=day, until=day) == []
+
+
+@BOTH
+def test_t38_a_row_without_a_time_is_the_oldest(db: Database, scope: Scope, ranking: str) -> None:
+    """It lies before every `until`, and after no `since`."""
+    row = memory(db, scope, "tofu!")
+    change = update(table).where(table.c.persona_id == scope.persona, table.c.id == row).values(timestamp=None)
+    db.transaction(lambda c: c.execute(change), source="memories")
+    plain = {"keywords": ["tofu!"], "ranking": ranking}
+    assert find_plainly(db, scope, **plain)[0]["timestamp"] == ""
+    assert ids(find_plainly(db, scope, until=NOW, **plain)) == [row]
+    assert find_plainly(db, scope, since=ago(days=10_000), **plain) == []
+
+
+# Failing sources
+
+
+def rename(db: Database, old: str, new: str) -> None:
+    """Give a table another name, so that it is missing."""
+    db.transaction(lambda c: c.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}"), source=old)
+
+
+@BOTH
+def test_t39_a_source_that_fails_is_left_out_and_told(
+    fresh_url: str, caplog: pytest.LogCaptureFixture, ranking: str
+) -> None:
+    """The others answer; when none can, the search says so."""
+    db, scope = open_quick(fresh_url), own_scope()
+    kept, told = memory(db, scope, "tofu one", tags=["food"]), said(db, scope, [("tofu two", NOW)])[0]
+    entered(db, scope, "tofu three")
+    rename(db, "ai_diary", "away_diary")
+    for keywords in (["tofu"], ["tofu", "ofu o"], ["!", "tofu"]):
+        with caplog.at_level(logging.WARNING):
+            hits, report = explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
+        assert set(ids(hits)) == {kept, told}
+        assert "ai_diary" in report["sources"]["ai_diary"]["error"]
+        assert report["sources"]["memories"]["error"] == ""
+        assert any("ai_diary" in record.getMessage() for record in caplog.records)
+    rename(db, "memories", "away_memories")
+    rename(db, "chat_history_cache", "away_chat")
+    with pytest.raises(StoreReadError):
+        find(db, scope, keywords=["tofu"], ranking=ranking)
+    rename(db, "away_memories", "memories")
+    rename(db, "search_term", "away_term")
+    assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
+    db.close()
+
+
+# Reading a search without running it
+
+
+@pytest.mark.parametrize("family", ["mysql", "sqlite"])
+def test_t40_a_preview_shows_the_plain_statements(family: str) -> None:
+    """Somebody who knows SQL sees what is meant."""
+    handle: Any = None if family == "mysql" else Database("sqlite://")
+    asked = {"tags": ["food"], "keywords": ["50%"], "limit": 5, "ranking": "recency", "settings": DEFAULTS}
+    shown = preview_search(db=handle, **asked)
+    assert list(shown) == ["memories", "ai_diary", "chat_history"]
+    for source in shown.values():
+        values = source["parameters"]
+        assert "food" in values.values() or "%food%" in values.values()
+        assert "%50!%%" in values.values() and values["pool"] == 50
+        assert all(f":{name}" in source["statement"] for name in values)
+        assert "50!" not in source["statement"] and "food" not in source["statement"]
+    assert shown["memories"]["parameters"]["tag0"] == "food"
+    assert shown["chat_history"]["parameters"]["tagword0"] == "%food%"
+    assert list(preview_search(include_chat=False, **asked)) == ["memories", "ai_diary"]
+    assert preview_search(tags=[" "], settings=DEFAULTS) == {}
+    bounded = preview_search(since="2026-03-01", exclude=[("memories", 7), "tg/1"], **asked)
+    assert 7 in bounded["memories"]["parameters"]["rows"]
+    assert "tg/1" in bounded["chat_history"]["parameters"]["without"]
+    assert "since" in bounded["memories"]["parameters"]
+
+
+# Bad arguments
+
+
+def test_f66_a_text_is_taken_as_one_and_a_nested_list_is_refused(db: Database, scope: Scope) -> None:
+    """A caller's slip is mended where it is plain, named where it is not."""
+    row = memory(db, scope, "pizza night", tags=["pizza night"])
+    assert ids(find(db, scope, tags="pizza night")) == [row] == ids(find(db, scope, keywords="pizza night"))
+    assert ids(find(db, scope, keywords=[7, {"a": 1}])) == []
+    with pytest.raises(TypeError, match="keywords"):
+        find(db, scope, keywords=[["cat"]])
+
+
+def test_f67_tags_and_keywords_that_cannot_be_are_dropped_or_cut(db: Database, scope: Scope) -> None:
+    """400 characters of a keyword are enough."""
+    row = memory(db, scope, "z" * 400)
+    hits, report = explain(db, scope, keywords=["z" * 500, "a\x00b"], tags=["t" * 300])
+    assert ids(hits) == [row] and len(report["notes"]) == 2
+
+
+@pytest.mark.parametrize("field", ["since", "until"])
+def test_f68_a_time_of_a_wrong_kind_is_named(field: str) -> None:
+    """With the forms that are read."""
+    with pytest.raises(ValueError, match=f"{field}.*ISO 8601"):
+        search_memories(keywords=["x"], **{field: "soon"}, db=Untouchable(), settings=DEFAULTS)  # type: ignore[arg-type]
+
+
+@BOTH
+def test_f18_rows_marked_local_only_stay_with_local_prompts(db: Database, scope: Scope, ranking: str) -> None:
+    """What may not leave the house is not found for a remote model."""
+    kept = memory(db, scope, "tofu secret", local_only=True, tags=["food"])
+    open_ = memory(db, scope, "tofu open", tags=["food"])
+    for arguments in (
+        {"keywords": ["tofu"]},
+        {"tags": ["food"]},
+        {"keywords": ["u s", "u o"]},
+        {"keywords": ["!", "tofu"]},
+    ):
+        assert ids(find(db, scope, ranking=ranking, **arguments)) == [open_]
+        local = replace(scope, destination="local")
+        assert set(ids(find(db, local, ranking=ranking, **arguments))) == {kept, open_}
+        assert set(ids(find_plainly(db, local, ranking=ranking, **arguments))) == {kept, open_}
+        assert ids(find_plainly(db, scope, ranking=ranking, **arguments)) == [open_]

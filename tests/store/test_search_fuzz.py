@@ -1,0 +1,255 @@
+"""T24: whatever index stands in front, a search finds what the plain predicates and an oracle in Python find."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core import searching
+from core.config import Settings
+from core.db import verify_index
+from core.scope import Scope
+from core.store import chat_changes, conversations, indexed, memories
+from core.store.engine import Database
+from core.store.sources import AI_DIARY, MEMORIES
+from tests.store.search_world import (
+    DEFAULTS,
+    RECENCY,
+    ago,
+    all_rows,
+    by_recency,
+    distinct,
+    entered,
+    explain,
+    find,
+    find_plainly,
+    matching,
+    open_quick,
+    places,
+    remember,
+    said,
+    tier,
+    viewer_of,
+)
+from tests.store.world import NOW, own_scope
+
+SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "3")))
+QUERIES = int(os.environ.get("FUZZ_QUERIES", "40"))
+
+WORDS = [
+    "tofu", "Tofu", "cat", "category", "bobcat", "cats", "café", "cafe", "Straße", "strasse", "STRASSE", "ﬁn", "fin",
+    "数学の宿題は", "宿題", "数学", "猫", "黒猫がいる", "ตั้งแต่", "สวัสดีครับ", "가나다", "한국어를", "👩‍👩‍👧", "👩",
+    "❤️", "❤", "100%", "1000", "a_b", "axb", "_under_", "__", "%", "_", "!", "!!", "50!%", "O'B",
+    "\\", "\\n", '"said"', "{brace}",
+    "%s", ":x", "é", "e\u0301", "a\u0301\u0302", "٣٤", "Ⅷ", "x" * 170, "y" * 150 + "é" * 40, "İstanbul", "I", "e",
+    "pizza night", "pizza", "night", "new\tyork", "new york", "new\nyork", "\u202eabc", "don't", "don’t", "a-b", "3.14",
+    "\u3000", "ｶﾞ", "ガ", "ﬀ", "ǅ", "\u0130", "𝔘nicode", "z\u200dz",
+]  # fmt: skip
+GLUE = [" ", "  ", ", ", "\n", "", " - ", "\u3000", ". "]
+TAGS = ["food", "Food", "cat", "pizza night", "宿題", "café", 'say "hi"', "back\\slash", "50%", "a_b", "'", "[]", "{}",
+        '["cat"]', "null", "1", "👩‍👩‍👧", "  spaced   out  "]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each round has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@dataclass
+class World:
+    """Rows of one persona in several audiences, and who looks at them."""
+
+    db: Database
+    rng: random.Random
+    persona: str = ""
+    views: list[Scope] = field(default_factory=list)
+    conversations: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return a text of words of every kind; now and then one of thousands of words."""
+        rng = self.rng
+        if rng.random() < 0.004:
+            many = [f"w{n}" for n in range(5100)]
+            return " ".join([*many, rng.choice(WORDS), "beyond" + rng.choice(WORDS)])
+        count = rng.choice((1, 1, 2, 3, 5, 8, 13))
+        return "".join(rng.choice(WORDS) + rng.choice(GLUE) for _ in range(count)) or "tofu"
+
+    def at(self) -> datetime:
+        """Return a time; many rows share one."""
+        return ago(minutes=self.rng.randrange(90), microseconds=self.rng.choice((0, 0, 1, 999)))
+
+    def tags(self) -> list[str]:
+        """Return tags, mostly few."""
+        return self.rng.sample(TAGS, self.rng.choice((0, 0, 1, 1, 2, 4)))
+
+    def fill(self) -> None:
+        """Store the rows."""
+        base = own_scope()
+        self.persona = base.persona
+        places_ = [
+            base,
+            replace(base, conversation="tg/1", participant="tg/7"),
+            replace(base, conversation="tg/2", participant="tg/8", privacy="direct"),
+            replace(base, conversation="dc/3", participant="dc/9", server="s1", privacy="public"),
+            replace(base, conversation="dc/4", participant="dc/9", server="s1", privacy="restricted"),
+        ]
+        self.views = [*places_, replace(base, server="s1"), replace(places_[1], destination="local")]
+        self.conversations = ["tg/1", "tg/2", "dc/3", "dc/4", "tg/none"]
+        for place in places_:
+            self.fill_place(place)
+
+    def fill_place(self, place: Scope) -> None:
+        """Store rows of one audience."""
+        rng, db = self.rng, self.db
+        items: list[dict[str, Any]] = []
+        for _ in range(rng.choice((5, 40, 120))):
+            more: dict[str, Any] = {}
+            if rng.random() < 0.15:
+                more["expires_at"] = NOW + timedelta(minutes=rng.choice((-5, 0, 5)))
+            more |= {"quarantined": rng.random() < 0.05, "local_only": rng.random() < 0.1}
+            items.append({"content": self.text() or "x", "timestamp": self.at(), "tags": self.tags(), **more})
+        remember(db, place, *(item for item in items if item["content"].strip()))
+        for _ in range(rng.choice((2, 6))):
+            fields = {
+                name: rng.choice(("", self.text()))
+                for name in ("personal_thought", "interaction_summary", "user_message")
+            }
+            content = rng.choice(("", self.text()))
+            entered(db, place, content or "tofu", self.at(), context_tags=tuple(sorted(_normal(self.tags()))), **fields)
+        if place.conversation:
+            texts = [(self.text(), self.at()) for _ in range(rng.choice((10, 80, 200)))]
+            said(db, place, texts, place.conversation)
+
+    def disturb(self) -> None:
+        """Edit, delete, archive, move and quarantine some rows."""
+        rng, db = self.rng, self.db
+        rows = all_rows(db, self.persona)
+        chats = [r for r in rows if r.source == "chat_history"]
+        audiences = sorted({r.audience for r in rows})
+        for row in rng.sample(chats, min(12, len(chats))):
+            chat_changes.edit(
+                db, self.views[0], row.id, self.text() or "x", audiences=[row.audience], privacy_default="none"
+            )
+        items = [r for r in rows if r.source == "memories"]
+        memories.remove(db, self.persona, [r.id for r in rng.sample(items, min(8, len(items)))])
+        moved = [r.id for r in rng.sample(items, min(8, len(items)))]
+        target = rng.choice(audiences)
+        archived = [r.id for r in rng.sample(items, min(8, len(items)))]
+        flagged = [r.id for r in rows if r.source == "ai_diary" and rng.random() < 0.1]
+
+        def work(connection: Any) -> None:
+            indexed.move(connection, db, MEMORIES, self.persona, moved, target)
+            indexed.set_hidden(connection, db, MEMORIES, self.persona, archived, archived_at=NOW)
+            indexed.set_hidden(connection, db, AI_DIARY, self.persona, flagged, quarantined=1)
+
+        db.transaction(work, source="memories")
+        if rng.random() < 0.3:
+            conversations.set_privacy(db, self.views[0], "tg/1", rng.choice(("restricted", "public")))
+
+    def query(self) -> dict[str, Any]:
+        """Return the arguments of a search."""
+        rng = self.rng
+        rows = self.samples
+        words = [self.keyword(rows) for _ in range(rng.choice((0, 1, 1, 2, 3, 6, 20)))]
+        made: dict[str, Any] = {"keywords": words, "limit": rng.choice((1, 3, 5, 17, 40, 60))}
+        made["tags"] = rng.sample(TAGS, rng.choice((0, 0, 1, 2, 3)))
+        if rng.random() < 0.2:
+            made["tags"].append(self.keyword(rows))
+            made["keywords"].append(made["tags"][-1])
+        made["include_chat"] = rng.random() < 0.8
+        if rng.random() < 0.3:
+            made["since"] = ago(minutes=rng.randrange(90))
+        if rng.random() < 0.3:
+            made["until"] = ago(minutes=rng.randrange(60))
+        if rng.random() < 0.4:
+            chosen = [(r.source, r.id) for r in rng.sample(rows, min(len(rows), rng.choice((1, 5, 30))))]
+            made["exclude"] = [*chosen, *rng.sample(self.conversations, rng.choice((0, 1, 2)))]
+        return made
+
+    def keyword(self, rows: Sequence[Any]) -> str:
+        """Return something that stands in a text, or may."""
+        rng = self.rng
+        if rng.random() < 0.5:
+            return rng.choice(WORDS)
+        text = rng.choice(rows).text
+        start = rng.randrange(len(text))
+        return text[start : start + rng.choice((1, 2, 3, 5, 8, 20))]
+
+    def __post_init__(self) -> None:
+        self.fill()
+        self.disturb()
+        self.samples = [r for r in all_rows(self.db, self.persona) if len(r.text) < 2000]
+
+
+def _normal(tags: Sequence[str]) -> set[str]:
+    from core.rules.tags import normal
+
+    return {tag for tag in map(normal, tags) if tag}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(db: Database, seed: int) -> None:
+    """The index is an accelerator: nobody may be able to tell that it is there."""
+    world = World(db, random.Random(seed))
+    rows = all_rows(db, world.persona)
+    settings = (DEFAULTS, Settings(private_stays_private=False))
+    for number in range(QUERIES):
+        arguments = world.query()
+        scope, known = world.rng.choice(world.views), world.rng.choice(settings)
+        query = searching.prepare(**arguments, ranking=RECENCY, settings=known)
+        if query.is_empty:
+            continue
+        viewer = viewer_of(db, scope, query, known)
+        wanted = by_recency(matching(rows, query, viewer.audiences, viewer.sees_local_only), query)
+        found = find(db, scope, settings=known, ranking=RECENCY, **arguments)
+        plain = find_plainly(db, scope, known, ranking=RECENCY, **arguments)
+        told = (seed, number, scope, arguments)
+        assert places(plain) == wanted, told
+        assert places(found) == wanted, told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Database, seed: int) -> None:
+    """Which rows are best may be argued about; that they match, and that none is missing below the limit, may not."""
+    world = World(db, random.Random(1000 + seed))
+    rows = all_rows(db, world.persona)
+    for number in range(QUERIES):
+        arguments = world.query()
+        scope = world.rng.choice(world.views)
+        query = searching.prepare(**arguments, settings=DEFAULTS)
+        if query.is_empty:
+            continue
+        viewer = viewer_of(db, scope, query)
+        wanted = matching(rows, query, viewer.audiences, viewer.sees_local_only)
+        told = (seed, number, scope, arguments)
+        for found in (find(db, scope, **arguments), find_plainly(db, scope, **arguments)):
+            assert set(places(found)) <= {(r.source, r.id) for r in wanted}, told
+            assert len(found) == min(query.limit, len(distinct(wanted))), told
+        report = explain(db, scope, **arguments)[1]
+        tiers = {(r.source, r.id): tier(r, query.tags, query.keywords) for r in wanted}
+        long = {(r.source, r.id) for r in rows if len(r.folded) > 4000}
+        for one in report["hits"]:
+            place = one["source"], one["id"]
+            assert one["tags"] or one["words"] or place in long, told
+            assert one["tier"] == tiers[place] or place in long, told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_d15_the_index_of_a_fuzzed_world_has_no_difference(db: Database, seed: int) -> None:
+    """What the fuzz compares stands on an index that is what the rows give."""
+    world = World(db, random.Random(2000 + seed))
+    for _ in range(3):
+        world.disturb()
+    assert verify_index(db) == []

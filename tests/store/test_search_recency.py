@@ -1,0 +1,212 @@
+"""Recency mode: tier, then newest (T23, T26 to T28, T32), whatever stands in the way of the newest rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from core.config import Settings
+from core.scope import Scope
+from core.store import conversations, indexed
+from core.store.engine import Database
+from core.store.schema import memories as table
+from core.store.sources import MEMORIES
+from tests.store.search_world import (
+    DEFAULTS,
+    RECENCY,
+    ago,
+    entered,
+    explain,
+    find,
+    find_plainly,
+    ids,
+    memory,
+    open_quick,
+    places,
+    remember,
+    said,
+)
+from tests.store.world import NOW, own_scope
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def both(db: Database, scope: Scope, **arguments: object) -> list[int]:
+    """Return the ids found in recency mode, after making sure that the plain predicates agree."""
+    found = ids(find(db, scope, ranking=RECENCY, **arguments))
+    assert ids(find_plainly(db, scope, ranking=RECENCY, **arguments)) == found
+    return found
+
+
+def test_t23_rows_with_a_tag_and_a_keyword_come_first(db: Database, scope: Scope) -> None:
+    """Both is more than either, however old."""
+    a = memory(db, scope, "old pizza", ago(days=9), tags=["food"])
+    b = memory(db, scope, "a salad", ago(days=1), tags=["food"])
+    c = memory(db, scope, "pizza box", ago(days=2))
+    wanted = {"tags": ["food"], "keywords": ["pizza"]}
+    assert both(db, scope, limit=1, **wanted) == [a]
+    assert both(db, scope, limit=2, **wanted) == [b, a]
+    assert both(db, scope, limit=3, **wanted) == [b, c, a]
+
+
+def test_t23_older_rows_of_tier_one_are_found_behind_a_full_pool(db: Database, scope: Scope) -> None:
+    """The newest 50 rows of the word alone may not hide the one that has the tag too."""
+    old = memory(db, scope, "pizza of old", ago(days=900), tags=["food"])
+    remember(db, scope, *({"content": f"pizza {n}", "timestamp": ago(minutes=n)} for n in range(70)))
+    remember(db, scope, *({"content": f"meal {n}", "timestamp": ago(minutes=n), "tags": ["food"]} for n in range(80)))
+    told = said(db, scope, [("pizza is good food", ago(days=800))])[0]
+    said(db, scope, [(f"pizza {n} c", ago(minutes=n)) for n in range(70)], "tg/2")
+    said(db, scope, [(f"food {n} c", ago(minutes=n)) for n in range(70)], "tg/3")
+    for keyword in ("pizza", "izz", "pizza o", "!"):
+        found = both(db, scope, tags=["food"], keywords=[keyword, "zz i"], limit=2)
+        assert (old in found) == (keyword != "!") and (told in found) == (keyword in ("pizza", "izz"))
+    assert both(db, scope, tags=["food", "!"], keywords=["pizza"], limit=2) == [told, old]
+
+
+def test_t23_a_word_that_is_tag_and_keyword_is_both_in_the_chat(db: Database, scope: Scope) -> None:
+    """A message has no tags: the word in it is the tag."""
+    cat = said(db, scope, [("my cat", ago(days=99))])[0]
+    said(db, scope, [(f"dog {n}", ago(minutes=n)) for n in range(120)])
+    wanted = {"tags": ["cat"], "keywords": ["cat", "dog"]}
+    assert cat in both(db, scope, limit=1, **wanted)
+    assert cat in both(db, scope, limit=5, **wanted)
+
+
+def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> None:
+    """Archived, superseded, quarantined and expired rows are as if they were not there."""
+    rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(5)))
+    db.transaction(
+        lambda c: [
+            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[0]], archived_at=NOW),
+            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[1]], superseded_by=rows[4]),
+            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[2]], quarantined=1),
+        ],
+        source="memories",
+    )
+    memory(db, scope, "tofu gone", expires_at=NOW)
+    assert both(db, scope, keywords=["tofu"]) == rows[3:] == ids(find(db, scope, keywords=["tofu"]))
+
+
+def test_t26_each_scope_finds_what_it_sees(db: Database, scope: Scope) -> None:
+    """The table of F12, through the search."""
+    ann, bob = replace(scope, conversation="tg/ann", participant="tg/ann"), replace(scope, conversation="tg/bob")
+    bob = replace(bob, participant="tg/bob", privacy="direct")
+    ann = replace(ann, privacy="direct")
+    s1 = replace(scope, conversation="dc/1", server="s1", privacy="public")
+    s2 = replace(scope, conversation="dc/2", server="s2", privacy="public")
+    c9 = replace(scope, conversation="dc/9", server="s1", privacy="restricted")
+    r = {name: memory(db, place, f"tofu {name}") for name, place in
+         (("r1", s1), ("r2", s2), ("r3", ann), ("r4", bob), ("r5", c9), ("r6", scope))}  # fmt: skip
+    r["r7"] = said(db, replace(scope, conversation="tg/public", privacy="public"), [("tofu r7", NOW)], "tg/public")[0]
+    c8 = replace(scope, conversation="dc/8", server="s1", privacy="restricted")
+    table_of_f12 = {
+        s1: "r1 r6", s2: "r2 r6", ann: "r3 r6 r7", c9: "r1 r5 r6", c8: "r1 r6", scope: "r6 r7",
+        replace(scope, server="s1"): "r1 r6",
+    }  # fmt: skip
+    for place, seen in table_of_f12.items():
+        wanted = {r[name] for name in seen.split()}
+        for arguments in ({"keywords": ["tofu"]}, {"keywords": ["fu r"]}, {"keywords": ["%", "ofu"]}):
+            assert set(both(db, place, limit=50, **arguments)) == wanted
+            assert set(ids(find(db, place, limit=50, **arguments))) == wanted
+    wide = Settings(private_stays_private=False)
+    assert set(ids(find(db, s1, settings=wide, keywords=["tofu"], limit=50))) == {r["r1"], r["r5"], r["r6"]}
+    everything = find(db, scope, settings=wide, keywords=["tofu"], limit=50, ranking=RECENCY)
+    assert set(ids(everything)) == {r["r3"], r["r4"], r["r6"], r["r7"]}
+
+
+@pytest.mark.parametrize(("limit", "pool"), [(5, 50), (40, 120)])
+def test_t27_the_pool_is_three_times_the_limit_at_least_50(db: Database, scope: Scope, limit: int, pool: int) -> None:
+    """Copies of one text take places in the pool: what lies behind it is not looked at."""
+    copies = [{"content": "tofu", "timestamp": ago(minutes=n)} for n in range(pool - 2)]
+    rows = remember(db, scope, *copies, *({"content": f"tofu {n}", "timestamp": ago(days=n + 1)} for n in range(5)))
+    assert both(db, scope, keywords=["tofu"], limit=limit) == [rows[0], *rows[pool - 2 : pool]]
+    others = [("memories", number) for number in range(1, 9)]
+    assert both(db, scope, keywords=["tofu"], limit=limit, exclude=others) == [rows[0], *rows[pool - 2 : pool]]
+
+
+def test_t27_expired_rows_take_no_place_in_the_pool(db: Database, scope: Scope) -> None:
+    """Sixty rows that have run out are newer than the one that has not."""
+    gone = {"expires_at": NOW - timedelta(seconds=1), "tags": ["food"]}
+    remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n), **gone} for n in range(300)))
+    kept = memory(db, scope, "old tofu", ago(days=50), tags=["food"])
+    assert both(db, scope, keywords=["tofu"]) == [kept] == both(db, scope, tags=["food"])
+    assert both(db, scope, tags=["food"], keywords=["tofu"]) == [kept] == ids(find(db, scope, keywords=["tofu"]))
+
+
+def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
+    db: Database, scope: Scope, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is no ranking is said once, and relevance is used."""
+    rare = memory(db, scope, "alonza", ago(days=100))
+    fresh = remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
+    wanted = {"keywords": ["test", "alonza"], "limit": 5}
+    assert both(db, scope, **wanted) == fresh[:5]
+    assert rare in ids(find(db, scope, **wanted))
+    assert ids(find(db, scope, settings=Settings(memory_ranking="recency"), **wanted)) == fresh[:5]
+    assert rare in ids(find(db, scope, settings=Settings(memory_ranking="recency"), ranking="relevance", **wanted))
+    with caplog.at_level(logging.WARNING):
+        hits, report = explain(db, scope, ranking="newest", **wanted)
+    assert rare in ids(hits) and report["ranking"] == "relevance"
+    assert "relevance" in report["notes"][0] and "recency" in report["notes"][0]
+    assert sum("relevance" in record.getMessage() for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize("ranking", ["relevance", "recency"])
+def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Scope, ranking: str) -> None:
+    """A time nobody can read is the oldest."""
+    ten, eleven = ago(hours=2), ago(hours=1)
+    chat = said(db, scope, [("tofu a", ten)])[0]
+    three = memory(db, scope, "tofu b", ten)
+    nine = memory(db, scope, "tofu c", ten)
+    one = entered(db, scope, "tofu d", eleven)
+    lost = memory(db, scope, "tofu e", eleven)
+
+    def work(connection: object) -> None:
+        old = indexed.lock(connection, MEMORIES, scope.persona, [lost])  # type: ignore[arg-type]
+        change = update(table).where(table.c.persona_id == scope.persona, table.c.id == lost)
+        connection.execute(change.values(timestamp=None))  # type: ignore[attr-defined]
+        indexed.exchange(connection, db, MEMORIES, old, [replace(r, at=None) for r in old])  # type: ignore[arg-type]
+
+    db.transaction(work, source="memories")
+    wanted = [("ai_diary", one), ("memories", nine), ("memories", three), ("chat_history", chat), ("memories", lost)]
+    for keyword in ("tofu", "ofu "):
+        assert places(find(db, scope, keywords=[keyword], ranking=ranking)) == wanted
+        assert places(find_plainly(db, scope, keywords=[keyword], ranking=ranking)) == wanted
+    hits = find(db, scope, keywords=["tofu"], ranking=ranking)
+    assert hits[-1]["timestamp"] == "" and places(hits) == wanted
+    assert lost not in ids(find(db, scope, keywords=["tofu"], ranking=ranking, since=ago(days=9000)))
+    assert lost in ids(find(db, scope, keywords=["tofu"], ranking=ranking, until=ago(days=9000)))
+
+
+def test_t24_a_private_conversation_takes_its_rows_along(db: Database, scope: Scope) -> None:
+    """At no moment is a row found in the wrong place (F17)."""
+    inside = replace(scope, conversation="tg/5", participant="tg/7", privacy="public")
+    rows = said(db, inside, [(f"tofu {n}", ago(minutes=n)) for n in range(120)], "tg/5")
+    assert both(db, scope, keywords=["tofu"], limit=200) == rows
+    conversations.set_privacy(db, inside, "tg/5", "restricted")
+    assert both(db, scope, keywords=["tofu"], limit=200) == []
+    assert both(db, replace(inside, privacy=None), keywords=["tofu"], limit=200) == rows
+
+
+def test_f59_a_clock_that_jumps_back_changes_no_search(db: Database, scope: Scope) -> None:
+    """Rows of the future are the newest."""
+    later, now = remember(db, scope, {"content": "tofu a", "timestamp": NOW + timedelta(days=1)}, {"content": "tofu b"})
+    assert both(db, scope, keywords=["tofu"]) == [later, now]
+    assert DEFAULTS.memory_ranking == "relevance"

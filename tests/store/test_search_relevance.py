@@ -1,0 +1,198 @@
+"""Relevance mode: the best rows survive the cut, the rare before the common, no source fills the list (T26 to T31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.scope import Scope
+from core.store.engine import Database
+from tests.store.search_world import (
+    ago,
+    entered,
+    explain,
+    find,
+    find_plainly,
+    ids,
+    memory,
+    open_quick,
+    places,
+    remember,
+    said,
+)
+from tests.store.world import NOW, own_scope
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids of the hits, the best first."""
+    report = explain(db, scope, **arguments)[1]
+    return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
+
+
+def scores(db: Database, scope: Scope, **arguments: Any) -> dict[int, float]:
+    """Return the score of each hit."""
+    return {one["id"]: one["score"] for one in explain(db, scope, **arguments)[1]["hits"]}
+
+
+@pytest.mark.slow
+def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope: Scope) -> None:
+    """How rare a word is, is a matter of what may be seen."""
+    rows = remember(db, scope, {"content": "alonza came", "timestamp": ago(days=3)}, {"content": "test of alonza"})
+    remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
+    wanted: dict[str, Any] = {"keywords": ["alonza", "test"], "tags": ["alonza"]}
+    before = explain(db, scope, **wanted)
+    other = own_scope()
+    said(db, other, [(f"alonza {n}", ago(seconds=n)) for n in range(10_000)])
+    said(db, replace(scope, conversation="dc/1", server="s1"), [(f"alonza {n}", NOW) for n in range(50)], "dc/1")
+    assert explain(db, scope, **wanted) == before
+    assert set(rows) <= set(ids(before[0]))
+
+
+def test_t27_copies_do_not_use_up_what_is_considered(db: Database, scope: Scope) -> None:
+    """40 rows, the newest 30 of them copies of one text: five different hits."""
+    remember(db, scope, *({"content": "tofu again", "timestamp": ago(minutes=n)} for n in range(30)))
+    remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(days=n + 1)} for n in range(10)))
+    hits = find(db, scope, keywords=["tofu"], limit=5)
+    assert len({hit["snippet"] for hit in hits}) == 5
+
+
+def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope) -> None:
+    """Also where hundreds of copies lie in front."""
+    said(db, scope, [("tofu again", ago(minutes=n)) for n in range(700)])
+    rare = [(f"tofu {n}", ago(days=n + 1)) for n in range(3)]
+    rows = said(db, scope, rare)
+    for keywords in (["tofu"], ["ofu"], ["tofu a", "tofu 0", "tofu 1", "tofu 2"], ["tofu", "%"]):
+        assert set(rows) <= set(ids(find(db, scope, keywords=keywords, limit=5)))
+        assert len(find(db, scope, keywords=keywords, limit=5)) == 4
+
+
+def test_t29_a_whole_word_comes_before_its_letters_inside_another(db: Database, scope: Scope) -> None:
+    """(a): `my cat` before `category list`, by stem too, and by pairs where words have no spaces."""
+    whole = memory(db, scope, "my cat", ago(days=5))
+    inside = memory(db, scope, "category list", ago(days=1))
+    assert ranked(db, scope, keywords=["cat"], limit=1) == [whole]
+    assert scores(db, scope, keywords=["cat"])[whole] > scores(db, scope, keywords=["cat"])[inside]
+    stem = memory(db, scope, "many recipes", ago(days=5))
+    memory(db, scope, "recipient list", ago(days=1))
+    assert ranked(db, scope, keywords=["recipe"], limit=1) == [stem]
+    assert ranked(db, scope, keywords=["recip"], limit=1) == [stem]
+    pair = memory(db, scope, "数学の宿題は", ago(days=1))
+    assert ranked(db, scope, keywords=["宿題"], limit=1) == [pair]
+
+
+def test_t29_a_rarer_word_outscores_a_commoner(db: Database, scope: Scope) -> None:
+    """(b)."""
+    remember(db, scope, *({"content": f"common {n}", "timestamp": ago(minutes=n)} for n in range(30)))
+    rare = memory(db, scope, "rareword 1", ago(days=9))
+    assert ranked(db, scope, keywords=["common", "rareword"], limit=5)[0] == rare
+
+
+def test_t29_one_word_more_outscores(db: Database, scope: Scope) -> None:
+    """(c)."""
+    two = memory(db, scope, "apple pear x", ago(days=9))
+    remember(
+        db, scope, {"content": "apple y z"}, {"content": "pear y z"}, {"content": "apple b c"}, {"content": "pear b c"}
+    )
+    assert ranked(db, scope, keywords=["apple", "pear"], limit=5)[0] == two
+    common = [{"content": f"apple pie {n}", "timestamp": ago(minutes=n)} for n in range(700)]
+    remember(db, scope, *common)
+    assert ranked(db, scope, keywords=["apple", "pear"], limit=5)[0] == two
+
+
+def test_t29_a_tag_counts_as_a_word_of_its_rarity(db: Database, scope: Scope) -> None:
+    """(d)."""
+    filler = [{"content": f"word {n}", "timestamp": ago(minutes=n), "tags": ["often"]} for n in range(20)]
+    remember(db, scope, *filler)
+    rare = memory(db, scope, "nothing", ago(days=9), tags=["seldom"])
+    assert ranked(db, scope, tags=["often", "seldom"], limit=5)[0] == rare
+    assert ranked(db, scope, tags=["seldom"], keywords=["word"], limit=5)[0] == rare
+    both = memory(db, scope, "word nothing", ago(days=9), tags=["seldom"])
+    assert ranked(db, scope, tags=["seldom"], keywords=["word"], limit=5)[0] == both
+
+
+def test_t29_length_is_no_merit(db: Database, scope: Scope) -> None:
+    """(e): once in ten words outscores once in a thousand."""
+    short = memory(db, scope, "tofu " + "b " * 9, ago(days=1))
+    long = memory(db, scope, "tofu " + " ".join(f"c{n}" for n in range(999)))
+    found = scores(db, scope, keywords=["tofu"])
+    assert found[short] > found[long]
+
+
+def test_t29_equal_scores_go_by_tier_then_newest(db: Database, scope: Scope) -> None:
+    """(f)."""
+    rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(8)))
+    assert ranked(db, scope, keywords=["tofu"], limit=5) == rows[:5]
+
+
+@pytest.mark.parametrize("fresh", [12, 2500])
+def test_t30_a_rare_old_row_is_not_pushed_out(db: Database, scope: Scope, fresh: int) -> None:
+    """Twelve fresh rows hold `test` or `prova`, one old row `alonza`."""
+    texts = [(f"{('test', 'prova')[n % 2]} number {n}", ago(seconds=n)) for n in range(fresh)]
+    said(db, scope, texts)
+    old = memory(db, scope, "alonza was here", ago(days=900))
+    elder = said(db, scope, [("alonza said so", ago(days=901))])[0]
+    wanted = {"keywords": ["test", "prova", "alonza"], "limit": 5}
+    assert {old, elder} <= set(ids(find(db, scope, **wanted)))
+    assert {old, elder} <= set(ids(find(db, scope, exclude=["tg/9"], **wanted)))
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite", "mariadb")
+def test_t30_also_among_50_000_fresh_rows(db: Database, scope: Scope) -> None:
+    """What grows is the table, not the reading."""
+    for first in range(0, 50_000, 10_000):
+        said(
+            db, scope, [(f"{('test', 'prova')[n % 2]} {n % 97}", ago(seconds=n)) for n in range(first, first + 10_000)]
+        )
+    old = memory(db, scope, "alonza was here", ago(days=900))
+    with db.traced() as statements:
+        found = ids(find(db, scope, keywords=["test", "prova", "alonza"], limit=5))
+    assert old in found and len(found) == 5
+    assert len(statements) == 3
+
+
+def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
+    """One old memory and 20 fresh chat rows match alike."""
+    old = memory(db, scope, "tofu is it", ago(days=300))
+    said(db, scope, [(f"tofu is {n}", ago(minutes=n)) for n in range(20)])
+    hits = find(db, scope, keywords=["tofu"], limit=5)
+    assert [hit["source"] for hit in hits] == ["chat_history"] * 4 + ["memories"]
+    assert hits[-1]["id"] == old
+    assert ranked(db, scope, keywords=["tofu"], limit=1) == [hits[0]["id"]]
+    entry = entered(db, scope, "tofu in the diary", ago(days=200))
+    assert {("memories", old), ("ai_diary", entry)} <= set(places(find(db, scope, keywords=["tofu"], limit=5)))
+
+
+def test_t24_a_wide_view_of_very_many_audiences_stays_small(db: Database, scope: Scope) -> None:
+    """PRIVATE_STAYS_PRIVATE 0 with hundreds of direct conversations: few branches, and nothing is missed."""
+    rows = []
+    for n in range(300):
+        inside = replace(scope, conversation=f"tg/{n}", participant=f"tg/{n}", privacy="direct")
+        rows += said(db, inside, [(f"tofu number {n}", ago(minutes=n))], f"tg/{n}")
+    wide = Settings(private_stays_private=False)
+    words = {"keywords": ["tofu", "number", *(f"w{n}" for n in range(20))], "tags": ["number"], "settings": wide}
+    with db.traced() as statements:
+        recent = find(db, scope, ranking="recency", limit=10, **words)
+        best = find(db, scope, limit=10, **words)
+    assert ids(recent) == rows[:10] and len(best) == 10
+    assert max(statement.count("UNION ALL") for statement in statements) < 120
+    assert ids(find_plainly(db, scope, ranking="recency", limit=10, **words)) == rows[:10]
+    assert ids(find(db, scope, keywords=["number 299"], settings=wide)) == rows[299:]

@@ -1,0 +1,104 @@
+"""D5: what the program does not depend on: the server's sql_mode, time zone, collation, isolation, autocommit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.store.engine import Database
+from tests.servers import Server
+from tests.store.scenario import differing, expected, play
+from tests.store.world import open_db
+
+MODES = "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE,NO_ZERO_IN_DATE,NO_ZERO_DATE"
+PADDED = "PAD_CHAR_TO_FULL_LENGTH"
+
+SETTINGS: dict[str, tuple[Mapping[str, str], str, str]] = {
+    "lax": ({"sql_mode": "''", "time_zone": "'+05:00'"}, "READ UNCOMMITTED", "CHARACTER SET latin1"),
+    "strange": (
+        {
+            "sql_mode": f"'{MODES}'",
+            "time_zone": "'-11:30'",
+            "collation_server": "'utf8mb4_general_ci'",
+            "collation_connection": "'latin1_swedish_ci'",
+            "autocommit": "0",
+        },
+        "SERIALIZABLE",
+        "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+    ),
+}
+"""Name to global variables, isolation and the options of the database."""
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, make_server: Callable[..., Server]) -> Server:
+    """A server of the test's own, whose global settings may be changed."""
+    return make_server(request.node.callspec.params["kind"])
+
+
+def _padded(server: Server) -> Iterator[str]:
+    """Yield the mode that pads CHAR columns where the server still has it."""
+    before = server.scalar("SELECT @@GLOBAL.sql_mode")
+    try:
+        server.execute(f"SET GLOBAL sql_mode = '{PADDED}'")
+    except Exception:  # noqa: BLE001 - this server has no such mode
+        return
+    server.execute(f"SET GLOBAL sql_mode = '{before}'")
+    yield PADDED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_d5_behaviour_does_not_depend_on_the_server_s_settings(kind: str, server: Server) -> None:
+    """Save, search in both modes, prompt, verify: as on SQLite, whatever the operator has set for everybody."""
+    for name, (variables, isolation, options) in SETTINGS.items():
+        for variable, value in variables.items():
+            extra = (
+                "".join(f",{mode}" for mode in _padded(server)) if name == "strange" and variable == "sql_mode" else ""
+            )
+            server.execute(f"SET GLOBAL {variable} = {value[:-1] + extra + value[-1] if extra else value}")
+        server.execute(f"SET GLOBAL TRANSACTION ISOLATION LEVEL {isolation}")
+        server.execute(f"CREATE DATABASE d5_{name} {options}")
+        db = open_db(server.url_for(f"d5_{name}"))
+        try:
+            assert differing(play(db), expected()) == [], name
+            assert _session(db) == ("+00:00", "utf8mb4", True)
+        finally:
+            db.close()
+
+
+def _session(db: Database) -> tuple[str, str, bool]:
+    asked = text("SELECT @@time_zone, @@character_set_connection, @@sql_mode LIKE '%STRICT_TRANS_TABLES%'")
+    zone, letters, strict = db.read(asked, source="test")[0]
+    return zone, letters, bool(strict)
+
+
+def test_d5_every_connection_is_set_up(server_name: str, request: pytest.FixtureRequest) -> None:
+    """Time zone, letters, strictness and isolation of both kinds of connection, on every server of the suite."""
+    from tests.conftest import SESSION
+
+    server = request.config.stash[SESSION].server(server_name)
+    db = Database(
+        server.create_database(
+            f"d5_session_{request.config.workerinput['workerid'] if hasattr(request.config, 'workerinput') else 'main'}"
+        )
+    )
+    isolation = "SELECT @@transaction_isolation"
+    try:
+        assert _session(db) == ("+00:00", "utf8mb4", True)
+
+        def work(connection: Any) -> tuple[Any, ...]:
+            zone, mode = connection.exec_driver_sql("SELECT @@time_zone, @@sql_mode").one()
+            try:
+                level = connection.exec_driver_sql(isolation).scalar()
+            except Exception:  # noqa: BLE001 - the older name
+                level = connection.exec_driver_sql("SELECT @@tx_isolation").scalar()
+            return zone, "STRICT_TRANS_TABLES" in mode, level
+
+        assert db.transaction(work, source="test") == ("+00:00", True, "READ-COMMITTED")
+    finally:
+        db.close()
+        server.drop_database(db.target.url.database or "")

@@ -1,0 +1,228 @@
+"""The tag vocabulary of a persona (T12 to T15, D13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.scope import Scope
+from core.shapes import Vocabulary
+from core.store import memories, memory_input, tags
+from core.store.engine import Database
+from core.store.schema import tag_aliases, tag_links
+from core.store.schema import tags as table
+from core.synth_tagging import (
+    add_alias,
+    add_tag,
+    expand_tags,
+    extract_keywords,
+    extract_tags,
+    link_tags,
+    list_tags,
+)
+from tests.store.world import NOW, count, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+class Broken:
+    """A database that nothing may touch."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the database was asked: {name}")
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def store(db: Database, scope: Scope, *given: str) -> Any:
+    """Store a memory with these tags."""
+    memory = memory_input.read("hello", now=NOW, tags=list(given))
+    assert memory is not None
+    return memories.insert(db, scope, memory, privacy_default="none")
+
+
+def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any:
+    """Link two tags."""
+    return link_tags(a, b, weight, db=db, settings=DEFAULTS, scope=scope)
+
+
+def expanded(db: Any, scope: Scope, *given: Any) -> list[str]:
+    """Expand tags over the stored links."""
+    return expand_tags(list(given), db=db, settings=DEFAULTS, scope=scope)
+
+
+def test_t4_extract_tags_touches_no_database() -> None:
+    found = extract_tags("Hi Jay, 2024 jay RETRODECK a_b", db=Broken(), settings=DEFAULTS)  # type: ignore[arg-type]
+    assert found == ["jay", "retrodeck", "a_b"]
+    for blank in ("", None, "   "):
+        assert extract_tags(blank, settings=DEFAULTS) == []
+    text = " ".join(f"word{n}x" for n in range(20))
+    assert (
+        len(extract_tags(text, settings=DEFAULTS)) == 12
+        and len(extract_tags(text, settings=Settings(tags_limit=3))) == 3
+    )
+
+
+def test_t7_extract_keywords() -> None:
+    assert extract_keywords("you and the retrodeck", db=Broken(), settings=DEFAULTS) == ["retrodeck"]  # type: ignore[arg-type]
+    assert extract_keywords("the and you", settings=DEFAULTS) == [] == extract_keywords(None, settings=DEFAULTS)
+
+
+def test_t5_the_stored_vocabulary_finds_tags_and_aliases(db: Database, scope: Scope) -> None:
+    for tag in ("pizza night", "pizza", "Cat"):
+        assert add_tag(tag, db=db, settings=DEFAULTS, scope=scope).stored
+    assert add_alias("Kitty", "cat", db=db, settings=DEFAULTS, scope=scope).stored
+    known = tags.current(db, scope.persona)
+    assert extract_tags("Kitty came to pizza night", known, settings=DEFAULTS) == ["cat", "pizza night", "pizza"]
+
+
+def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
+    linked(db, scope, "cat", "pet", 1)
+    linked(db, scope, "pet", "dog", 0.5)
+    linked(db, scope, "bird", "pet", 1)
+    assert expanded(db, scope, "cat") == ["cat", "pet"] == expanded(db, scope, "Cat", "cat")
+    assert expanded(db, scope, "pet") == ["pet", "bird", "cat", "dog"]
+    for n in range(40):
+        linked(db, scope, "hub", f"spoke{n:02}")
+    assert len(expanded(db, scope, "hub")) == 24
+
+
+def test_t12_a_vocabulary_passed_needs_no_database() -> None:
+    known = Vocabulary(links={"cat": (("pet", 1.0),)})
+    assert expand_tags(["cat"], vocabulary=known, db=Broken(), settings=DEFAULTS) == ["cat", "pet"]  # type: ignore[arg-type]
+
+
+def test_t13_cycles_add_nothing_twice(db: Database, scope: Scope) -> None:
+    linked(db, scope, "a", "b")
+    db.transaction(
+        lambda c: c.execute(
+            tag_links.insert(),
+            [
+                {"persona_id": scope.persona, "tag": "b", "related_tag": "a", "weight": 1},
+                {"persona_id": scope.persona, "tag": "a", "related_tag": "a", "weight": 1},
+            ],
+        ),
+        source="test",
+    )
+    tags_again = tags.load(db, scope.persona)
+    assert expand_tags(["a"], vocabulary=tags_again, settings=DEFAULTS) == ["a", "b"]
+    assert expand_tags(["a", "b"], vocabulary=tags_again, settings=DEFAULTS) == ["a", "b"]
+
+
+@pytest.mark.parametrize("given", [[], None, "", [" ", None]])
+def test_t14_nothing_given_asks_nothing(given: Any) -> None:
+    assert expand_tags(given, db=Broken(), settings=DEFAULTS) == []  # type: ignore[arg-type]
+
+
+def test_t14_links_that_cannot_be_read_leave_the_originals(caplog: pytest.LogCaptureFixture) -> None:
+    own = open_db("sqlite://")
+    own.transaction(lambda c: c.exec_driver_sql("DROP TABLE tag_links"), source="test")
+    assert expanded(own, own_scope(), "Cat", "cat", "dog") == ["cat", "dog"]
+    assert "tag_links_not_read" in caplog.text
+    own.close()
+
+
+def test_t15_what_is_stored_is_known_and_counted(db: Database, scope: Scope) -> None:
+    first = store(db, scope, "cat", "pet")
+    store(db, scope, "cat")
+    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 2), ("pet", 1)]
+    memories.remove(db, scope.persona, [first.id])
+    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 1), ("pet", 0)]
+
+
+def test_t15_add_tag_answers(db: Database, scope: Scope) -> None:
+    def add(tag: Any) -> Any:
+        return add_tag(tag, db=db, settings=DEFAULTS, scope=scope)
+
+    assert add(" Ｐizza  NIGHT\n") == (True, None, "") and add("pizza night") == (False, None, "duplicate")
+    assert [add(blank).reason for blank in (" ", None, "")] == ["empty"] * 3
+    assert add("a" * 300).reason == "too_long" and "300 bytes" in add("a" * 300).notes[0]
+    assert [r.tag for r in rows_of(db, table, scope.persona)] == ["pizza night"]
+
+
+def test_t15_aliases_do_not_chain_and_are_no_tags(db: Database, scope: Scope) -> None:
+    def alias(other: Any, tag: Any) -> Any:
+        return add_alias(other, tag, db=db, settings=DEFAULTS, scope=scope)
+
+    assert alias("Kitty", "cat").stored
+    assert (alias("cat", "animal").reason, alias("pussy", "kitty").reason) == ("refused", "refused")
+    store(db, scope, "dog")
+    refused = alias("dog", "cat")
+    assert refused.reason == "refused" and "is a tag already" in refused.notes[0]
+    assert alias(" ", "cat").reason == "refused" == alias("cat", "cat").reason
+    assert [(r.alias, r.tag) for r in rows_of(db, tag_aliases, scope.persona)] == [("kitty", "cat")]
+    assert alias("kitty", "dog").stored, "an alias may come to stand for another tag"
+    assert [(r.alias, r.tag) for r in rows_of(db, tag_aliases, scope.persona)] == [("kitty", "dog")]
+
+
+def test_t15_links_are_checked(db: Database, scope: Scope) -> None:
+    for a, b, weight in (
+        ("a", "A", 1),
+        ("a", "b", 0),
+        ("a", "b", 10.1),
+        ("a", "b", True),
+        ("a", "b", "x"),
+        (" ", "b", 1),
+    ):
+        refused = linked(db, scope, a, b, weight)
+        assert refused.reason == "refused" and refused.notes
+    assert count(db, tag_links, scope.persona) == count(db, table, scope.persona) == 0
+    assert linked(db, scope, "a", "b", 10).stored and linked(db, scope, "B", "a", 2.5).stored
+    assert [r.weight for r in rows_of(db, tag_links, scope.persona)] == [2.5], "one link, its weight replaced"
+    listed = {t["tag"]: t["links"] for t in list_tags(db=db, settings=DEFAULTS, scope=scope)}
+    assert listed == {"a": {"b": 2.5}, "b": {"a": 2.5}}
+
+
+def test_t15_a_vocabulary_belongs_to_one_persona(db: Database, scope: Scope) -> None:
+    other = own_scope()
+    add_alias("kitty", "cat", db=db, settings=DEFAULTS, scope=scope)
+    assert tags.load(db, other.persona) == Vocabulary() and list_tags(db=db, settings=DEFAULTS, scope=other) == []
+    assert tags.load(db, scope.persona).aliases == {"kitty": "cat"}
+
+
+def test_d13_the_version_rises_with_new_tags_aliases_and_links_only(db: Database, scope: Scope) -> None:
+    versions = [tags.version(db, scope.persona)]
+
+    def after(work: Any) -> int:
+        work()
+        versions.append(tags.version(db, scope.persona))
+        return versions[-1] - versions[-2]
+
+    assert versions == [0]
+    assert after(lambda: store(db, scope, "cat")) == 1
+    assert after(lambda: store(db, scope, "cat")) == 0
+    assert after(lambda: store(db, scope)) == 0
+    assert after(lambda: store(db, scope, "cat", "dog")) == 1
+    assert after(lambda: linked(db, scope, "cat", "dog")) == 1
+    assert after(lambda: linked(db, scope, "cat", "cat")) == 0
+    assert after(lambda: add_alias("kitty", "cat", db=db, settings=DEFAULTS, scope=scope)) == 1
+    assert after(lambda: add_alias("cat", "dog", db=db, settings=DEFAULTS, scope=scope)) == 0
+
+
+def test_d13_the_vocabulary_kept_is_read_again_when_it_changed(db: Database, scope: Scope) -> None:
+    store(db, scope, "cat")
+    first = tags.current(db, scope.persona)
+    assert tags.current(db, scope.persona) is first
+    store(db, scope, "dog")
+    assert set(tags.current(db, scope.persona).tags) == {"cat", "dog"}
+
+
+def test_d13_tags_of_every_script(db: Database, scope: Scope) -> None:
+    given = ["数学", "naïve", "😀", 'q"\\', "한국", "a" * 255]
+    store(db, scope, *given)
+    assert set(tags.load(db, scope.persona).tags) == set(given)

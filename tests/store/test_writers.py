@@ -1,0 +1,233 @@
+"""D34, F53: many writers at once, deadlocks, rows that are locked by somebody else."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from core import ai_diary, chat_history_cache
+from core.config import Settings
+from core.db import insert_memory, verify_index
+from core.errors import StoreWriteError
+from core.scope import Scope
+from core.store import schema
+from core.store.engine import Database
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
+BY_PORT = pytest.mark.engines("mariadb", "mysql")
+"""What stands in the way of the connection needs a port; seekdb listens on a socket."""
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
+    """Store one message."""
+    return chat_history_cache.save_chat_message(
+        path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
+    )
+
+
+# Many at once
+
+
+WRITERS, EACH = 3, 20
+_WORK = f"""
+import sys, threading
+from tests.store.test_writers import write
+from core.store.engine import Database
+from tests.store.world import Clock
+db = Database(sys.argv[1], clock=Clock())
+failed = []
+def run(n):
+    try:
+        write(db, sys.argv[2], n)
+    except BaseException as error:
+        failed.append(repr(error))
+threads = [threading.Thread(target=run, args=(n,)) for n in range(int(sys.argv[3]), int(sys.argv[3]) + {WRITERS})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+db.close()
+sys.exit("; ".join(failed) or 0)
+"""
+
+
+def write(db: Database, persona: str, n: int) -> None:
+    """Be one of six writers: messages, items and diary entries of few words, tags and conversations."""
+    words = [f"word{i}" for i in range(30)]
+    scope = Scope(persona=persona)
+    for i in range(EACH):
+        text = " ".join(words[(n * 7 + i * k) % 30] for k in range(1, 9))
+        assert save(db, scope, f"tg/{(n + i) % 3}", f"{text} {n} {i}", sender_id=str(n % 4)).stored
+        if i % 5 == 0:
+            tags = [words[(n + i) % 7], words[i % 5]]
+            where = Scope(persona=persona, conversation=f"tg/{i % 3}", participant=f"tg/{n % 4}")
+            insert_memory(text, "synth", "chat", tags, where, db=db, settings=DEFAULTS, timestamp=NOW)
+            kept = ai_diary.add_diary_entry(text, context_tags=tags, db=db, settings=DEFAULTS, scope=where)
+            assert kept.stored
+
+
+@pytest.mark.slow
+def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None:
+    """Six of them, in two processes, over the same words, tags, people and conversations."""
+    persona = own_scope().persona
+    url = db.target.url.render_as_string(hide_password=False)
+    root = Path(__file__).resolve().parents[2]
+    running = [
+        subprocess.Popen([sys.executable, "-c", _WORK, url, persona, str(first)], stderr=subprocess.PIPE, cwd=root)
+        for first in (0, WRITERS)
+    ]
+    errors = [process.communicate()[1].decode() for process in running]
+    assert [process.returncode for process in running] == [0, 0], errors
+    assert count(db, schema.chat_history_cache, persona) == 2 * WRITERS * EACH
+    assert count(db, schema.memories, persona) == count(db, schema.ai_diary, persona) == 2 * WRITERS * EACH / 5
+    assert len(rows_of(db, schema.conversations, persona)) == 3
+    assert index_differences(db, persona) == []
+    assert sum(row.uses for row in rows_of(db, schema.tags, persona)) == sum(
+        len(set(each)) for each in _tags_of(db, persona)
+    )
+    assert verify_index(db) == []
+
+
+def _tags_of(db: Database, persona: str) -> Iterator[list[str]]:
+    import json
+
+    for table, column in ((schema.memories, "tags"), (schema.ai_diary, "context_tags")):
+        for row in rows_of(db, table, persona):
+            yield json.loads(getattr(row, column))
+
+
+# Deadlock and lock wait
+
+
+def _two_people(db: Database, persona: str) -> None:
+    for key in ("tg/a", "tg/b"):
+        row = {"persona_id": persona, "participant_key": key, "person_key": key, "display_name": "0"}
+        db.transaction(lambda c, row=row: c.execute(schema.participants.insert(), row), source="test")
+
+
+def _rename(persona: str, key: str, name: Any) -> Any:
+    p = schema.participants.c
+    return (
+        update(schema.participants).where(p.persona_id == persona, p.participant_key == key).values(display_name=name)
+    )
+
+
+@SERVERS
+@pytest.mark.slow
+def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+    """Two transactions take the same two rows in opposite order: one is chosen, runs again, and both are done."""
+    persona = own_scope().persona
+    _two_people(db, persona)
+    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=3.0)
+    met = threading.Barrier(2)
+    runs: list[str] = []
+
+    def change(first: str, second: str) -> None:
+        def work(connection: Any) -> None:
+            runs.append(first)
+            connection.execute(_rename(persona, first, first))
+            if runs.count(first) == 1:
+                met.wait(30)
+            connection.execute(_rename(persona, second, first))
+
+        hasty.transaction(work, source="participants")
+
+    with caplog.at_level(logging.INFO):
+        _at_once([lambda: change("tg/a", "tg/b"), lambda: change("tg/b", "tg/a")])
+    hasty.close()
+    assert len(runs) in (3, 4), "a server that only has time limits may give up both"
+    assert "write_repeated" in caplog.text
+    names = {row.display_name for row in rows_of(db, schema.participants, persona)}
+    assert len(names) == 1, "one transaction as a whole came last"
+
+
+def _at_once(works: list[Callable[[], Any]]) -> None:
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], Any]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - shown by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+class _Held:
+    """Holds the row of a conversation by a transaction of somebody else."""
+
+    def __init__(self, db: Database, persona: str) -> None:
+        self.connection = db.engines()[1].connect()
+        c = schema.conversations.c
+        if db.family == "sqlite":
+            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self.connection.execute(select(c.id).where(c.persona_id == persona).with_for_update())
+
+    def let_go(self) -> None:
+        self.connection.rollback()
+        self.connection.close()
+
+
+@pytest.mark.slow
+def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+    scope = own_scope()
+    save(db, scope, "tg/1", "the first")
+    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=1.0)
+    held = _Held(db, scope.persona)
+
+    def free() -> None:
+        deadline = time.monotonic() + 20
+        while "write_repeated" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.02)
+        held.let_go()
+
+    try:
+        with caplog.at_level(logging.INFO):
+            _at_once([free, lambda: save(hasty, scope, "tg/1", "waited for a while")])
+    finally:
+        hasty.close()
+    assert "write_repeated" in caplog.text
+    said = {row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)}
+    assert said == {"the first", "waited for a while"}
+    assert index_differences(db, scope.persona) == []
+
+
+@pytest.mark.slow
+def test_f53_a_row_that_stays_locked_is_an_error_and_nothing_is_written(db: Database) -> None:
+    """After five tries the caller is told, with what to do; no text of the message is in it (G26)."""
+    scope = own_scope()
+    save(db, scope, "tg/1", "the first")
+    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=0.4)
+    held = _Held(db, scope.persona)
+    try:
+        with pytest.raises(StoreWriteError) as caught:
+            save(hasty, scope, "tg/1", "canary xylofant")
+    finally:
+        held.let_go()
+        hasty.close()
+    assert caught.value.source == "chat_history_cache"
+    assert "xylofant" not in str(caught.value) and "could not be written" in str(caught.value)
+    assert count(db, schema.chat_history_cache, scope.persona) == 1
+    assert save(db, scope, "tg/1", "canary xylofant").stored

@@ -1,0 +1,114 @@
+"""What the tests of the tables share: a migrated database with a clock of its own, and a check of the search tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from core.rules.hits import stored_tags
+from core.rules.text import fold
+from core.scope import Scope
+from core.store import migrating, search_index
+from core.store.engine import Database
+from core.store.indexed import DIARY_TEXTS, SEPARATOR
+from core.store.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
+from core.store.sources import AI_DIARY, ALL, CHAT
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+_personas = itertools.count(1)
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        """Move it."""
+        self.now += timedelta(**by)
+
+
+def open_db(url: str) -> Database:
+    """Return a migrated database whose clock stands at NOW."""
+    db = Database(url, clock=Clock())
+    migrating.ensure(db)
+    return db
+
+
+def own_scope(**fields: Any) -> Scope:
+    """Return a scope of a persona nobody else has, so that tests share a database without seeing each other."""
+    return Scope(persona=f"p{next(_personas)}", **fields)
+
+
+def count(db: Database, table: Any, persona: str, *where: Any) -> int:
+    """Return how many rows of a persona a table holds."""
+    return len(rows_of(db, table, persona, *where))
+
+
+def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
+    """Return the rows of a persona by id."""
+    key = table.c[next(iter(table.primary_key.columns)).name]
+    return list(db.read(select(table).where(table.c.persona_id == persona, *where).order_by(key), source=table.name))
+
+
+def index_differences(db: Database, persona: str) -> list[str]:
+    """Return where the search tables differ from what the rows of a persona give (D15)."""
+    mine = {r.audience_id for r in rows_of(db, audiences, persona)}
+    local = {r.conversation_key for r in rows_of(db, conversations, persona) if r.local_only}
+    entries = []
+    for source in ALL:
+        chosen = select(source.table).where(source.table.c.persona_id == persona, source.findable)
+        for row in db.read(chosen, source=source.table.name):
+            texts = (
+                [getattr(row, name) or "" for name in DIARY_TEXTS]
+                if source is AI_DIARY
+                else [getattr(row, source.text.name)]
+            )
+            held = [] if source.tags is None else stored_tags(getattr(row, source.tags.name))
+            hidden = row.interface_path in local if source is CHAT else row.local_only
+            folded = SEPARATOR.join(map(fold, texts))
+            if row.text_folded != folded:
+                return [f"{source.name} {row.id}: text_folded differs"]
+            entries.append(
+                search_index.entry(source.number, row.id, row.audience_id, row.timestamp, folded, held, int(hidden))
+            )
+    return _compare(db, mine, entries)
+
+
+def _compare(db: Database, mine: set[int], entries: list[search_index.Entry]) -> list[str]:
+    wanted: dict[str, Counter[Any]] = {name: Counter() for name in ("term", "tag", "count", "stats")}
+    for e in entries:
+        place = (e.source, e.at_us, e.row_id)
+        wanted["term"].update({(e.audience_id, t, *place, n, e.words, e.local_only): 1 for t, n in e.terms.items()})
+        wanted["tag"].update({(e.audience_id, t, *place, e.local_only): 1 for t in e.tags})
+        wanted["count"].update((e.audience_id, 0, t, e.source) for t in e.terms)
+        wanted["count"].update((e.audience_id, 1, t, e.source) for t in e.tags)
+        wanted["stats"][e.audience_id, e.source, "docs"] += 1
+        wanted["stats"][e.audience_id, e.source, "words"] += e.words
+    there: dict[str, Counter[Any]] = {name: Counter() for name in wanted}
+    for name, table in (("term", search_term), ("tag", search_tag)):
+        for row in db.read(select(table), source=table.name):
+            if row.audience_id in mine:
+                there[name][tuple(row)] += 1
+    for row in db.read(select(search_count), source="search_count"):
+        if row.audience_id in mine:
+            there["count"][row.audience_id, row.kind, row.term, row.source] += row.docs
+    for row in db.read(select(search_stats), source="search_stats"):
+        if row.audience_id in mine:
+            there["stats"][row.audience_id, row.source, "docs"] += row.docs
+            there["stats"][row.audience_id, row.source, "words"] += row.words
+    found = []
+    for name, counts in wanted.items():
+        there[name] = +there[name]
+        found += [f"{name} missing: {item}" for item in sorted((counts - there[name]), key=str)]
+        found += [f"{name} too many: {item}" for item in sorted((there[name] - +counts), key=str)]
+    return found

@@ -1,0 +1,217 @@
+"""D1, D2, D4: what is looked for in the schema, in the files of `sql/` and in every statement of the program.
+
+No database is needed. Statements are found by reading the source, so one that is written tomorrow is checked too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Integer, Table, UniqueConstraint
+
+import core
+from core import resources
+from core.store import ddl, schema_files
+from core.store.dialects import Key
+
+PACKAGE = Path(str(core.__file__)).parent
+TABLES = ddl.tables()
+
+EXEMPT = {"schema_version", "config", "search_vocab", "search_progress"}
+"""About the database, not about anybody (D1)."""
+BY_AUDIENCE = {"search_tag", "search_term", "search_count", "search_stats"}
+"""Lead with audience_id, which belongs to one persona."""
+
+FORBIDDEN = [
+    r"AUTO_?INCREMENT",
+    r"CREATE\s+(DEFINER\S*\s+)?(TRIGGER|PROCEDURE|FUNCTION|EVENT)",
+    r"\bCALL\s",
+    r"JSON_TABLE",
+    r"MEMBER\s+OF",
+    r"\bAS\s+\w+(\(\d+\))?\s+ARRAY\b",
+    r"FULLTEXT",
+    r"\bRETURNING\b",
+    r"\bLATERAL\b",
+    r"->",
+    r"\bENUM\s*\(",
+    r"\bTEMPORARY\b",
+    r"\b(GET|RELEASE)_LOCK\b",
+    r"\bLOCK\s+TABLES?\b",
+    r"\bFLUSH\s+TABLES\b",
+    r"\bSKIP\s+LOCKED\b",
+]
+SKIP_LOCKED_IN = ("core/store/jobs.py",)
+"""Where SKIP LOCKED is a help behind a conditional UPDATE (S45)."""
+METHODS = {"returning", "lateral"}
+
+UPKEEP = {
+    "adopted_people", "adopting", "checking", "ddl", "inspecting", "maintenance", "migrating", "restoring",
+    "schema_files", "search_repair",
+}  # fmt: skip
+"""Modules that look after the whole database, for all personas: creation, adoption, checks, repair of the index."""
+
+
+def sql_files() -> list[Path]:
+    """Return every SQL file that ships."""
+    return sorted(resources.find("sql").rglob("*.sql"))
+
+
+def sources() -> list[Path]:
+    """Return every module of the package."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.parts)
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    """Return the ids of the nodes that are docstrings, of modules, classes, functions and fields."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        for part in getattr(node, "body", []) if isinstance(getattr(node, "body", None), list) else []:
+            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
+                found.add(id(part.value))
+    return found
+
+
+def sql_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each string in a module that is SQL."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = docstrings(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in said:
+            continue
+        if re.search(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|LOCK|CALL|JSON_\w+)\b", node.value):
+            yield node.lineno, node.value
+
+
+def without_comments(text: str) -> str:
+    """Return a script without its comments."""
+    return re.sub(r"--.*", "", text)
+
+
+def forbidden_in(text: str) -> list[str]:
+    """Return the constructs of D4 that a statement uses."""
+    return [pattern for pattern in FORBIDDEN if re.search(pattern, text)]
+
+
+@pytest.mark.parametrize("path", sql_files(), ids=lambda path: path.name)
+def test_d4_no_file_uses_what_not_every_server_has(path: Path) -> None:
+    """One schema, one code path: clusters have no server-wide lock, TiDB no LATERAL, MariaDB no multi-valued index."""
+    assert forbidden_in(without_comments(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_d4_no_statement_of_the_program_uses_it(path: Path) -> None:
+    """Neither as text nor by a method of the expression language."""
+    name = path.relative_to(PACKAGE.parent).as_posix()
+    for line, text in sql_texts(path):
+        found = [one for one in forbidden_in(text) if "SKIP" not in one or name not in SKIP_LOCKED_IN]
+        assert found == [], f"{name}:{line}"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            assert node.func.attr not in METHODS, f"{name}:{node.lineno}"
+            skips = [k for k in node.keywords if k.arg == "skip_locked"]
+            assert not skips or name in SKIP_LOCKED_IN, f"{name}:{node.lineno}"
+
+
+def test_d4_the_check_finds_each_of_them() -> None:
+    """A check that finds nothing must be able to find something."""
+    for text in (
+        "id INT AUTO_INCREMENT", "CREATE TRIGGER x", "CREATE PROCEDURE x", "JSON_TABLE(x)", "'a' MEMBER OF (x)",
+        "((CAST(x AS CHAR(20) ARRAY)))", "FULLTEXT KEY", "DELETE FROM x RETURNING id", "LATERAL (SELECT 1)", "x->'$.a'",
+        "x ENUM('a')", "CREATE TEMPORARY TABLE x", "SELECT GET_LOCK('x', 1)", "LOCK TABLES x", "FOR UPDATE SKIP LOCKED",
+        "id INTEGER PRIMARY KEY AUTOINCREMENT",
+    ):  # fmt: skip
+        assert forbidden_in(text), text
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_d1_every_table_has_a_primary_key_and_a_persona(table: Table) -> None:
+    """KEY(64) NOT NULL DEFAULT 'default', the first column after the id, or audience_id in the search tables."""
+    assert list(table.primary_key.columns)
+    if table.name in EXEMPT:
+        assert "persona_id" not in table.c
+        return
+    if table.name in BY_AUDIENCE:
+        assert next(iter(table.c.keys())) == "audience_id"
+        return
+    column = table.c["persona_id"]
+    assert isinstance(column.type, Key)
+    assert (column.type.length, column.nullable) == (64, False)
+    assert str(column.server_default.arg) == "'default'"  # type: ignore[union-attr]
+    assert list(table.c.keys()).index("persona_id") <= 1
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_d2_the_scope_comes_first_in_every_index(table: Table) -> None:
+    """And each index says what it serves, and fits into what InnoDB and TiDB take."""
+    first = {"persona_id"} if table.name not in BY_AUDIENCE else {"audience_id"}
+    primary = tuple(table.primary_key.columns.keys())
+    if table.name not in EXEMPT:
+        assert primary[0] in first or (len(primary) == 1 and isinstance(table.c[primary[0]].type, Integer))
+    for name, (_, columns) in ddl.indexes(table).items():
+        assert columns[0] in first, name
+        assert schema_files.notes()[table.name, name], f"{name} has no comment that says what it serves"
+        assert schema_files.key_bytes(table, columns) <= schema_files.MOST_KEY_BYTES, name
+    assert schema_files.key_bytes(table, primary) <= schema_files.MOST_KEY_BYTES
+
+
+def test_d2_no_index_stands_in_another() -> None:
+    """Each costs every writer; one that begins another is served by it."""
+    for table in TABLES.values():
+        keys = [tuple(table.primary_key.columns.keys()), *(columns for _, columns in ddl.indexes(table).values())]
+        for one in keys:
+            assert not [other for other in keys if other != one and other[: len(one)] == one], (table.name, one)
+        assert len(set(keys)) == len(keys)
+        assert all(rule.name for rule in table.constraints if isinstance(rule, UniqueConstraint))
+
+
+def scoped_statements(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield `(function, source)` of each function that reads or changes a table with a persona.
+
+    With it comes the source of the module's own names that it uses, such as a condition several statements share.
+    """
+    text = path.read_text(encoding="utf-8")
+    scoped = {name for name in TABLES if name not in EXEMPT}
+    body = ast.parse(text).body
+    named = {
+        target.id: ast.get_source_segment(text, node) or ""
+        for node in body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in body:
+        outer = ast.get_source_segment(text, node) or ""
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        verbs = {
+            part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+        }
+        if verbs & {"select", "update", "delete"} and names & scoped:
+            shared = " ".join(named[name] for name in sorted(names & set(named)))
+            yield getattr(node, "name", outer.split("=")[0].strip()), f"{outer} {shared}"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sources() if path.stem not in UPKEEP], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_d1_every_statement_is_about_one_persona(path: Path) -> None:
+    """A statement over a table of rows names the persona or the audience in the place where it is built."""
+    for name, text in scoped_statements(path):
+        assert re.search(r"persona|audience", text), f"{path.name}: {name} reads or changes rows of every persona"
+
+
+@pytest.mark.parametrize("path", sql_files(), ids=lambda path: path.name)
+def test_d1_every_statement_of_a_script_is_about_one_persona(path: Path) -> None:
+    """An operator who mends one persona's rows leaves the others alone."""
+    for statement in ddl.statements(without_comments(path.read_text(encoding="utf-8"))):
+        tables = set(re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) (\w+)", statement))
+        if statement.startswith("CREATE ") or not tables & set(TABLES) - EXEMPT:
+            continue
+        assert "persona_id = @persona" in statement, statement
+        outer = statement
+        while re.search(r"\([^()]*\)", outer):
+            outer = re.sub(r"\([^()]*\)", "", outer)
+        assert re.search(r"persona_id = @persona|audience_id", outer), statement
