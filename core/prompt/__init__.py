@@ -1,0 +1,1 @@
+"""Building blocks of the finished prompt: report, messages for providers, token counters."""
