@@ -1,0 +1,312 @@
+"""DOOR: the log of what was said. Saving, loading, clearing, editing (rules P42 to P45).
+
+Reading respects visibility (F12): a scope that names no conversation reads the one asked for in that conversation's own
+right; one that names another sees of it what a prompt there would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypedDict
+
+from core import logs
+from core.config import Settings
+from core.defaults import handle, scope_for, settings_for
+from core.errors import MessageError
+from core.rules.arguments import read_limit
+from core.scope import KEY_BYTES, Scope, key_text
+from core.shapes import ChatLine, WriteResult
+from core.store import chat, chat_changes, chat_reading, messages, rows
+from core.store.chat_reading import Line
+from core.store.engine import Database
+from core.store.looking import look
+from core.store.viewing import Request, Viewer
+
+__all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
+           "load_chat_history", "load_global_chat_history", "save_chat_message"]  # fmt: skip
+
+_MOST_LINES = 1000
+
+
+class CacheStats(TypedDict):
+    """What `get_cache_stats` gives (P44). Keys stand in this order."""
+
+    total_messages: int
+    unique_interface_paths: int
+    oldest_message: str | None
+    """ISO 8601, UTC; None without messages."""
+    newest_message: str | None
+    history_limit: int
+    """CHAT_HISTORY."""
+
+
+def save_chat_message(
+    interface_path: object,
+    message_text: object,
+    sender_name: object = None,
+    sender_id: object = None,
+    timestamp: object = None,
+    metadata: object = None,
+    *,
+    message_id: object = None,
+    role: object = None,
+    triggered_by: object = None,
+    title: object = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store one message for good, once, and say what became of it.
+
+    Args:
+        interface_path: conversation key `interface/chat[/thread]`, at most 512 bytes.
+        message_text: as said, at most 16 MB.
+        sender_id: the platform's id of who said it; `self` is the persona. Left out: who the scope says is speaking.
+        timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; left out or unreadable: now.
+        metadata: anything JSON can hold.
+        message_id: the platform's id of the message.
+        role: user, persona, system, narrator or thought; by default persona for `self`, else user.
+        triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
+        title: what the conversation is called.
+
+    Returns:
+        `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the row that is
+        there, or `privacy`. Whatever had to be changed stands in `notes`.
+
+    Raises:
+        MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
+        StoreWriteError: nothing was stored.
+
+    Source: P42, F5, F17, F20, F63, F70.
+    """
+    # 1. what to work with
+    db = handle(db)
+    settings = settings_for(settings, db)
+    scope = scope_for(scope, settings)
+    # 2. what was said
+    message = messages.read(
+        scope,
+        interface_path,
+        message_text,
+        now=db.clock(),
+        sender_name=sender_name,
+        sender_id=sender_id,
+        timestamp=timestamp,
+        metadata=metadata,
+        message_id=message_id,
+        role=role,
+        triggered_by=triggered_by,
+        title=title,
+    )
+    if message is None:
+        return WriteResult(False, None, "empty")
+    # 3. store it
+    return chat.insert(db, scope, message, privacy_default=settings.privacy_default)
+
+
+def load_chat_history(
+    path: object,
+    limit: object = None,
+    *,
+    level: bool = False,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[ChatLine]:
+    """Return the newest messages of a conversation, oldest first.
+
+    Args:
+        path: conversation key; blank gives [].
+        limit: most messages; None is CHAT_HISTORY, at most 1000.
+        level: with every conversation below `path/`, such as the threads of a group.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: P43, F12, F18.
+    """
+    if path is None or (isinstance(path, str) and not path.strip()):
+        return []
+    key = key_text(path, "interface_path", KEY_BYTES["conversation"])
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope, key)
+    most = _limit(limit, settings.chat_history)
+    found = chat_reading.newest(
+        db, viewer.scope.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
+    )
+    return [_shown(line) for line in found]
+
+
+def load_global_chat_history(
+    limit: object = 10,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[ChatLine]:
+    """Return the newest messages over all conversations the scope sees, oldest first (P44).
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope)
+    found = chat_reading.newest(
+        db, viewer.scope.persona, viewer.audiences, _limit(limit, 10), local=viewer.sees_local_only
+    )
+    return [_shown(line) for line in found]
+
+
+def clear_chat_history(
+    path: object,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> int:
+    """Delete the messages of a conversation, those below it not, and return how many there were (P44).
+
+    Raises:
+        StoreWriteError: nothing was deleted.
+    """
+    key = key_text(path, "interface_path", KEY_BYTES["conversation"], required=True)
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope, key)
+    return chat_changes.clear(db, viewer.scope, key, audiences=viewer.audiences)
+
+
+def get_cache_stats(
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> CacheStats:
+    """Return how much of the log the scope sees (P44, F12).
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope)
+    found = chat_reading.stats(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only)
+    return {
+        "total_messages": found.messages,
+        "unique_interface_paths": found.conversations,
+        "oldest_message": found.oldest.isoformat() if found.oldest else None,
+        "newest_message": found.newest.isoformat() if found.newest else None,
+        "history_limit": settings.chat_history,
+    }
+
+
+def edit_chat_message(
+    message: object,
+    message_text: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give a stored message another text, its index with it.
+
+    Args:
+        message: the row id that saving returned; with `interface_path` the platform's message id.
+        message_text: as it reads now.
+
+    Returns:
+        `(True, row id, "")`; else reason `empty`, `unchanged` (no such message, or it says that already), or `privacy`.
+
+    Raises:
+        MessageError: a value of a wrong type, a text over 16 MB.
+        StoreWriteError: nothing was changed.
+
+    Source: P45, F20.
+    """
+    text = rows.text(message_text, "message_text")
+    if not text.strip():
+        return WriteResult(False, None, "empty")
+    db = handle(db)
+    settings = settings_for(settings, db)
+    found = _find(db, scope_for(scope, settings), message, interface_path)
+    if found is None:
+        return _NO_MESSAGE
+    viewer = _viewer(db, settings, scope, found[1])
+    return chat_changes.edit(
+        db, viewer.scope, found[0], text, audiences=viewer.audiences, privacy_default=settings.privacy_default
+    )
+
+
+def delete_chat_message(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Delete a stored message, its index rows with it; arguments as for `edit_chat_message`.
+
+    Returns:
+        `(True, row id, "")`, or reason `unchanged` where there is no such message.
+
+    Source: P45.
+    """
+    db = handle(db)
+    settings = settings_for(settings, db)
+    found = _find(db, scope_for(scope, settings), message, interface_path)
+    if found is None:
+        return _NO_MESSAGE
+    viewer = _viewer(db, settings, scope, found[1])
+    return chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
+
+
+_NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
+
+
+def _viewer(db: Database, settings: Settings, scope: Scope | None, conversation: str | None = None) -> Viewer:
+    """Return what the scope sees; without a conversation of its own it is that of the conversation asked for."""
+    scope = scope_for(scope, settings)
+    if conversation is not None and scope.conversation is None:
+        scope = replace(scope, conversation=conversation)
+    destination = scope.destination or settings.prompt_destination
+    return look(
+        db, scope, Request(), destination=destination, private_stays_private=settings.private_stays_private
+    ).viewer
+
+
+def _find(db: Database, scope: Scope, message: object, interface_path: object) -> tuple[int, str] | None:
+    if interface_path is not None:
+        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
+        return chat_reading.find_message(db, scope.persona, key, key_text(message, "message_id", 191))
+    if isinstance(message, bool) or not isinstance(message, int):
+        raise MessageError(
+            f"message is of type {type(message).__name__}. It must be the row id that saving returned, or the "
+            "platform's message id together with interface_path.",
+            fields=("message",),
+        )
+    return chat_reading.find_row(db, scope.persona, message) if 0 <= message < 2**63 else None
+
+
+def _limit(limit: object, default: int) -> int:
+    most, note = read_limit(limit, default, 1, _MOST_LINES)
+    if note:
+        logs.warning("chat_history_limit", note=note)
+    return most
+
+
+def _shown(line: Line) -> ChatLine:
+    made: ChatLine = {
+        "sender_name": line.sender_name,
+        "sender_id": line.sender_id,
+        "text": line.text,
+        "timestamp": line.at.isoformat() if line.at else "",
+        "interface_path": line.conversation,
+    }
+    if line.metadata is not None:
+        made["metadata"] = line.metadata
+    return made

@@ -1,0 +1,183 @@
+"""Door: opening a database, writing a memory, and keeping schema and index in order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from core import defaults, screening
+from core.config import Settings
+from core.defaults import configure, default_database
+from core.errors import MessageError
+from core.scope import Scope
+from core.store import checking, memories, memory_input, migrating, search_repair
+from core.store.checking import Finding
+from core.store.engine import Database
+from core.store.migrating import Migrated
+from core.store.search_repair import Difference, Progress
+
+__all__ = [
+    "Database",
+    "Difference",
+    "Finding",
+    "Migrated",
+    "check_server",
+    "configure",
+    "current_database",
+    "default_database",
+    "insert_memory",
+    "migrate",
+    "open_database",
+    "reindex",
+    "verify_index",
+]
+
+
+def open_database(
+    url: str | None = None, *, settings: Settings | Mapping[str, Any] | None = None, **options: Any
+) -> Database:
+    """Return a handle on a database, brought up to date where it is empty.
+
+    Args:
+        url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB, OceanBase and TiDB; None
+            takes DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
+        options: `clock`, a callable that gives an aware time (G8); `pool_size`.
+
+    Raises:
+        ConfigError: the connection string cannot be used; the password is never part of the text.
+        StoreError: the database cannot be reached, or an older version of it waits for `prompt-engine db migrate`.
+
+    Source: G4, G8, F73.
+    """
+    return defaults.open_database(url, settings=settings, **options)
+
+
+def current_database() -> Database:
+    """Return the database of this process (G4)."""
+    return default_database()
+
+
+def insert_memory(
+    content: str,
+    author: str | None,
+    source: str | None,
+    tags: Any,
+    scope: str | Scope = "general",
+    emotion: str | None = None,
+    intensity: int | None = None,
+    emotion_state: str | None = None,
+    timestamp: datetime | str | float | None = None,
+    *,
+    label: str | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    **more: Any,
+) -> int:
+    """Store one memory item and return its id.
+
+    Args:
+        content: not blank, at most 16 MB.
+        author: who it comes from, at most 100 characters.
+        source: where it comes from, such as `chat` or `voice`.
+        tags: list of texts, a JSON list as text, or one text (T2).
+        scope: the seed's label (column `scope`) when it is a text; who is asking when it is a `Scope` (G5).
+        timestamp: None is now.
+        label: the label when `scope` is a `Scope`.
+        more: further values of `core.store.memory_input.read`, such as tier, kind, importance or metadata.
+
+    Raises:
+        MessageError: blank content, a value that does not fit its column (named in `fields`), or a participant of the
+            scope whose privacy level forbids it.
+        StoreWriteError: nothing was stored.
+
+    Source: T49, G5, F36.
+    """
+    asking = scope if isinstance(scope, Scope) else None
+    named = label if label is not None else scope if isinstance(scope, str) else "general"
+    handle = defaults.handle(db)
+    known = defaults.settings_for(settings, handle)
+    unknown = [name for name in more if name not in _MORE]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], _MORE, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint}")
+    memory = memory_input.read(
+        content,
+        now=handle.clock(),
+        author=author,
+        source=source,
+        tags=tags,
+        label=named,
+        emotion=emotion,
+        intensity=intensity,
+        emotion_state=emotion_state,
+        timestamp=timestamp,
+        **more,
+    )
+    if memory is None:
+        raise MessageError("content is blank. A memory needs a text.", fields=("content",))
+    flagged, _ = screening.is_flagged(memory.content, "memory", settings=known)
+    memory = replace(memory, quarantined=int(flagged or memory.quarantined))
+    result = memories.insert(handle, defaults.scope_for(asking, known), memory, privacy_default=known.privacy_default)
+    if result.id is None:
+        raise MessageError(
+            f"The memory was not stored: {result.reason}. The participant's privacy level forbids it.",
+            fields=("participant",),
+        )
+    return result.id
+
+
+_MORE: tuple[str, ...] = (
+    "response_text",
+    "tier",
+    "kind",
+    "provenance",
+    "importance",
+    "pinned",
+    "local_only",
+    "quarantined",
+)
+_MORE += ("source_message_ids", "expires_at", "metadata")
+
+
+def check_server(db: Database | None = None) -> list[Finding]:
+    """Return what is wrong or missing on the server, each with the remedy; nothing is changed (D29, F74)."""
+    return checking.check_server(_bare(db))
+
+
+def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
+    """Bring the database to the present schema; a second run changes nothing and says so (D29, D30).
+
+    Raises:
+        StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
+    """
+    return migrating.migrate(_bare(db), progress=progress)
+
+
+def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
+    """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists.
+
+    Writers go on meanwhile; searches use the plain predicates for a source until it is complete. Interrupted, it goes
+    on where it stopped.
+
+    Returns:
+        How many rows were indexed and places mended.
+
+    Source: D15, D16.
+    """
+    handle = defaults.handle(db)
+    done = search_repair.backfill(handle, progress)
+    return done + search_repair.mend(handle, list(search_repair.differences(handle, progress)))
+
+
+def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:
+    """Return every place where the search index is not what the rows give; empty when they agree (D15)."""
+    return list(search_repair.differences(defaults.handle(db), progress))
+
+
+def _bare(db: Database | None) -> Database:
+    """Return the handle passed, else that of the connection string, without bringing it up to date."""
+    return db if db is not None else defaults.open_bare()

@@ -1,0 +1,170 @@
+"""Hits of a search: which rows are read, what each of them matches, which say the same, which become hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.rules import hits, lookups, ranking
+from core.rules.ranking import Candidate
+from core.rules.words import index_terms
+from core.searching.gathering import is_first_tier
+from core.shapes import Hit
+from core.store import sources
+from core.store.dialects import from_microseconds
+from core.store.search_read import FoundRow
+
+if TYPE_CHECKING:
+    from core.searching.state import Chosen, Drop, Search
+
+Pair = tuple[Candidate, FoundRow]
+
+
+def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
+    """Return the ids of the rows to bring, by source."""
+    chosen = search.candidates
+    if search.query.ranking == "relevance":
+        _score(search, chosen)
+        best = ranking.best_first(chosen)
+        most = (max(24, 3 * search.query.limit) + extra) * 4**depth
+        kept = {(c.source, c.id) for c in best[:most]}
+        for number in search.reports:
+            kept |= {(c.source, c.id) for c in [x for x in best if x.source == number][: 2 + extra // 4]}
+        search.complete &= len(best) <= len(kept)
+        chosen = [c for c in chosen if (c.source, c.id) in kept]
+    ids: dict[int, list[int]] = {}
+    for c in chosen:
+        ids.setdefault(c.source, []).append(c.id)
+    return ids
+
+
+def _score(search: Search, candidates: Iterable[Candidate]) -> None:
+    docs = lookups.rarity(search.words, search.known.words, sources.CHAT.number)
+    tag_docs: dict[str, int] = {}
+    for count in search.known.tags:
+        tag_docs[count.key] = tag_docs.get(count.key, 0) + count.docs
+    viewer = search.viewer
+    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
+    rows = sum(n for n, _ in totals)
+    mean = sum(n for _, n in totals) / rows if rows else 1.0
+    worth = [ranking.rarity_weight(n, rows) for n in docs]
+    tag_worth = {tag: ranking.rarity_weight(tag_docs.get(tag, 0), rows) for tag in search.query.tags}
+    texts = search.texts
+    for c in candidates:
+        c.score = ranking.score(c, texts, worth, tag_worth, mean_words=mean)
+
+
+def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
+    """Return the hits in the order of T32, each with its rank among them."""
+    from core.searching.state import Chosen  # noqa: PLC0415 - the two know each other
+
+    search.left_out = []
+    for told in search.reports.values():
+        told.dropped.clear()
+    recent = search.query.ranking == "recency"
+    kept = [(c, row) for c in search.candidates if (row := rows.get((c.source, c.id))) is not None]
+    kept = _pools(search, kept) if recent else kept
+    kept = [pair for pair in kept if not _is_dropped(search, pair, drop)]
+    for c, row in kept:
+        _complete_match(search, c, row)
+    if not recent:
+        _score(search, [c for c, _ in kept])
+    kept = _deduped(search, kept)
+    ordered = _ordered(search, [c for c, _ in kept])
+    by_row = {(c.source, c.id): row for c, row in kept}
+    rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
+    for c, _ in kept:
+        if (c.source, c.id) not in rank:
+            search.leave(c, "limit")
+    made = []
+    for c in ranking.newest_first(ordered):
+        row = by_row[c.source, c.id]
+        made.append(Chosen(_hit(search, c, row), c, row, rank[c.source, c.id]))
+    return made
+
+
+def _ordered(search: Search, kept: Sequence[Candidate]) -> list[Candidate]:
+    if search.query.ranking == "recency":
+        return ranking.tier_then_newest(kept)[: search.query.limit]
+    return ranking.choose(ranking.best_first(kept), search.query.limit)
+
+
+def _pools(search: Search, kept: Sequence[Pair]) -> list[Pair]:
+    """Return the newest `pool` rows of each source that are there; more were asked for, since some may be gone."""
+    taken: dict[int, int] = {}
+    made = []
+    for c, row in kept:
+        taken[c.source] = taken.get(c.source, 0) + 1
+        if taken[c.source] <= search.query.pool:
+            made.append((c, row))
+    # A full pool is all there is to choose from; a short one only where nothing was cut off.
+    search.complete = all(taken.get(number, 0) >= search.query.pool for number in search.cut)
+    return made
+
+
+def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
+    c, row = pair
+    left_out = c.source == sources.CHAT.number and row.conversation in search.query.exclude.conversations
+    reason = "excluded" if left_out else ""
+    reason = reason or (drop(c, row) if drop is not None else "")
+    if reason:
+        search.leave(c, reason)
+    return bool(reason)
+
+
+def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
+    """Find what the look-ups did not ask of this row: its tags, and words beyond the budget."""
+    if row.tags is not None:
+        stored = hits.stored_tags(row.tags)
+        c.tags.update(t for t in search.query.tags if t in stored)
+    terms: Mapping[str, int] | None = None
+    for i, w in enumerate(search.words):
+        if i in c.matched or not row.folded or w.text not in row.folded:
+            continue
+        if w.applies(c.source, sources.CHAT.number):
+            terms = index_terms(row.folded) if terms is None else terms
+            whole = w.verify or any(terms.get(t, 0) for t, is_whole in w.terms.items() if is_whole)
+            c.match(i, 1, whole)
+    if is_first_tier(search, c):
+        c.tier = 1
+
+
+def _deduped(search: Search, pairs: Sequence[Pair]) -> list[Pair]:
+    newest = sorted(pairs, key=lambda pair: (-pair[0].at_us, pair[0].source, -pair[0].id))
+    kept = hits.dedupe(
+        newest,
+        identity=lambda pair: (sources.BY_NUMBER[pair[0].source].name, pair[0].id, pair[1].texts[0]),
+        content=lambda pair: _content(search, pair[1]),
+    )
+    stays = {(c.source, c.id) for c, _ in kept}
+    for c, _ in newest:
+        if (c.source, c.id) not in stays:
+            search.leave(c, "duplicate")
+    return kept
+
+
+def _content(search: Search, row: FoundRow) -> bytes | None:
+    """Return what tells whether two rows say the same (T36), None where the row was not read whole."""
+    if row.digest is not None and row.texts[0].strip():
+        return row.digest
+    text = shown_text(row)
+    return hits.content_digest(text) if len(text) < search.chars else None
+
+
+def _hit(search: Search, c: Candidate, row: FoundRow) -> Hit:
+    chars = search.settings.snippet_chars
+    text = None
+    if search.settings.snippet_window == "match":
+        looked_for = [w.text for w in search.words if w.applies(c.source, sources.CHAT.number)]
+        text = hits.snippet_of_match(row.texts, looked_for, chars)
+    if text is None:
+        text = hits.snippet(shown_text(row), chars)
+    return hits.hit(sources.BY_NUMBER[c.source].name, c.id, from_microseconds(row.at_us), text, row.tags)
+
+
+def shown_text(row: FoundRow) -> str:
+    """Return the text a hit shows (T34)."""
+    if len(row.texts) == 1:
+        return row.texts[0]
+    content, summary, message, thought = row.texts
+    return hits.diary_snippet_text(content, summary, message, thought)

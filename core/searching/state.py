@@ -1,0 +1,143 @@
+"""A search under way: what was asked, what is known, the candidates so far, and what happened in each source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from core import logs
+from core.config import Settings
+from core.errors import StoreReadError
+from core.rules.lookups import Known, Wanted
+from core.rules.ranking import Candidate
+from core.searching import choosing, gathering
+from core.searching.query import Query
+from core.searching.resolving import resolved
+from core.shapes import Hit, LeftOut
+from core.store import sources
+from core.store.engine import Database
+from core.store.postings import Limits
+from core.store.search_read import FoundRow
+from core.store.viewing import Viewer
+
+FOLDED_CHARS = 4000
+"""Characters of a row in which words beyond the budget are looked for."""
+WHOLE = 2**24
+"""More characters than any text has."""
+
+
+@dataclass(slots=True)
+class SourceReport:
+    """What happened in one source."""
+
+    considered: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    error: str = ""
+
+    def drop(self, reason: str) -> None:
+        """Count one row left out."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One hit and why it was chosen."""
+
+    hit: Hit
+    candidate: Candidate
+    row: FoundRow
+    rank: int
+
+
+Drop = Callable[[Candidate, FoundRow], str]
+"""Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
+
+
+@dataclass(slots=True)
+class Search:
+    """One search under way."""
+
+    query: Query
+    viewer: Viewer
+    settings: Settings
+    words: tuple[Wanted, ...]
+    known: Known
+    limits: Limits
+    reports: dict[int, SourceReport]
+    complete: bool = False
+    """Every matching row is among the candidates."""
+    cut: set[int] = field(default_factory=set)
+    """In recency mode, sources that may hold more matching rows than are among the candidates."""
+    candidates: list[Candidate] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    """Rows read that are no hits, with the reason."""
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts looked for, by the indexes of `Candidate.matched`."""
+        return [w.text for w in self.words]
+
+    def gather(self, db: Database, depth: int = 0) -> None:
+        """Read the candidates; what is not indexed yet is asked by the plain predicates.
+
+        Args:
+            depth: how often too few hits came out before.
+
+        Raises:
+            StoreReadError: no source could be read (T39).
+        """
+        gathering.gather(self, db, depth)
+
+    def fail(self, source: int, error: StoreReadError) -> None:
+        """Note that a source could not be read; the others' hits come back (T39)."""
+        self.reports[source].error = str(error)
+        logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
+
+    def rows_wanted(self, extra: int = 0, depth: int = 0) -> dict[int, list[int]]:
+        """Return the ids of the rows to bring, by source: those that can become hits and some more.
+
+        Args:
+            extra: how many rows the caller may leave out.
+            depth: as for `gather`.
+        """
+        return choosing.rows_wanted(self, extra, depth)
+
+    @property
+    def chars(self) -> int:
+        """Return how many characters of a text are needed for its snippet."""
+        return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
+
+    @property
+    def folded_chars(self) -> int:
+        """Return how many characters of a folded text are needed to tell what it matches."""
+        return FOLDED_CHARS
+
+    def finish(self, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None = None) -> list[Chosen]:
+        """Return the hits in the order of T32, each with its rank among them."""
+        return choosing.finish(self, rows, drop)
+
+    def is_done(self, chosen: int) -> bool:
+        """Return whether going deeper can bring nothing more: there are `limit` hits, or no further matching rows.
+
+        In recency mode the newest of each source are all there is to choose from (T27).
+        """
+        return chosen >= self.query.limit or self.complete
+
+    def leave(self, c: Candidate, reason: str) -> None:
+        """Note why a row read is no hit."""
+        self.reports[c.source].drop(reason)
+        self.left_out.append(LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}"))
+
+
+def resolve(query: Query, viewer: Viewer, settings: Settings) -> Search:
+    """Return the search joined with what is visible: which known words hold the texts, and how rare they are."""
+    joined = resolved(query, viewer, settings.languages)
+    return Search(
+        query,
+        viewer,
+        settings,
+        joined.words,
+        joined.known,
+        query.limits(viewer.scope.persona, local_only=viewer.sees_local_only),
+        {s.number: SourceReport() for s in query.sources},
+    )

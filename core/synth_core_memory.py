@@ -1,0 +1,197 @@
+"""Door: searching memories, diary and chat history in one go, and saving memories.
+
+| name | for |
+|---|---|
+| search_memories, explain_search | the unified search, and the same with the reasons |
+| preview_search | the plain statements a search stands for |
+| free_memory_search, memory_search_action | the search a model or a person asks for in words |
+| should_remember, silently_record_memory | saving an interaction |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from core import defaults, searching
+from core.config import Settings
+from core.errors import StoreReadError
+from core.free_search import free_memory_search, memory_search_action
+from core.remembering import should_remember, silently_record_memory
+from core.rules.lookups import Wanted
+from core.scope import Scope
+from core.shapes import Hit
+from core.store import looking, search_plain, sources, viewing
+from core.store.engine import Database
+
+__all__ = [
+    "explain_search",
+    "free_memory_search",
+    "memory_search_action",
+    "preview_search",
+    "search_memories",
+    "should_remember",
+    "silently_record_memory",
+]
+
+
+def search_memories(
+    *,
+    tags: object = None,
+    keywords: object = None,
+    query: object = None,
+    include_chat: bool = True,
+    limit: object = 5,
+    ranking: object = None,
+    exclude: object = (),
+    since: object = None,
+    until: object = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> list[Hit]:
+    """Return the hits of a search over memories, diary and chat history, newest first.
+
+    Args:
+        tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
+        keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
+        query: the message as said; without tags and keywords they are taken from it.
+        include_chat: search the chat history too.
+        limit: most hits, 1 to 200, default 5.
+        ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
+        exclude: `(source, id)` pairs, and conversation keys for chat rows.
+        since: earliest time, included.
+        until: latest time, not included.
+
+    Returns:
+        At most `limit` hits with the keys of `core.shapes.Hit`; `[]` when nothing is looked for or found.
+
+    Raises:
+        StoreReadError: no source could be read at all.
+        TypeError, ValueError: an argument of a wrong kind.
+
+    Source: T16 to T39.
+    """
+    return explain_search(
+        tags=tags,
+        keywords=keywords,
+        query=query,
+        include_chat=include_chat,
+        limit=limit,
+        ranking=ranking,
+        exclude=exclude,
+        since=since,
+        until=until,
+        db=db,
+        settings=settings,
+        scope=scope,
+    )[0]
+
+
+def explain_search(
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+    **arguments: Any,
+) -> tuple[list[Hit], dict[str, Any]]:
+    """Return `(hits, report)`: the hits of `search_memories` and why they are these.
+
+    Args: those of `search_memories`.
+
+    Returns:
+        The report holds `hits` (source, id, rank, score, tier, tags, words), `sources` (considered, dropped by reason,
+        error) and `notes`, all plain JSON.
+
+    Source: T16.
+    """
+    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
+    query = searching.prepare(**arguments, settings=known)
+    if query.is_empty:
+        return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
+    handle = defaults.handle(db)
+    if not isinstance(settings, Settings):
+        known = defaults.settings_for(settings, handle)
+        query = searching.prepare(**arguments, settings=known)
+    viewer = looking.look(
+        handle,
+        defaults.scope_for(scope, known),
+        viewing.Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency"),
+        destination=defaults.destination_for(scope, known),
+        private_stays_private=bool(known.private_stays_private),
+    ).viewer
+    search = searching.resolve(query, viewer, known)
+    chosen = searching.run(search, handle)
+    if not chosen:
+        _raise_if_unread(search, handle)
+    return [one.hit for one in chosen], report(search, chosen)
+
+
+def _raise_if_unread(search: searching.Search, db: Database) -> None:
+    """Raise where no source can be read (T39). One without candidates has not been asked for rows yet."""
+    errors = [told.error for told in search.reports.values() if told.error]
+    if not errors:
+        return
+    for number, told in search.reports.items():
+        if not told.error and search_plain.is_readable(db, sources.BY_NUMBER[number]):
+            return
+    raise StoreReadError(errors[0], source="search_memories")
+
+
+def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str, Any]:
+    """Return the report of a search: plain JSON, without any text of a row."""
+    texts = search.texts
+    return {
+        "ranking": search.query.ranking,
+        "hits": [
+            {
+                "source": one.hit["source"],
+                "id": one.hit["id"],
+                "rank": one.rank,
+                "score": round(one.candidate.score, 4),
+                "tier": one.candidate.tier,
+                "tags": sorted(one.candidate.tags),
+                "words": sorted(texts[i] for i in one.candidate.matched),
+            }
+            for one in chosen
+        ],
+        "sources": {
+            sources.BY_NUMBER[number].name: {
+                "considered": found.considered,
+                "dropped": dict(found.dropped),
+                "error": found.error,
+            }
+            for number, found in search.reports.items()
+        },
+        "notes": list(search.query.notes),
+    }
+
+
+def preview_search(
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+    **arguments: Any,
+) -> dict[str, dict[str, Any]]:
+    """Return per source the plain statement a search stands for and its parameters, without asking a database.
+
+    Args: those of `search_memories`. `db` only names the kind of server, MySQL by default.
+
+    Source: T40.
+    """
+    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
+    query = searching.prepare(**arguments, settings=known)
+    inside = defaults.scope_for(scope, known)
+    local = defaults.destination_for(scope, known) == "local"
+    limits = query.limits(inside.persona, local_only=local)
+    words = [Wanted(t, is_keyword=t in query.keywords, is_tag=t in query.tags) for t in query.texts]
+    family = db.family if db is not None else "mysql"
+    made: dict[str, dict[str, Any]] = {}
+    for source in query.sources if not query.is_empty else ():
+        without = tuple(sorted(i for name, i in query.exclude.rows if name == source.name))
+        asked = replace(search_plain.question(source, query.tags, words, limits), pool=query.pool, without_rows=without)
+        statement, parameters = search_plain.statement_text(family, asked)
+        made[source.name] = {"statement": statement, "parameters": parameters}
+    return made
