@@ -1,0 +1,213 @@
+"""Door: from one message to one JSON prompt.
+
+| name | for |
+|---|---|
+| build_json_prompt | the finished prompt |
+| explain_json_prompt | the same prompt, and the account of what is in it and what is not |
+| reduce_prompt_for_llm_limit, fit_prompt, reduce_json_text_for_transmission | fitting into a limit |
+| to_messages | the prompt as the messages of a provider |
+| to_json | the prompt as the text whose length is its size |
+| set_hook | what a host adds |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from core import logs
+from core.config import Settings
+from core.hooks import set_hook
+from core.prompt.counters import resolve_counter
+from core.prompt.messages import to_messages
+from core.prompt.report import Report
+from core.rules.reduction import fit, reduce_json_text
+from core.rules.sizes import to_json
+from core.scope import Scope
+
+if TYPE_CHECKING:
+    from core.store.engine import Database
+    from core.synth_tagging import expand_tags, extract_tags
+
+__all__ = [
+    "build_json_prompt",
+    "expand_tags",
+    "explain_json_prompt",
+    "extract_tags",
+    "fit_prompt",
+    "reduce_json_text_for_transmission",
+    "reduce_prompt_for_llm_limit",
+    "set_hook",
+    "to_json",
+    "to_messages",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Offer the tagging functions under this name too, loaded when somebody asks for them."""
+    if name in ("extract_tags", "expand_tags"):
+        from core import synth_tagging  # noqa: PLC0415 - loads the database packages
+
+        return getattr(synth_tagging, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def build_json_prompt(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    image_data: Any = None,
+    attachments: Any = None,
+    max_chars: int | None = None,
+    history_scope: str | None = None,
+    *,
+    limit_tokens: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    destination: str | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> dict[str, Any]:
+    """Return the finished prompt for one message: plain JSON values, never larger than its limit.
+
+    Args:
+        message: an object or dict with `message_id` and `date`, and what else the host knows (P2).
+        context_memory: chat map (conversation key to messages), metadata dict, or both (P21).
+        interface_name: surface of the message, such as `discord`.
+        image_data, attachments: put into `input` as they are.
+        max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
+        history_scope: `local`, `recent` or `unified`, for this call.
+        limit_tokens: most tokens beside it, counted by `counter`.
+        destination: `remote` or `local`; local_only rows enter a local prompt alone.
+        db, settings, scope: those of the process by default.
+
+    Returns:
+        Keys in this order: context, input, instructions, [instructions_verbose], __pre_reduction_size, actions. A
+        source that fails leaves its section empty; `explain_json_prompt` names it.
+
+    Raises:
+        MessageError: the message cannot be used.
+        PromptTooLargeError: what is never cut is over the limit, unless PROMPT_OVERFLOW is `return`.
+        ValueError: a limit or destination that cannot be used.
+
+    Source: P1 to P19, P50 to P59.
+    """
+    return _build(
+        message,
+        context_memory,
+        interface_name,
+        image_data,
+        attachments,
+        max_chars,
+        history_scope,
+        limit_tokens=limit_tokens,
+        counter=counter,
+        destination=destination,
+        db=db,
+        settings=settings,
+        scope=scope,
+    )[0]
+
+
+def explain_json_prompt(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    image_data: Any = None,
+    attachments: Any = None,
+    max_chars: int | None = None,
+    history_scope: str | None = None,
+    *,
+    limit_tokens: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    destination: str | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return `(prompt, report)`: the prompt of `build_json_prompt`, and what was kept, cut, left out and why.
+
+    Args: those of `build_json_prompt`.
+
+    Returns:
+        The report is JSON: scope, flags, tags, words, sections with found, kept and size, every item left out with its
+        reason and id (never its text), stages with time and error, limit and size.
+
+    Raises: as `build_json_prompt`.
+
+    Source: P1, P60.
+    """
+    prompt, report = _build(
+        message,
+        context_memory,
+        interface_name,
+        image_data,
+        attachments,
+        max_chars,
+        history_scope,
+        limit_tokens=limit_tokens,
+        counter=counter,
+        destination=destination,
+        db=db,
+        settings=settings,
+        scope=scope,
+    )
+    return prompt, report.as_dict()
+
+
+def _build(*arguments: Any, **options: Any) -> tuple[dict[str, Any], Report]:
+    from core import building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+
+    return building.build(*arguments, **options)
+
+
+def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
+    """Return a new prompt that fits the limit; the argument stays as it is.
+
+    Args:
+        prompt: from `build_json_prompt`.
+        max_chars: most characters (P51); None returns equal content with a warning.
+
+    Raises:
+        ValueError: `max_chars` is no whole number of at least 1.
+
+    Source: P52 to P55, P59.
+    """
+    return fit_prompt(prompt, max_chars)[0]
+
+
+def fit_prompt(
+    prompt: Mapping[str, Any],
+    max_chars: int | None = None,
+    *,
+    limit_tokens: int | None = None,
+    counter: Callable[[str], int] | None = None,
+    dumps: Callable[[Any], str] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself (P56).
+
+    Args:
+        prompt: from `build_json_prompt`.
+        max_chars: most characters; None for no limit.
+        limit_tokens: most tokens, counted by `counter`.
+        dumps: another way of sending, for measuring (P51).
+
+    Raises:
+        ValueError: a limit that is no whole number of at least 1.
+
+    Source: P52 to P57.
+    """
+    if max_chars is None and limit_tokens is None:
+        logs.warning("no_limit", function="fit_prompt")
+    count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
+    fitted = fit(prompt, limit_chars=max_chars, limit_tokens=limit_tokens, counter=count, dumps=dumps)
+    if fitted.over_limit:
+        logs.event(40, "prompt_over_limit", size=fitted.size, limit=max_chars or limit_tokens, unit=fitted.unit)
+    report = Report()
+    report.reduced(fitted, limit=max_chars, limit_tokens=limit_tokens, counter=name, count=count)
+    return fitted.prompt, report.as_dict()
+
+
+def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
+    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is (P58)."""
+    return reduce_json_text(text, max_chars)

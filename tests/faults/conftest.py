@@ -1,0 +1,55 @@
+"""Databases that may be broken: each test has one of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from core import hooks
+from core.store.engine import Database
+from tests.spec.stage import Stage
+from tests.store.world import open_db
+
+
+@pytest.fixture
+def db(fresh_url: str) -> Iterator[Database]:
+    """A database of the test's own, whose clock stands at NOW."""
+    made = open_db(fresh_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(db: Database) -> Stage:
+    """A persona with something in every section, each text holding the word `canary`."""
+    made = Stage(db)
+    fill(made)
+    return made
+
+
+def fill(stage: Stage) -> None:
+    """Store something for every section."""
+    for n in range(4):
+        stage.say(f"canary tofu here {n}", minutes=20 - n)
+        stage.say(f"canary tofu there {n}", "tg/43", "Bob", minutes=30 - n)
+    stage.remember("canary Ann cooks pizza", ["pizza", "canary"], 600)
+    stage.remember("canary Ann has a cat called tofu", ["cat"], 700)
+    stage.diary("canary quiet day", 90, personal_thought="canary thought", context_tags=["tofu"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever fails, no text that was said reaches a log at INFO or above (G26)."""
+    caplog.set_level(logging.INFO)
+    yield
+    hooks.clear_hooks()
+    assert "canary" not in caplog.text
+
+
+@pytest.fixture
+def live() -> dict[str, list[dict[str, str]]]:
+    """Live lines of this conversation and another."""
+    line = {"sender_name": "Ann", "sender_id": "ann", "timestamp": "2026-03-10T11:59:00Z"}
+    return {"tg/42": [{**line, "text": "canary live here"}], "tg/43": [{**line, "text": "canary live there"}]}

@@ -1,0 +1,222 @@
+"""A prompt comes back whatever breaks in the store (F50 to F53, F58, F59, P3, G14, G26)."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text as sql
+
+from core import chat_history_cache, synth_core_memory
+from core.errors import CoreError, StoreReadError
+from core.history_engine import HistoryEngine
+from core.store.engine import Database
+from core.store.schema import metadata
+from tests.spec.stage import NOW, Stage, failed, message, said, snippets
+
+KEYS = ["context", "input", "instructions", "__pre_reduction_size", "actions"]
+ASKED = "canary tell me of tofu and pizza"
+
+SECTIONS = {
+    "memories": {"memories"},
+    "ai_diary": {"memories", "thoughts", "ai_diary"},
+    "chat_history_cache": {"memories", "history_current_chat", "history_recent"},
+}
+"""What may differ when a table is missing: its own section, and what it gives to the memories."""
+EVERYTHING = {"memories", "thoughts", "ai_diary", "history_current_chat", "history_recent"}
+WHO_SEES_WHAT = {"conversations", "audiences", "participants"}
+"""Without these nothing stored can be shown, since nobody can tell who may see it."""
+
+
+def run(db: Database, *statements: str) -> None:
+    """Do something to the database that this library never would."""
+    with db.engines()[1].connect() as connection:
+        for statement in statements:
+            connection.execute(sql(statement))
+        connection.commit()
+
+
+def no_canary(error: BaseException) -> None:
+    """Check that neither the error nor anything it hangs on holds a text that was said (G26)."""
+    assert "canary" not in "".join(traceback.format_exception_only(error))
+    seen: BaseException | None = error
+    while seen is not None:
+        assert "canary" not in repr(seen)
+        seen = seen.__cause__ or seen.__context__
+
+
+@pytest.mark.parametrize("table", sorted(metadata.tables))
+def test_f50_a_missing_table_costs_its_own_section(stage: Stage, table: str) -> None:
+    assert stage.db is not None
+    undisturbed = stage.prompt(ASKED)
+    run(stage.db, f"DROP TABLE {table}")
+    stage.db.caches.clear()
+    prompt, report = stage.explain(ASKED)
+    assert list(prompt) == KEYS
+    assert prompt["input"] == undisturbed["input"]
+    may_differ = EVERYTHING if table in WHO_SEES_WHAT else SECTIONS.get(table, {"memories"})
+    if table in ("memory_recalls", "counters", "config", "registry") or table.startswith("tag"):
+        may_differ = {"memories"} if table.startswith("tag") or table == "counters" else set()
+    for key, value in undisturbed["context"].items():
+        if key not in may_differ:
+            assert prompt["context"].get(key) == value, key
+    if prompt["context"] != undisturbed["context"]:
+        assert table in failed(report)
+    if table in SECTIONS:
+        own = {"memories": "memories", "ai_diary": "thoughts", "chat_history_cache": "history_current_chat"}[table]
+        kinds = {hit["source"] for hit in prompt["context"]["memories"]}
+        assert (table if table != "chat_history_cache" else "chat_history") not in kinds
+        assert kinds or own != "memories"
+        assert table == "memories" or prompt["context"][own] == []
+    assert "canary tell" not in json.dumps(report)
+    context = HistoryEngine().build_context(message(ASKED), db=stage.db, scope=stage.scope())
+    assert list(context)[:3] == ["history_current_chat", "history_recent", "thoughts"]
+    if table not in may_differ and table not in WHO_SEES_WHAT | {"chat_history_cache"}:
+        assert context["history_current_chat"] == undisturbed["context"]["history_current_chat"]
+
+
+@pytest.mark.parametrize("table", ["chat_history_cache", "conversations"])
+def test_f50_reading_by_itself_names_the_table_and_the_remedy(stage: Stage, table: str) -> None:
+    assert stage.db is not None
+    run(stage.db, f"DROP TABLE {table}")
+    with pytest.raises(StoreReadError, match="migrate") as caught:
+        chat_history_cache.load_chat_history("tg/42", db=stage.db, scope=stage.scope())
+    assert caught.value.source == table
+    no_canary(caught.value)
+
+
+def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
+    stage: Stage, live: dict[str, Any]
+) -> None:
+    assert stage.db is not None
+    for table in metadata.tables:
+        run(stage.db, f"DROP TABLE {table}")
+    prompt, report = stage.explain(ASKED, live)
+    assert list(prompt) == KEYS
+    assert prompt["input"]["payload"]["text"] == ASKED
+    assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+    assert said(prompt["context"]["history_recent"]) == ["canary live there"]
+    assert prompt["context"]["memories"] == []
+    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+
+
+# F58, F59
+
+
+@pytest.mark.parametrize("broken", ["not json", '{"a": 1}', '[1, [2], "x"]', "[" * 50, '"text"', ""])
+def test_f58_a_broken_row_is_normalised_and_the_rest_is_unharmed(stage: Stage, broken: str) -> None:
+    assert stage.db is not None
+    if stage.db.family != "sqlite" and broken not in ('{"a": 1}', '[1, [2], "x"]', '"text"'):
+        pytest.skip("the server's own check refuses text that is no JSON")
+    before = stage.context(ASKED)
+    values = {"broken": broken}
+    for statement in (
+        "UPDATE memories SET tags = :broken, metadata = :broken",
+        "UPDATE ai_diary SET context_tags = :broken, involved_users = :broken, emotions = :broken",
+        "UPDATE chat_history_cache SET metadata = :broken",
+    ):
+        with stage.db.engines()[1].connect() as connection:
+            if stage.db.family == "sqlite":
+                connection.execute(sql("PRAGMA ignore_check_constraints = ON"))
+            connection.execute(sql(statement), values)
+            connection.commit()
+    after, report = stage.explain(ASKED)
+    assert failed(report) == []
+    assert snippets(after["context"]) == snippets(before)
+    for key in ("history_current_chat", "history_recent", "thoughts", "ai_diary"):
+        assert after["context"][key] == before[key]
+    for hit in after["context"]["memories"]:
+        assert all(isinstance(tag, str) for tag in hit["tags"])
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("broken", ["soon", "", "2026-13-45", "9999999999999999999999", b"\xff\x00"])
+def test_f58_unreadable_times_do_no_harm(stage: Stage, broken: Any) -> None:
+    assert stage.db is not None
+    with stage.db.engines()[1].connect() as connection:
+        for table in ("memories", "ai_diary", "chat_history_cache"):
+            connection.execute(
+                sql(f"UPDATE {table} SET timestamp = :broken WHERE id = (SELECT max(id) FROM {table})"),
+                {"broken": broken},
+            )
+        connection.commit()
+    prompt, report = stage.explain(ASKED)
+    assert failed(report) == []
+    assert len(prompt["context"]["history_current_chat"]) == 4
+    assert len(prompt["context"]["history_recent"]) >= 3
+    assert len(prompt["context"]["memories"]) >= 2
+    hits = synth_core_memory.search_memories(keywords=["canary"], limit=20, db=stage.db, scope=stage.scope())
+    assert len(hits) >= 9
+
+
+@pytest.mark.engines("sqlite")
+def test_f58_text_columns_of_another_type_do_no_harm(stage: Stage) -> None:
+    assert stage.db is not None
+    run(
+        stage.db,
+        "UPDATE chat_history_cache SET sender_name = 7, message_text = 42 "
+        "WHERE id = (SELECT min(id) FROM chat_history_cache)",
+        "UPDATE memories SET content = 42 WHERE id = (SELECT min(id) FROM memories)",
+    )
+    prompt, report = stage.explain(ASKED)
+    assert failed(report) == []
+    assert len(prompt["context"]["history_current_chat"]) == 4
+
+
+def test_f59_a_clock_that_jumped_back_shows_no_negative_age(stage: Stage) -> None:
+    assert stage.db is not None
+    prompt = stage.prompt(ASKED, date=NOW - timedelta(days=3))
+    lines = prompt["context"]["history_current_chat"]
+    assert len(lines) == 4
+    assert not any("earlier" in line or "-" in line.split("Ann")[0] for line in lines)
+
+
+# F51, F73
+
+
+UNREACHABLE = {
+    "closed port": "mysql://root:canarypassword@127.0.0.1:1/none",
+    "unknown host": "mysql://root:canarypassword@no-such-host.invalid/none",
+    "no folder": "sqlite:////no/such/folder/at/all.db",
+    "unknown scheme": "oracle://root:canarypassword@127.0.0.1/none",
+}
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("kind", UNREACHABLE)
+def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
+    kind: str, live: dict[str, Any], engine_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core import defaults
+    from core.config import Settings
+    from core.prompt_engine import explain_json_prompt
+
+    settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
+    monkeypatch.setattr(defaults, "_process", defaults._Process(settings=settings))
+    prompt, report = explain_json_prompt(message(ASKED), live, settings=settings)
+    assert list(prompt) == KEYS
+    assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+    assert prompt["context"]["memories"] == []
+    assert {"database", "chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    assert "canarypassword" not in json.dumps(report)
+    with pytest.raises(CoreError) as caught:
+        synth_core_memory.search_memories(keywords=["canary"], settings=settings)
+    no_canary(caught.value)
+    if "//root" in UNREACHABLE[kind] and kind != "unknown scheme":
+        db = Database(UNREACHABLE[kind], timeout_seconds=2)
+        prompt, report = explain_json_prompt(message(ASKED), live, db=db)
+        assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+        assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+
+
+def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: Stage, live: dict[str, Any]) -> None:
+    assert stage.db is not None
+    stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
+    live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
+    assert "secret" not in str(stage.context(ASKED, live))
+    for table in metadata.tables:
+        run(stage.db, f"DROP TABLE {table}")
+    assert "secret" not in str(stage.context(ASKED, live))

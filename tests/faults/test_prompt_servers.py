@@ -1,0 +1,229 @@
+"""A prompt and a server that hangs, loses connections, is killed, is read only (F51 to F55)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import text as sql
+
+from core import chat_history_cache
+from core.db import verify_index
+from core.errors import StoreReadError, StoreWriteError
+from core.prompt_engine import explain_json_prompt, set_hook
+from core.store.engine import Database
+from tests.faults.conftest import fill
+from tests.faults.test_prompt_faults import ASKED, KEYS, no_canary
+from tests.servers import Server
+from tests.spec.stage import NOW, Stage, failed, message, said
+from tests.store.world import open_db
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that takes connections and never says a word, as an address behind a broken firewall does."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(64)
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.engines("sqlite")
+def test_f51_a_server_that_never_answers_costs_the_timeout_once(
+    silent_port: int, live: dict[str, Any], engine_name: str
+) -> None:
+    explain_json_prompt(message("what is loaded at the first call counts for nothing"), db=open_db("sqlite://"))
+    db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=1.0)
+    for _ in range(2):
+        started = time.monotonic()
+        prompt, report = explain_json_prompt(message(ASKED), live, db=db)
+        assert time.monotonic() - started < 1.6
+        assert list(prompt) == KEYS
+        assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+        assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    started = time.monotonic()
+    with pytest.raises(StoreReadError) as caught:
+        chat_history_cache.load_chat_history("tg/42", db=db)
+    assert time.monotonic() - started < 2.6  # the stored settings are asked for first
+    no_canary(caught.value)
+    db.close()
+
+
+@pytest.mark.slow
+@pytest.mark.engines("mariadb", "mysql")
+def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
+    make_server: Callable[..., Server], server_name: str, live: dict[str, Any]
+) -> None:
+    server = make_server(server_name)
+    db = Database(server.create_database("faults"), timeout_seconds=2.0, clock=lambda: NOW)
+    from core.store import migrating
+
+    migrating.ensure(db)
+    stage = Stage(db)
+    fill(stage)
+    stage.prompt(ASKED)
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        prompt, report = stage.explain(ASKED, live)
+        assert time.monotonic() - started < 3.0
+        assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+        assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    prompt, report = stage.explain(ASKED, live)
+    assert failed(report) == []
+    assert len(prompt["context"]["history_current_chat"]) == 5
+    db.close()
+
+
+@pytest.mark.engines("mariadb", "mysql", "seekdb")
+def test_f52_a_connection_killed_between_statements_is_not_noticed(stage: Stage) -> None:
+    db = stage.db
+    assert db is not None
+    undisturbed = stage.prompt(ASKED)
+    real, done = db._note, []
+
+    def kill_before(statement: Any) -> None:
+        real(statement)
+        if len(done) < 1:
+            done.append(1)
+            call = db._local.call
+            number = call.connection.connection.dbapi_connection.thread_id()
+            with db.engines()[1].connect() as other:
+                other.execute(sql(f"KILL {number}"))
+
+    db._note = kill_before  # type: ignore[method-assign]
+    prompt, report = stage.explain(ASKED)
+    assert done
+    assert failed(report) == []
+    assert prompt == undisturbed
+
+
+@pytest.mark.engines("mariadb", "mysql", "seekdb")
+def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(stage: Stage) -> None:
+    db = stage.db
+    assert db is not None
+
+    def kill_all() -> dict[str, Any]:
+        with db.engines()[1].connect() as other:
+            mine = other.execute(sql("SELECT CONNECTION_ID()")).scalar_one()
+            for row in other.execute(sql("SHOW PROCESSLIST")).fetchall():
+                if row[0] != mine and row[3] == db.target.url.database:
+                    other.execute(sql(f"KILL {row[0]}"))
+        return {"weather": "rain"}
+
+    undisturbed = stage.prompt(ASKED)
+    set_hook("static_injections", kill_all)
+    for _ in range(2):
+        prompt, report = stage.explain(ASKED)
+        assert failed(report) == []
+        assert prompt["context"] == {**undisturbed["context"], "weather": "rain"}
+
+
+@pytest.mark.slow
+@pytest.mark.engines("mariadb", "mysql")
+def test_f55_a_server_killed_and_restarted_gives_the_next_prompt_whole(
+    make_server: Callable[..., Server], server_name: str, live: dict[str, Any]
+) -> None:
+    server = make_server(server_name, durable=True)
+    url = server.create_database("faults")
+    db = open_db(url)
+    stage = Stage(db)
+    fill(stage)
+    undisturbed = stage.prompt(ASKED)
+    stop = threading.Event()
+    acknowledged: list[str] = []
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                stage.say(
+                    f"canary written {number}", "tg/77", "Bob", minutes=500 - number / 60, message_id=f"w{number}"
+                )
+            except (StoreWriteError, StoreReadError) as error:
+                no_canary(error)
+                return
+            acknowledged.append(f"canary written {number}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    time.sleep(0.6)
+    port = db.target.url.port
+    server.kill()
+    prompt, report = stage.explain(ASKED, live)
+    assert list(prompt) == KEYS
+    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    writer.join(60)
+    stop.set()
+    server.start()
+    again = open_db(server.url_for("faults"))
+    assert port is not None
+    stage.db = again
+    whole = stage.prompt(ASKED, UNIFIED_HISTORY=0)
+    assert whole["context"]["history_current_chat"] == undisturbed["context"]["history_current_chat"]
+    assert whole["context"]["ai_diary"] == undisturbed["context"]["ai_diary"]
+    lines = chat_history_cache.load_chat_history("tg/77", 1000, db=again, scope=stage.scope())
+    texts = [line["text"] for line in lines]
+    assert acknowledged
+    assert len(texts) == len(set(texts))
+    assert set(acknowledged) <= set(texts)
+    assert len(texts) <= len(acknowledged) + 1
+    assert list(verify_index(again)) == []
+    db.close()
+    again.close()
+
+
+@pytest.mark.engines("mariadb")
+def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
+    make_server: Callable[..., Server], server_name: str
+) -> None:
+    server = make_server(server_name)
+    url = server.create_database("faults")
+    db = open_db(url)
+    stage = Stage(db)
+    fill(stage)
+    undisturbed = stage.prompt(ASKED)
+    server.execute("CREATE USER 'plain'@'127.0.0.1'")
+    server.execute("GRANT ALL ON faults.* TO 'plain'@'127.0.0.1'")
+    server.execute("SET GLOBAL read_only = ON")
+    plain = Database(url.replace("root@", "plain@"), clock=lambda: NOW, timeout_seconds=3)
+    stage.db = plain
+    prompt, report = stage.explain(ASKED)
+    assert failed(report) == []
+    assert prompt == undisturbed
+    with pytest.raises(StoreWriteError, match="read only") as caught:
+        stage.say("canary refused")
+    assert caught.value.number in (1290, 1836)
+    no_canary(caught.value)
+    plain.close()
+    db.close()
+
+
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.parametrize("kind", ["wrong password", "missing database", "no rights"])
+def test_f51_f73_a_login_that_fails_leaves_the_live_prompt(stage: Stage, kind: str, live: dict[str, Any]) -> None:
+    assert stage.db is not None
+    base = stage.db.target.url
+    url = {
+        "wrong password": base.set(username="nobody", password="canarypassword"),
+        "missing database": base.set(database="canary_no_such"),
+        "no rights": base.set(username="nobody"),
+    }[kind]
+    db = Database(url.render_as_string(hide_password=False), timeout_seconds=3)
+    prompt, report = explain_json_prompt(message(ASKED), live, db=db)
+    assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
+    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
+    assert "canarypassword" not in str(report)
+    with pytest.raises(StoreReadError) as caught:
+        chat_history_cache.load_chat_history("tg/42", db=db)
+    assert "canarypassword" not in str(caught.value)
+    db.close()

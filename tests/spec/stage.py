@@ -1,0 +1,155 @@
+"""What the tests of whole prompts share: one persona with its rows, and the message that asks for a prompt."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from core import ai_diary, chat_history_cache
+from core.config import Settings
+from core.db import insert_memory
+from core.prompt_engine import explain_json_prompt
+from core.rules.visibility import split_key
+from core.scope import Scope
+from core.store.engine import Database
+from tests.store.world import NOW
+
+HERE, ELSEWHERE = "tg/42", "tg/43"
+_personas = itertools.count(1)
+MINUTE = timedelta(minutes=1)
+
+
+class Stage:
+    """One persona of its own in a shared database, so that tests do not see each other's rows."""
+
+    def __init__(self, db: Database | None, persona: str | None = None) -> None:
+        self.db = db
+        self.persona = persona or f"stage{next(_personas)}"
+
+    def scope(self, conversation: str | None = None, **fields: Any) -> Scope:
+        """Return a scope of this persona."""
+        return Scope(persona=self.persona, conversation=conversation, **fields)
+
+    def say(
+        self,
+        text: str,
+        path: str = HERE,
+        who: str = "Ann",
+        minutes: float = 60,
+        message_id: str | None = None,
+        **scope: Any,
+    ) -> int:
+        """Store a line said some minutes ago; the sender `self` is the persona."""
+        sender = "self" if who == "self" else who.lower()
+        fields = {"participant": f"{split_key(path)[0]}/{sender}", **scope}
+        extra = {name: fields.pop(name) for name in ("metadata", "title", "role") if name in fields}
+        result = chat_history_cache.save_chat_message(
+            path,
+            text,
+            who,
+            sender,
+            NOW - minutes * MINUTE,
+            message_id=message_id,
+            db=self.db,
+            settings=Settings(),
+            scope=self.scope(path, **fields),
+            **extra,
+        )
+        assert result.stored, result
+        assert result.id is not None
+        return result.id
+
+    def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:
+        """Store a memory item of some minutes ago."""
+        names = ("participant", "server", "privacy")
+        scope = self.scope(path, **{k: more.pop(k) for k in names if k in more})
+        moment = NOW - minutes * MINUTE
+        return insert_memory(
+            text, "synth", "chat", list(tags), scope, timestamp=moment, db=self.db, settings=Settings(), **more
+        )
+
+    def diary(self, content: str, minutes: float = 60, path: str | None = None, **parts: Any) -> int:
+        """Store a diary entry of some minutes ago."""
+        result = ai_diary.add_diary_entry(
+            content, timestamp=NOW - minutes * MINUTE, db=self.db, settings=Settings(), scope=self.scope(path), **parts
+        )
+        assert result.id is not None, result
+        return result.id
+
+    def explain(
+        self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return prompt and report for a message; flags in upper case are settings, the rest as the door takes it."""
+        flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
+        call = {name: more.pop(name) for name in list(more) if name in _CALL}
+        asked = message(text, **more)
+        settings = call.pop("settings", None) or Settings(**flags)
+        scope = call.pop("scope", None) or Scope(persona=self.persona)
+        return explain_json_prompt(
+            asked, context_memory, *arguments, db=call.pop("db", self.db), settings=settings, scope=scope, **call
+        )
+
+    def prompt(self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any) -> dict[str, Any]:
+        """Return the prompt for a message."""
+        return self.explain(text, context_memory, *arguments, **more)[0]
+
+    def context(self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any) -> dict[str, Any]:
+        """Return the context of the prompt for a message."""
+        context: dict[str, Any] = self.explain(text, context_memory, *arguments, **more)[0]["context"]
+        return context
+
+
+_CALL = (
+    "interface_name", "image_data", "attachments", "max_chars", "history_scope", "limit_tokens", "counter",
+    "destination", "db", "settings", "scope",
+)  # fmt: skip
+
+
+def message(text: Any = "hello", path: str | None = HERE, **fields: Any) -> dict[str, Any]:
+    """Return a message of Ann, now; fields in `fields` replace or add, None keeps the name."""
+    who = fields.pop("who", "Ann")
+    made = {
+        "message_id": fields.pop("message_id", "m-now"),
+        "date": fields.pop("date", NOW),
+        "text": text,
+        "from_user": {"id": who.lower(), "full_name": who, "username": who.lower()},
+        **fields,
+    }
+    return made if path is None else {"interface_path": path, **made}
+
+
+def said(lines: list[str]) -> list[str]:
+    """Return what was said in history lines: the text between their outer double quotes."""
+    return [line[line.index('"') + 1 : -1] for line in lines]
+
+
+def snippets(context: Mapping[str, Any]) -> list[str]:
+    """Return the texts of the memories."""
+    return [hit["snippet"] for hit in context["memories"]]
+
+
+def failed(report: Mapping[str, Any]) -> list[str]:
+    """Return the sources a report names as failed."""
+    return list(dict.fromkeys(e["source"] for stage in report["stages"] for e in stage["errors"]))
+
+
+def reasons(report: Mapping[str, Any], section: str) -> list[str]:
+    """Return why items of a section were left out."""
+    return [item["reason"] for item in report["left_out"] if item["section"] == section]
+
+
+def shape(value: Any) -> Any:
+    """Return keys, list lengths and types of a JSON value: what no text may change (P19)."""
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [shape(each) for each in value]
+    return type(value).__name__
+
+
+def same(a: Any, b: Any) -> bool:
+    """Return whether two JSON values are equal byte for byte."""
+    return json.dumps(a, ensure_ascii=False) == json.dumps(b, ensure_ascii=False)

@@ -1,0 +1,310 @@
+"""Every flag changes something a host can see: one probe each (design: a flag without a probe does not exist)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import aio, chat_history_cache, defaults, synth_tagging
+from core.config import FLAGS, Settings
+from core.errors import PromptTooLargeError
+from core.free_search import free_memory_search
+from core.prompt_engine import set_hook
+from core.remembering import should_remember, silently_record_memory
+from core.store.engine import Database
+from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, said, snippets
+
+Probe = Callable[[Stage, Any], object]
+_probes: dict[str, tuple[Probe, Any, Any]] = {}
+
+
+def probe(before: Any, after: Any, *, name: str = "") -> Callable[[Probe], Probe]:
+    """Register what must differ between two values of the flag the function is named after."""
+
+    def keep(function: Probe) -> Probe:
+        _probes[name or function.__name__.removeprefix("_").upper()] = (function, before, after)
+        return function
+
+    return keep
+
+
+def _lines(stage: Stage) -> None:
+    for n in range(6):
+        stage.say(f"tofu here {n}", minutes=60 - n)
+        stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=70 - n)
+
+
+def _context(name: str, key: str, text: str = "tofu", **more: Any) -> Probe:
+    def shown(stage: Stage, value: Any) -> object:
+        return stage.context(text, **{name: value}, **more).get(key, "absent")
+
+    return shown
+
+
+def _register(name: str, before: Any, after: Any, function: Probe) -> None:
+    _probes[name] = (function, before, after)
+
+
+for _name, _before, _after, _key in (
+    ("CONTEXT_VERBOSITY", 3, 5, "history_current_chat"),
+    ("PROMPT_LITE_MODE", 0, 1, "history_current_chat"),
+    ("TIMEZONE", "UTC", "Europe/Rome", "history_current_chat"),
+    ("ENABLE_TAGS_PLACEHOLDER", 1, 0, "tags_placeholder"),
+    ("ENABLE_HISTORY_CURRENT_CHAT", 1, 0, "history_current_chat"),
+    ("ENABLE_HISTORY_RECENT", 1, 0, "history_recent"),
+    ("UNIFIED_HISTORY", 1, 0, "history_recent"),
+    ("CONTEXT_EXCHANGE_WINDOW", 0, 2, "history_current_chat"),
+    ("HISTORY_AGE_MARKER_MINUTES", 10, 0, "history_current_chat"),
+    ("NOISE_PREFIXES", [], ["tofu here 3"], "history_current_chat"),
+    ("ENABLE_AI_DIARY", 1, 0, "thoughts"),
+    ("AI_DIARY_FULL", 1, 0, "ai_diary"),
+    ("DIARY_HISTORY_DAYS", 2, 4, "ai_diary"),
+    ("DIARY_CHARS", 8000, 5, "ai_diary"),
+    ("ENABLE_THOUGHTS", 1, 0, "thoughts"),
+    ("THOUGHTS_LIMIT", 5, 1, "thoughts"),
+    ("ENABLE_MEMORIES", 1, 0, "memories"),
+    ("SNIPPET_CHARS", 400, 80, "memories"),
+    ("SNIPPET_WINDOW", "start", "match", "memories"),
+    ("MEMORY_LABELS", 0, 1, "memories"),
+):
+    _register(_name, _before, _after, _context(_name, _key))
+
+
+@probe(8000, 100)
+def _context_exchange_char_cap(stage: Stage, value: Any) -> object:
+    return stage.context("tofu", CONTEXT_EXCHANGE_WINDOW=5, CONTEXT_EXCHANGE_CHAR_CAP=value)["history_current_chat"]
+
+
+@probe(40, 5)
+def _reply_quote_chars(stage: Stage, value: Any) -> object:
+    stage.say("replying", minutes=3 + value, metadata={"reply_to": {"sender_name": "Bob", "text": "a long quote"}})
+    return "a long quote" in str(stage.context("what", REPLY_QUOTE_CHARS=value)["history_current_chat"][-1])
+
+
+@probe(60, 0)
+def _echo_window_seconds(stage: Stage, value: Any) -> object:
+    moment = (NOW - MINUTE / 2).isoformat()
+    live = {HERE: [{"text": "same words", "sender_id": "ann", "sender_name": "Ann", "timestamp": moment}]}
+    return "same words" in said(stage.context("same words", live, ECHO_WINDOW_SECONDS=value)["history_current_chat"])
+
+
+@probe(0, 2600)
+def _max_prompt_chars(stage: Stage, value: Any) -> object:
+    return stage.explain("tofu", MAX_PROMPT_CHARS=value)[1]["size"] > 2600
+
+
+@probe("raise", "return")
+def _prompt_overflow(stage: Stage, value: Any) -> object:
+    try:
+        return "context" in stage.prompt("tofu", max_chars=50, PROMPT_OVERFLOW=value)
+    except PromptTooLargeError:
+        return "raised"
+
+
+@probe(1, 0)
+def _include_local_time_in_prompts(stage: Stage, value: Any) -> object:
+    return "local_time" in stage.prompt("hi", INCLUDE_LOCAL_TIME_IN_PROMPTS=value)["input"]["payload"]
+
+
+@probe(10, 2)
+def _chat_history(stage: Stage, value: Any) -> object:
+    settings = Settings(chat_history=value)
+    return len(chat_history_cache.load_chat_history(HERE, db=stage.db, settings=settings, scope=stage.scope()))
+
+
+@probe("relevance", "recency")
+def _memory_ranking(stage: Stage, value: Any) -> object:
+    return snippets(stage.context("rare tofu", MEMORY_RANKING=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
+
+
+@probe(0, 1)
+def _free_search_shuffle(stage: Stage, value: Any) -> object:
+    settings, tries = Settings(free_search_shuffle=value), range(12)
+    found = [
+        tuple(map(str, free_memory_search("tofu", db=stage.db, settings=settings, scope=stage.scope()))) for _ in tries
+    ]
+    return len(set(found)) > 1
+
+
+@probe(1, 0)
+def _record_recalls(stage: Stage, value: Any) -> object:
+    from core.store import recalls
+
+    assert stage.db is not None
+    found = [
+        hit["id"] for hit in stage.context("rare", RECORD_RECALLS=value)["memories"] if hit["source"] == "memories"
+    ]
+    counted = recalls.read(stage.db, stage.persona, found)
+    seen = getattr(stage, "counted", {})
+    stage.counted = counted  # type: ignore[attr-defined]
+    return counted != seen
+
+
+@probe(12, 1)
+def _tags_limit(stage: Stage, value: Any) -> object:
+    return stage.explain("tofu pizza", TAGS_LIMIT=value)[1]["tags"]
+
+
+@probe(24, 1)
+def _keyword_limit(stage: Stage, value: Any) -> object:
+    return stage.explain("tofu pizza", KEYWORD_LIMIT=value)[1]["words"]
+
+
+@probe(24, 1)
+def _expanded_tags_limit(stage: Stage, value: Any) -> object:
+    return stage.explain("pizza", EXPANDED_TAGS_LIMIT=value)[1]["expansion"]
+
+
+@probe(91, 0)
+def _tag_fuzzy_score(stage: Stage, value: Any) -> object:
+    return stage.explain("recipie", TAG_FUZZY_SCORE=value)[1]["tags"]
+
+
+@probe(["en"], ["de"])
+def _languages(stage: Stage, value: Any) -> object:
+    return stage.explain("und the running", LANGUAGES=value)[1]["words"]
+
+
+@probe(0.5, 1)
+def _common_word_share(stage: Stage, value: Any) -> object:
+    return stage.explain("tofu zebra", COMMON_WORD_SHARE=value, COMMON_WORD_MIN_ROWS=1)[1]["words"]
+
+
+@probe(100, 1)
+def _common_word_min_rows(stage: Stage, value: Any) -> object:
+    return stage.explain("tofu zebra", COMMON_WORD_MIN_ROWS=value)[1]["words"]
+
+
+@probe({}, {"explicit": ["mark my words"]})
+def _remember_phrases(stage: Stage, value: Any) -> object:
+    return should_remember("Mark my words, it rains", None, settings=Settings(remember_phrases=value))
+
+
+@probe(0, 80)
+def _near_duplicate_score(stage: Stage, value: Any) -> object:
+    asked: dict[str, Any] = {"db": stage.db, "settings": Settings(near_duplicate_score=value)}
+    scope = stage.scope(participant=f"tg/near{value}")
+    silently_record_memory("jay likes green tea", scope=scope, **asked)
+    return silently_record_memory("jay likes green  teas", scope=scope, **asked).stored
+
+
+@probe("default", "somebody")
+def _persona_id(stage: Stage, value: Any) -> object:
+    with_flag = Settings(persona_id=value)
+    return defaults.scope_for(None, with_flag).persona
+
+
+@probe(1, 0)
+def _private_stays_private(stage: Stage, value: Any) -> object:
+    if value:
+        stage.say("a secret zebra", "tg/direct", "Bob", minutes=9, privacy="direct")
+    return snippets(
+        stage.context("secret zebra", PRIVATE_STAYS_PRIVATE=value, is_private=False, path="tg/x", UNIFIED_HISTORY=0)
+    )
+
+
+@probe("none", "full")
+def _privacy_default(stage: Stage, value: Any) -> object:
+    return chat_history_cache.save_chat_message(
+        "tg/70",
+        f"new {value}",
+        "Zed",
+        f"zed{value}",
+        db=stage.db,
+        settings=Settings(privacy_default=value),
+        scope=stage.scope("tg/70"),
+    ).stored
+
+
+@probe("remote", "local")
+def _prompt_destination(stage: Stage, value: Any) -> object:
+    if value == "remote":
+        stage.remember("quagga kept local", ["quagga"], local_only=True)
+    return snippets(stage.context("quagga", PROMPT_DESTINATION=value))
+
+
+@probe("sqlite:///a.db", "sqlite:///b.db")
+def _database_url(stage: Stage, value: Any) -> object:
+    return defaults.open_bare(settings=Settings(database_url=value)).target.shown
+
+
+@probe(10, 3)
+def _db_timeout_seconds(stage: Stage, value: Any) -> object:
+    return defaults.open_bare("sqlite://", settings=Settings(db_timeout_seconds=value)).timeout_seconds
+
+
+@probe(5, 0.1)
+def _hook_timeout_seconds(stage: Stage, value: Any) -> object:
+    set_hook("static_injections", lambda: time.sleep(0.4) or {"late": 1})
+    return "late" in stage.context("hi", HOOK_TIMEOUT_SECONDS=value)
+
+
+@probe(None, "templates")
+def _templates_dir(stage: Stage, value: Any) -> object:
+    folder: Any = None
+    if value:
+        folder = stage.folder  # type: ignore[attr-defined]
+        (folder / "instructions.txt.j2").write_text("Answer in JSON with type, payload, thread_id, actions.")
+    return stage.prompt("hi", TEMPLATES_DIR=folder)["instructions"]
+
+
+@probe(100_000, 1000)
+def _template_steps(stage: Stage, value: Any) -> object:
+    folder: Path = stage.folder  # type: ignore[attr-defined]
+    (folder / "instructions.txt.j2").write_text("{% for i in range(3000) %}{% endfor %}Answer in JSON.")
+    return stage.prompt("hi", TEMPLATES_DIR=folder, TEMPLATE_STEPS=value)["instructions"]
+
+
+@probe(1, 3)
+def _aio_workers(stage: Stage, value: Any) -> object:
+    lock, running = threading.Lock(), []
+    most = [0]
+
+    def slow() -> None:
+        with lock:
+            running.append(1)
+            most[0] = max(most[0], len(running))
+        time.sleep(0.1)
+        running.pop()
+
+    async def several() -> None:
+        await asyncio.gather(*(calls(settings=Settings(aio_workers=value)) for _ in range(3)))
+
+    calls = aio._awaitable(lambda: lambda settings: slow())
+    asyncio.run(several())
+    return most[0] > 1
+
+
+@pytest.fixture
+def full(db: Database, tmp_path: Path) -> Stage:
+    """A persona with something for every probe."""
+    made = Stage(db)
+    made.folder = tmp_path  # type: ignore[attr-defined]
+    _lines(made)
+    made.say("yes", who="self", minutes=50)
+    for n in range(3):
+        made.diary(f"tofu day {n}", minutes=80 - n, personal_thought=f"tofu thought {n}")
+    made.diary("tofu long ago", minutes=60 * 24 * 3)
+    made.remember("x " * 300 + "rare tofu", ["pizza", "recipe"], 60 * 24 * 9)
+    made.remember("tofu again", ["tofu", "round"], 30)
+    made.remember("tofu at last", ["tofu"], 20)
+    synth_tagging.link_tags("pizza", "round", db=db, scope=made.scope())
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_every_flag_changes_something(full: Stage, name: str) -> None:
+    assert name in _probes, f"{name} has no probe: nobody can tell what it does"
+    function, before, after = _probes[name]
+    first, second = function(full, before), function(full, after)
+    assert first != second
+
+
+def test_no_probe_is_left_over_from_a_flag_that_is_gone() -> None:
+    assert set(_probes) <= set(FLAGS)

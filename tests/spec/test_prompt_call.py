@@ -1,0 +1,450 @@
+"""The call of a prompt: arguments, message, guarded stages, its search, hooks (P1 to P6, G2 to G4, G12, G24)."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core import chat_history_cache, prompt_engine, synth_core_memory, synth_tagging
+from core.config import Settings
+from core.errors import MessageError
+from core.history_engine import HistoryEngine
+from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
+from core.scope import Scope, use_scope
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, reasons, said, same, snippets
+
+
+def fill(stage: Stage) -> None:
+    """Give a persona something for every section."""
+    for n in range(4):
+        stage.say(f"we talked about tofu number {n}", minutes=20 + n)
+        stage.say(f"over there number {n}", ELSEWHERE, "Bob", minutes=30 + n)
+    stage.remember("Ann cooks pizza on fridays", ["pizza"], minutes=600)
+    stage.remember("Ann has a cat called tofu", ["cat"], minutes=700)
+    stage.diary("a quiet day", personal_thought="she is kind", interaction_summary="we cooked", minutes=90)
+
+
+# P1, P2
+
+
+def test_p1_explain_gives_the_prompt_of_build_and_a_report(stage: Stage) -> None:
+    fill(stage)
+    asked = {"db": stage.db, "settings": Settings(), "scope": Scope(persona=stage.persona)}
+    prompt, report = explain_json_prompt(message("tofu and pizza"), **asked)
+    assert same(prompt, build_json_prompt(message("tofu and pizza"), **asked))
+    assert json.loads(json.dumps(prompt)) == prompt
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
+    given = ({"chat_id": 1}, "discord", {"type": "photo"}, [{"type": "file", "name": "a.txt"}], 50_000, "local")
+    prompt = build_json_prompt(message(path=None), *given, db=stage.db, scope=Scope(persona=stage.persona))
+    assert prompt["input"]["interface"] == "discord"
+    assert prompt["input"]["payload"]["image"] == {"type": "photo"}
+    assert prompt["input"]["payload"]["attachments"]
+    assert prompt["context"]["history_scope"] == "local"
+
+
+def test_p2_a_namespace_is_a_message_and_an_empty_dict_names_both_fields(stage: Stage) -> None:
+    scope = Scope(persona=stage.persona)
+    prompt = build_json_prompt(SimpleNamespace(text="hi", message_id=1, date=None), db=stage.db, scope=scope)
+    assert prompt["input"]["payload"]["text"] == "hi"
+    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
+    with pytest.raises(MessageError) as caught:
+        build_json_prompt({}, db=stage.db, scope=scope)
+    assert caught.value.fields == ("message_id", "date")
+
+
+def test_p2_missing_fields_get_their_defaults(stage: Stage) -> None:
+    prompt, report = stage.explain(b"hi \xff", path=None, from_user=None, message_id=None, date=None)
+    payload = prompt["input"]["payload"]
+    assert payload["text"] == "hi \ufffd"
+    assert "text was bytes and is read as UTF-8" in report["notes"]
+    assert payload["source"]["username"] == "Unknown"
+    assert payload["source"]["usertag"] == "(no tag)"
+    assert payload["source"]["interface_path"] is None
+    assert payload["source"]["message_id"] is None
+    assert stage.prompt(42)["input"]["payload"]["text"] == "42"
+    assert stage.prompt(None)["input"]["payload"]["text"] == ""
+
+
+def test_p2_the_conversation_is_found_in_the_stated_order(stage: Stage) -> None:
+    payload = {"source": {"interface_path": "tg/from-payload"}}
+
+    def path(asked: dict[str, Any], memory: Any = None, interface: str | None = None) -> Any:
+        made = build_json_prompt(asked, memory, interface, db=stage.db, scope=Scope(persona=stage.persona))
+        return made["input"]["payload"]["source"]["interface_path"]
+
+    chat = {"chat": {"id": 9}}
+    assert path(message(path="tg/own", payload=payload)) == "tg/own"
+    assert path(message(path=None, payload=payload), {"interface_path": "tg/memory"}) == "tg/from-payload"
+    assert path(message(path=None, **chat), {"interface_path": "tg/memory"}, "tg") == "tg/memory"
+    assert path(message(path=None, **chat), None, "tg") == "tg/9"
+    assert path(message(path=None)) is None
+
+
+# P3
+
+
+def _raise(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("canary-text")
+
+
+HOOK_SOURCES = {
+    "recon": {"recon", "recon_instructions"},
+    "static_injections": {"weather"},
+    "history_contributions": {"news"},
+}
+
+
+def _hooks() -> None:
+    set_hook("recon", lambda: [{"type": "snippet", "text": "s"}, {"type": "instruction", "text": "be kind"}])
+    set_hook("static_injections", lambda: {"weather": "rain"})
+    set_hook("history_contributions", lambda: [{"name": "n", "entries": ["paper"], "target": "news"}])
+    set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
+
+
+@pytest.mark.parametrize("name", [*HOOK_SOURCES, "actions", "engine_limit"])
+def test_p3_a_hook_that_raises_costs_its_own_section_alone(stage: Stage, name: str) -> None:
+    fill(stage)
+    _hooks()
+    undisturbed = stage.prompt("tofu and pizza")
+    set_hook(name, _raise)
+    prompt, report = stage.explain("tofu and pizza")
+    assert name in failed(report)
+    assert "canary-text" not in json.dumps(report)
+    gone = HOOK_SOURCES.get(name, set())
+    assert not gone & set(prompt["context"])
+    assert prompt["context"] == {k: v for k, v in undisturbed["context"].items() if k not in gone}
+    assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
+    assert prompt["input"] == undisturbed["input"]
+    if name != "recon":
+        assert prompt["instructions"] == undisturbed["instructions"]
+
+
+STAND_INS = {
+    "extract_tags": (synth_tagging, "extract_tags", set()),
+    "expand_tags": (synth_tagging, "expand_tags", set()),
+    "search_memories": (synth_core_memory, "search_memories", {"memories"}),
+    "load_chat_history": (chat_history_cache, "load_chat_history", {"history_current_chat"}),
+    "load_global_chat_history": (chat_history_cache, "load_global_chat_history", {"history_recent"}),
+    "build_context": (HistoryEngine, "build_context", None),
+}
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(
+    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(stage)
+    undisturbed = stage.prompt("tell me of pizza please")
+    place, attribute, emptied = STAND_INS[name]
+    monkeypatch.setattr(place, attribute, _raise)
+    prompt, report = stage.explain("tell me of pizza please")
+    assert failed(report) == [name]
+    assert prompt["input"] == undisturbed["input"]
+    assert prompt["instructions"] == undisturbed["instructions"]
+    if emptied is None:
+        assert list(prompt) == list(undisturbed)
+        return
+    assert {k for k, v in prompt["context"].items() if v == []} >= emptied
+    kept = {k: v for k, v in undisturbed["context"].items() if k not in emptied}
+    assert {k: v for k, v in prompt["context"].items() if k not in emptied} == kept
+
+
+def test_p3_an_object_that_breaks_while_it_is_read_is_a_failing_hook(stage: Stage) -> None:
+    class Broken(dict[str, Any]):
+        def items(self) -> Any:
+            raise RuntimeError
+
+        __iter__ = keys = items
+
+    fill(stage)
+    undisturbed = stage.prompt("pizza")
+    for name in ("static_injections", "actions"):
+        set_hook(name, lambda: Broken(a=1))
+    prompt, report = stage.explain("pizza")
+    assert failed(report) == ["static_injections", "actions"]
+    assert same(prompt, undisturbed)
+
+
+def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core import building
+    from core.errors import PromptTooLargeError
+
+    undisturbed = stage.prompt("hello", max_chars=50_000)
+    real = building.fit
+    monkeypatch.setattr(building, "fit", lambda prompt, **more: _raise() if more else real(prompt))
+    prompt, report = stage.explain("hello", max_chars=50_000)
+    assert prompt == undisturbed
+    assert failed(report) == ["reduction"]
+    with pytest.raises(PromptTooLargeError):
+        stage.explain("hello", max_chars=100)
+
+
+# P4
+
+
+def _counting(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    calls: list[dict[str, Any]] = []
+
+    def stand_in(**arguments: Any) -> list[Any]:
+        calls.append(arguments)
+        return []
+
+    monkeypatch.setattr(synth_core_memory, "search_memories", stand_in)
+    return calls
+
+
+def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.remember("x", ["cat", "pet"])
+    synth_tagging.link_tags("cat", "pet", db=stage.db, scope=stage.scope())
+    calls = _counting(monkeypatch)
+    stage.prompt("the cat likes recipes", CONTEXT_VERBOSITY=10)
+    assert len(calls) == 1
+    (call,) = calls
+    assert call["tags"] == ["cat", "pet"]
+    assert call["keywords"] == ["cat", "like", "recip"]
+    assert call["query"] == "the cat likes recipes"
+    assert call["include_chat"] is True
+    assert call["limit"] == 10
+
+
+@pytest.mark.parametrize(("verbosity", "limit"), [(0, 1), (10, 10)])
+def test_p4_the_limit_is_the_verbosity_and_at_least_one(
+    stage: Stage, verbosity: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _counting(monkeypatch)
+    stage.prompt("retrodeck", CONTEXT_VERBOSITY=verbosity)
+    assert [call["limit"] for call in calls] == [limit]
+
+
+def test_p4_nothing_to_look_for_or_no_memories_is_no_call(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = _counting(monkeypatch)
+    stage.prompt("ok")
+    stage.prompt("retrodeck", ENABLE_MEMORIES=0)
+    assert calls == []
+
+
+# P5, P6
+
+
+def test_p5_hooks_get_what_the_table_says(stage: Stage) -> None:
+    seen: dict[str, dict[str, Any]] = {}
+    for name in ("static_injections", "recon", "history_contributions", "actions", "engine_limit"):
+        set_hook(name, lambda name=name, **given: seen.update({name: given}))  # type: ignore[misc]
+    memory = {"tg/42": []}
+    stage.prompt("hi there", memory, "tg", CONTEXT_VERBOSITY=7)
+    assert {"message", "context_memory"} <= set(seen["static_injections"])
+    assert seen["recon"]["text"] == "hi there"
+    given = seen["history_contributions"]
+    assert (given["interface_name"], given["text"], given["limit"]) == ("tg", "hi there", 7)
+    assert given["context_memory"] is memory
+    assert seen["actions"] == {"interface_name": "tg"}
+    assert seen["engine_limit"] == {}
+
+
+def test_p6_recon_memories_follow_the_hits_and_equal_texts_are_dropped(stage: Stage) -> None:
+    stage.remember("Ann cooks pizza on fridays", ["pizza"])
+    set_hook(
+        "recon",
+        lambda: [
+            {"type": "memory", "text": "ann  COOKS pizza on fridays"},
+            {"type": "memory", "text": "pizza is round"},
+            {"type": "snippet", "text": "s"},
+            {"type": "language", "text": "it"},
+            {"type": "instruction", "text": "Be kind."},
+        ],
+    )
+    prompt, report = stage.explain("pizza")
+    assert snippets(prompt["context"]) == ["Ann cooks pizza on fridays", "pizza is round"]
+    assert prompt["context"]["recon"] == {"snippets": ["s"], "language": "it"}
+    assert prompt["context"]["recon_instructions"] == ["Be kind."]
+    assert reasons(report, "memories") == ["duplicate"]
+
+
+# G2, G3
+
+
+def test_g2_what_a_host_replaces_acts_on_the_next_prompt(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(stage)
+    hit = {"source": "memories", "id": 1, "timestamp": "", "snippet": "mine", "tags": []}
+    monkeypatch.setattr(synth_core_memory, "search_memories", lambda tags, keywords: [hit])
+    assert snippets(stage.context("pizza")) == ["mine"]
+
+    async def extract(text: str) -> list[str]:
+        return [text.upper()]
+
+    monkeypatch.setattr(prompt_engine, "extract_tags", extract, raising=False)
+    assert stage.explain("pizza")[1]["tags"] == ["PIZZA"]
+    line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat(), "interface_path": HERE}
+    monkeypatch.setattr(chat_history_cache, "load_chat_history", lambda interface_path: [line])
+    assert said(stage.context("pizza")["history_current_chat"]) == ["from the host"]
+    monkeypatch.setattr(
+        HistoryEngine, "build_context", lambda self, memories: {"memories": memories, "thoughts": ["t"]}
+    )
+    assert list(stage.context("pizza")) == ["history_current_chat", "history_recent", "thoughts", "memories"]
+
+
+def test_g3_a_stand_in_gets_the_arguments_it_takes_and_is_given_up_when_it_hangs(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synth_tagging, "extract_tags", lambda text: ["cat"])
+    assert stage.explain("anything at all")[1]["tags"] == ["cat"]
+    set_hook("static_injections", lambda: time.sleep(2) or {"late": 1})
+    started = time.monotonic()
+    prompt, report = stage.explain("hi", HOOK_TIMEOUT_SECONDS=0.2)
+    assert time.monotonic() - started < 1.5
+    assert "late" not in prompt["context"]
+    assert failed(report) == ["static_injections"]
+
+
+@pytest.mark.parametrize(
+    "rubbish", [True, "text", b"x", [1, None, "x"], {"a": object()}, object(), [[[]]], float("nan"), {3: 4}]
+)
+def test_f57_rubbish_from_every_hook_leaves_a_prompt(
+    stage: Stage, rubbish: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(stage)
+    undisturbed = stage.prompt("pizza")
+    for name in ("static_injections", "recon", "history_contributions", "actions", "engine_limit"):
+        set_hook(name, lambda: rubbish)
+    prompt, _ = stage.explain("pizza")
+    for key in ("history_current_chat", "thoughts", "memories", "ai_diary"):
+        assert prompt["context"][key] == undisturbed["context"][key]
+    json.dumps(prompt, allow_nan=False)
+    monkeypatch.setattr(synth_core_memory, "search_memories", lambda: rubbish)
+    monkeypatch.setattr(synth_tagging, "extract_tags", lambda: rubbish)
+    context = stage.context("pizza")
+    assert context["memories"] == []
+    assert context["history_current_chat"] == undisturbed["context"]["history_current_chat"]
+
+
+# G4, G8, G12, G14, G24
+
+
+def test_g4_the_scope_in_use_and_the_persona_of_the_settings_are_used(stage: Stage) -> None:
+    stage.remember("Ann cooks pizza", ["pizza"])
+    other = Stage(stage.db)
+    with use_scope(stage.scope()):
+        assert snippets(build_json_prompt(message("pizza"), db=stage.db)["context"]) == ["Ann cooks pizza"]
+    named = build_json_prompt(message("pizza"), db=stage.db, settings={"PERSONA_ID": stage.persona})
+    assert snippets(named["context"]) == ["Ann cooks pizza"]
+    assert snippets(other.context("pizza")) == []
+
+
+def test_g8_two_runs_with_one_clock_are_equal_byte_for_byte(stage: Stage) -> None:
+    fill(stage)
+    live = {HERE: [{"sender_name": "Ann", "text": f"live {n}"} for n in range(3)]}
+    first = stage.prompt("tofu and pizza", live)
+    stage.db.caches.pop("prompt.vocabulary", None)  # type: ignore[union-attr]
+    assert same(first, stage.prompt("tofu and pizza", live))
+    assert same(first, stage.prompt("tofu and pizza", live))
+
+
+def test_g12_no_argument_is_changed(stage: Stage) -> None:
+    fill(stage)
+    asked = message("pizza", reply_to_message={"text": "x"}, payload={"a": [1]})
+    memory = {HERE: [{"text": "a", "sender_name": "Ann"}], "user_id": 1}
+    image, files = {"type": "photo", "caption": "c"}, [{"type": "file", "data": "x" * 2000}]
+    before = copy.deepcopy((asked, memory, image, files))
+    build_json_prompt(asked, memory, "tg", image, files, 5000, db=stage.db, scope=stage.scope())
+    assert (asked, memory, image, files) == before
+
+
+def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> None:
+    fill(stage)
+
+    def words(text: str) -> int:
+        return len(text.split())
+
+    whole = stage.explain("tofu and pizza", limit_tokens=100_000, counter=words)[1]
+    assert whole["tokens"] > 100
+    least = stage.explain("tofu and pizza", limit_tokens=1, counter=words, PROMPT_OVERFLOW="return")[1]["tokens"]
+    limit = (whole["tokens"] + least) // 2
+    prompt, report = stage.explain("tofu and pizza", limit_tokens=limit, counter=words)
+    assert report["counter"] == "words"
+    assert report["limit_tokens"] == limit
+    assert report["tokens"] == words(json.dumps(prompt, ensure_ascii=False)) <= limit
+    assert stage.explain("hi", limit_tokens=100_000)[1]["counter"]
+
+
+def test_p18_what_is_no_json_is_made_so_and_noted(stage: Stage) -> None:
+    set_hook("static_injections", lambda: {"x": float("nan"), "d": date(2026, 3, 10), "s": {2, 1}, "o": object()})
+    prompt, report = stage.explain("hi")
+    context = prompt["context"]
+    assert (context["x"], context["d"], context["s"], context["o"]) == (None, "2026-03-10", [1, 2], "object")
+    assert [note for note in report["notes"] if "context.x" in note]
+    json.dumps(prompt, allow_nan=False)
+
+
+def test_g17_settings_stored_in_the_database_act_on_the_first_prompt(stage: Stage, monkeypatch: Any) -> None:
+    from core.config import set_value
+    from tests.store.world import open_db
+
+    monkeypatch.delenv("CONTEXT_VERBOSITY", raising=False)
+    for n in range(5):
+        stage.say(f"line {n}", minutes=20 - n)
+    assert stage.db is not None
+    set_value("CONTEXT_VERBOSITY", 2, db=stage.db)
+    try:
+        fresh = open_db(stage.db.target.url.render_as_string(hide_password=False))
+        asked = {"db": fresh, "scope": stage.scope()}
+        with fresh.traced() as statements:
+            prompt = build_json_prompt(message("hi"), **asked)
+        assert len(prompt["context"]["history_current_chat"]) == 2
+        assert len(statements) <= 4
+        with fresh.traced() as statements:
+            build_json_prompt(message("hi"), **asked)
+        assert len(statements) <= 3
+        fresh.close()
+    finally:
+        set_value("CONTEXT_VERBOSITY", 10, db=stage.db)
+
+
+def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
+    prompt, report = stage.explain("hi", date="soon")
+    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
+    assert any("date" in note for note in report["notes"])
+    far = stage.prompt("hi", date=datetime(9999, 12, 31, tzinfo=UTC))
+    assert far["input"]["payload"]["timestamp"].startswith("9998-12-31")
+    old = stage.prompt("hi", date=datetime(1, 1, 1, tzinfo=UTC))
+    assert old["input"]["payload"]["timestamp"].startswith("1970-01-01")
+
+
+@pytest.mark.parametrize("step", ["prepare", "resolve", "rows_wanted"])
+def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
+    stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core import searching
+
+    fill(stage)
+    undisturbed = stage.context("pizza")
+    monkeypatch.setattr(searching, step, _raise)
+    prompt, report = stage.explain("pizza")
+    assert failed(report)
+    assert prompt["context"] == {**undisturbed, "memories": []}
+
+
+def test_p3_rows_that_cannot_be_understood_cost_their_own_section(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.store import reading
+
+    fill(stage)
+    undisturbed = stage.context("pizza")
+    monkeypatch.setattr(reading, "_diary_entry", _raise)
+    prompt, report = stage.explain("pizza")
+    assert failed(report) == ["rows and lines", "ai_diary"]
+    kept = {k: v for k, v in undisturbed.items() if k != "ai_diary"} | {"thoughts": []}
+    assert prompt["context"] == kept

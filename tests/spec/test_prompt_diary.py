@@ -1,0 +1,87 @@
+"""Diary, thoughts, memories and their caps in a whole prompt (P34, P38 to P41)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from core.prompt_engine import set_hook
+from core.shapes import HistoryContribution
+from tests.spec.stage import NOW, Stage, reasons, snippets
+
+
+def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
+    stage.diary("old", minutes=2 * 24 * 60 + 5)
+    stage.diary("c1", minutes=120, interaction_summary="we talked", personal_thought="he is sad")
+    stage.diary("only content", minutes=60)
+    assert stage.context("what")["ai_diary"] == [
+        "[10/03/26:1000] summary: we talked | thought: he is sad",
+        "[10/03/26:1100] only content",
+    ]
+    assert len(stage.context("what", DIARY_HISTORY_DAYS=3)["ai_diary"]) == 3
+    assert "ai_diary" not in stage.context("what", DIARY_HISTORY_DAYS=0)
+
+
+def test_p38_the_newest_whole_entries_fit_under_the_characters(stage: Stage) -> None:
+    stage.diary("a" * 300, minutes=120)
+    stage.diary("b" * 100, minutes=60)
+    context, report = stage.explain("what", DIARY_CHARS=200)
+    assert context["context"]["ai_diary"] == [f"[10/03/26:1100] {'b' * 100}"]
+    assert reasons(report, "ai_diary") == ["limit"]
+
+
+@pytest.mark.parametrize(("diary", "full"), list(itertools.product((0, 1), repeat=2)))
+def test_p38_the_two_switches_of_the_diary(stage: Stage, diary: int, full: int) -> None:
+    stage.diary("a day", personal_thought="hm")
+    context = stage.context("what", ENABLE_AI_DIARY=diary, AI_DIARY_FULL=full)
+    assert ("ai_diary" in context) is bool(diary and full)
+    assert bool(context["thoughts"]) is bool(diary)
+
+
+def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
+    for n in range(7):
+        stage.diary(f"day {n}", minutes=100 - n, personal_thought=f"thought {n}")
+    context, report = stage.explain("what")
+    shown = context["context"]["thoughts"]
+    assert [line.split("] ")[1] for line in shown] == [f"thought {n}" for n in range(2, 7)]
+    assert shown[0].startswith("[10/03/26:1022] ")
+    assert reasons(report, "thoughts") == ["limit", "limit"]
+    assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
+    set_hook("history_contributions", lambda: [HistoryContribution("thoughts", ({"text": "given", "date": NOW},))])
+    assert stage.context("what", THOUGHTS_LIMIT=1)["thoughts"] == ["[10/03/26:1200] given"]
+
+
+@pytest.mark.parametrize(("verbosity", "lite", "count"), [(10, 0, 10), (3, 0, 3), (0, 0, 0), (10, 1, 2), (1, 1, 1)])
+def test_p40_the_verbosity_caps_the_memories(stage: Stage, verbosity: int, lite: int, count: int) -> None:
+    for n in range(12):
+        stage.remember(f"tofu number {n}", ["tofu"], 100 + n)
+        stage.say(f"line {n}", minutes=200 - n)
+        stage.diary(f"day {n}", personal_thought=f"t {n}", minutes=100 - n)
+    context = stage.context("tofu", CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite)
+    assert len(context["memories"]) == count
+    assert len(context["history_current_chat"]) == (min(verbosity, 3) if lite else verbosity)
+    assert len(context["thoughts"]) == (2 if lite else 5)
+    assert ("tags_placeholder" in context) is not bool(lite)
+
+
+def test_p41_memories_are_hits_and_labels_are_an_addition(stage: Stage) -> None:
+    stage.remember("tofu is white", ["tofu"], 60)
+    stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
+    plain = stage.context("tofu", UNIFIED_HISTORY=0)["memories"]
+    assert [list(hit) for hit in plain] == [["source", "id", "timestamp", "snippet", "tags"]] * 2
+    labelled = stage.context("tofu", UNIFIED_HISTORY=0, MEMORY_LABELS=1)["memories"]
+    assert [hit["label"] for hit in labelled] == [
+        "recalled from 2026-03-10 (memories)",
+        "recalled from 2026-03-07 (tg/44, chat history)",
+    ]
+
+
+def test_p34_another_memory_takes_the_place_of_a_visible_one(stage: Stage) -> None:
+    for n in range(12):
+        stage.say(f"tofu line {n}", minutes=60 - n)
+    prompt, _ = stage.explain("tofu", CONTEXT_VERBOSITY=5, COMMON_WORD_MIN_ROWS=100000)
+    lines = prompt["context"]["history_current_chat"]
+    found = snippets(prompt["context"])
+    assert len(lines) == len(found) == 5
+    assert not [text for text in found if any(f'"{text}"' in line for line in lines)]

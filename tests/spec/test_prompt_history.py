@@ -1,0 +1,353 @@
+"""The history lists of a whole prompt, stored and live lines together (P20 to P37)."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.history_engine import HistoryEngine
+from core.prompt_engine import set_hook
+from core.shapes import HistoryContribution
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, reasons, said, snippets
+
+
+def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
+    """Return a live message as a host keeps it."""
+    moment = (NOW - timedelta(minutes=minutes)).isoformat()
+    return {
+        "sender_name": who,
+        "sender_id": "self" if who == "self" else who.lower(),
+        "text": text,
+        "timestamp": moment,
+        **more,
+    }
+
+
+def current(context: dict[str, Any]) -> list[str]:
+    return said(context["history_current_chat"])
+
+
+def recent(context: dict[str, Any]) -> list[str]:
+    return said(context["history_recent"])
+
+
+# P20 to P24
+
+
+def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: Stage) -> None:
+    stage.say("a line", minutes=20)
+    stage.diary("a day", personal_thought="hm")
+    hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
+    build = HistoryEngine().build_context
+    context = build(message("hi"), None, memories=hits, db=stage.db, settings=Settings(), scope=stage.scope())
+    assert list(context) == [
+        "history_current_chat", "history_recent", "thoughts", "memories", "tags_placeholder", "ai_diary",
+    ]  # fmt: skip
+    assert current(context) == ["a line"]
+    assert len(context["memories"]) == 10
+    broken: Any = [3, None, {"snippet": 4}, hits[0], "x"]
+    context = build(message("hi"), 3, memories=broken, db=stage.db, settings=Settings(), scope=stage.scope())
+    assert context["memories"] == hits[:1]
+
+
+def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> None:
+    for n in range(30):
+        stage.say("  " if n > 15 else f"line {n}", minutes=100 - n) if n <= 15 else None
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
+    memory = {HERE: [live("live one", 1)]}
+    context = HistoryEngine().build_context(
+        message("hi"), memory, db=stage.db, settings=Settings(), scope=stage.scope()
+    )
+    prompt = stage.context("hi", memory)
+    for key in ("history_current_chat", "history_recent", "thoughts"):
+        assert context[key] == prompt[key]
+
+
+def test_p21_what_is_no_message_is_skipped_and_counted(stage: Stage) -> None:
+    item = {"text": "hi", "sender_name": "Ann"}
+    memory = {HERE: [item, "file.png", None, {**item, "text": "ho"}], "tg/b": "x", "tg/c": ["y"], "tg/d": 3}
+    prompt, report = stage.explain("what", memory)
+    assert current(prompt["context"]) == ["hi", "ho"]
+    assert "context_memory: 5 things are no message and are left out" in report["notes"]
+    same = stage.context("what", {"chat_id": [item], "user_id": [item], HERE: [item]})
+    assert len(same["history_current_chat"]) == 1
+    assert same["history_recent"] == []
+    for wrong in ([item], "x", 3, b"y"):
+        context = stage.context("what", wrong)
+        assert context["history_current_chat"] == []
+
+
+def test_p22_the_fields_of_live_messages(stage: Stage) -> None:
+    memory = {
+        HERE: [
+            {"username": "ann", "content": "hi", "created_at": "2026-03-10T12:00:00Z"},
+            {"text": "who"},
+        ]
+    }
+    assert stage.context("what", memory)["history_current_chat"] == ['[10/03/26:1200] ann: "hi"', 'Unknown: "who"']
+
+
+def test_p23_a_live_copy_of_a_stored_row_is_one_line(stage: Stage) -> None:
+    stage.say("hello", minutes=20)
+    stage.say("yes", minutes=19, message_id="4")
+    stage.say("yes", minutes=17, message_id="5")
+    copy = live("hello", 20 - 2 / 60)
+    prompt, report = stage.explain("what", {HERE: [copy]})
+    assert current(prompt["context"]) == ["hello", "yes", "yes"]
+    assert reasons(report, "history_current_chat") == ["duplicate"]
+
+
+def test_p24_the_newest_lines_stay_stored_before_live(stage: Stage) -> None:
+    for n in range(1, 6):
+        stage.say(f"s{n}", minutes=20 - n)
+    memory = {HERE: [live("l6", 14), live("l7", 13)]}
+    assert current(stage.context("what", memory, CONTEXT_VERBOSITY=4)) == ["s4", "s5", "l6", "l7"]
+
+
+def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> None:
+    for n in range(10):
+        stage.say(f"good {n}", minutes=400 - n)
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=400 - n)
+    for n in range(40):
+        for path in (HERE, ELSEWHERE):
+            stage.say(f"/cmd {n}", path, minutes=300 - n)
+    assert stage.db is not None
+    with stage.db.traced() as statements:
+        context = stage.context("what", NOISE_PREFIXES=["/cmd"], CONTEXT_VERBOSITY=10)
+    assert current(context) == [f"good {n}" for n in range(10)]
+    assert recent(context) == [f"there {n}" for n in range(10)]
+    assert len(statements) <= 6
+    with stage.db.traced() as statements:
+        full = stage.context("what", CONTEXT_VERBOSITY=10)
+    assert len(current(full)) == len(recent(full)) == 10
+    assert len(statements) <= 3
+
+
+def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: Stage) -> None:
+    stage.say("good", "tg/last", "Bob", minutes=900)
+    for n in range(4):
+        stage.say("/cmd", f"tg/noise{n}", "Bob", minutes=100 + n)
+    assert recent(stage.context("what", NOISE_PREFIXES=["/cmd"], CONTEXT_VERBOSITY=3)) == ["good"]
+
+
+# P25 to P27
+
+
+def test_p25_each_list_holds_its_conversations_and_no_line_is_in_both(stage: Stage) -> None:
+    for n in range(3):
+        stage.say(f"here {n}", minutes=20 - n)
+    for n in range(4):
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=40 - n)
+    memory = {ELSEWHERE: [live(f"there {n}", 40 - n, "Bob") for n in range(2)]}
+    context = stage.context("what", memory)
+    assert current(context) == ["here 0", "here 1", "here 2"]
+    assert recent(context) == ["there 0", "there 1", "there 2", "there 3"]
+
+
+@pytest.mark.parametrize("unified", [0, 1])
+def test_p25_unified_history_decides_where_other_lines_come_from(stage: Stage, unified: int) -> None:
+    stage.say("stored same", ELSEWHERE, "Bob", minutes=40)
+    stage.say("stored other", "discord/9", "Bob", minutes=39)
+    memory = {ELSEWHERE: [live("live same", 38, "Bob")], "discord/9": [live("live other", 37, "Bob")]}
+    lines = recent(stage.context("what", memory, UNIFIED_HISTORY=unified))
+    every = ["stored same", "stored other", "live same", "live other"]
+    assert lines == (every if unified else ["live same"])
+
+
+@pytest.mark.parametrize("flags", list(itertools.product((0, 1), repeat=3)))
+def test_p26_each_switch_empties_its_own_list(stage: Stage, flags: tuple[int, ...]) -> None:
+    here, there, unified = flags
+    stage.say("here", minutes=20)
+    stage.say("there", ELSEWHERE, "Bob", minutes=40)
+    memory = {ELSEWHERE: [live("live there", 38, "Bob")]}
+    context = stage.context(
+        "what", memory, ENABLE_HISTORY_CURRENT_CHAT=here, ENABLE_HISTORY_RECENT=there, UNIFIED_HISTORY=unified
+    )
+    assert bool(context["history_current_chat"]) is bool(here)
+    assert bool(context["history_recent"]) is bool(there)
+
+
+def test_p27_the_scope_word_acts_for_the_call(stage: Stage) -> None:
+    for n in range(4):
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=40 - n)
+    memory = {ELSEWHERE: [live("live there", 30, "Bob")]}
+    prompt = stage.prompt("what", memory, history_scope="local")
+    assert prompt["context"]["history_recent"] == []
+    assert prompt["context"]["history_scope"] == prompt["input"]["payload"]["scope"] == "local"
+    assert recent(stage.context("what", memory, history_scope="recent")) == ["live there"]
+    assert len(recent(stage.context("what", memory, history_scope="unified", UNIFIED_HISTORY=0))) == 5
+    prompt, report = stage.explain("what", memory, history_scope="everything")
+    assert "history_scope" not in prompt["context"]
+    assert prompt["input"]["payload"]["scope"] == "local"
+    assert any("history_scope" in note for note in report["notes"])
+
+
+# P28 to P33
+
+
+def test_p28_p29_p31_a_line_is_written_as_the_rule_says(stage: Stage) -> None:
+    stage.say('say "hi"\nnow', minutes=3, metadata={"reply_to": {"sender_name": "Bob", "text": "see you"}})
+    stage.say("long ago", minutes=62)
+    stage.say("quoted", minutes=4, metadata={"reply_to": {"sender_name": "Bob", "text": "x" * 41}})
+    lines = stage.context("what", TIMEZONE="Europe/Rome")["history_current_chat"]
+    assert lines == [
+        '[10/03/26:1158] [1 hour earlier] Ann: "long ago"',
+        f'[10/03/26:1256] Ann [replied to Bob: "{"x" * 40}…"]: "quoted"',
+        '[10/03/26:1257] Ann [replied to Bob: "see you"]: "say \'hi\' now"',
+    ]
+
+
+def test_p30_a_line_of_another_conversation_names_it(stage: Stage) -> None:
+    stage.say("ok", "telegram_bot/42", "Ann", minutes=5)
+    stage.say("fine", "discord/9", "Bob", minutes=4, title="Kitchen")
+    assert stage.context("what")["history_recent"] == [
+        '[from telegram_bot/42] [10/03/26:1155] Ann: "ok"',
+        '[from Kitchen] [10/03/26:1156] Bob: "fine"',
+    ]
+
+
+def test_p32_blank_noise_and_inner_monologue_are_not_shown(stage: Stage) -> None:
+    path = "webui/-1"
+    stage.say("inner", path, "self", minutes=9)
+    stage.say("outer", path, "Ann", minutes=8)
+    stage.say("/start", path, "Ann", minutes=7)
+    memory = {path: [live("  ", 6), live("more inner", 5, "self")]}
+    assert current(stage.context("what", memory, path=path, NOISE_PREFIXES=["/"])) == ["outer"]
+
+
+def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
+    stage.say("is tofu soft", minutes=0, message_id="m-now")
+    stage.say("is tofu soft", minutes=5, message_id="m-before")
+    memory = {HERE: [live("is tofu soft", 0, message_id="m-now"), live("is tofu soft", 0)]}
+    prompt, report = stage.explain("is tofu soft", memory)
+    assert current(prompt["context"]) == ["is tofu soft"]
+    assert "echo" in reasons(report, "history_current_chat")
+    other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
+    assert snippets(other[0]["context"]) == ["is tofu soft"]
+    assert "echo" in reasons(other[1], "memories")
+
+
+def test_p34_memories_do_not_repeat_visible_lines(stage: Stage) -> None:
+    shown = [stage.say(f"tofu is fine number {n}", minutes=30 - n) for n in range(5)]
+    for n in range(7):
+        stage.remember(f"tofu memory {n}", ["tofu"], 500 + n)
+    stage.remember("TOFU is  fine number 4", ["tofu"], 400)
+    prompt, report = stage.explain("tofu", CONTEXT_VERBOSITY=5, COMMON_WORD_MIN_ROWS=100000)
+    assert len(current(prompt["context"])) == 5
+    assert len(prompt["context"]["memories"]) == 5
+    assert not {hit["id"] for hit in prompt["context"]["memories"]} & set(shown)
+    assert "TOFU is  fine number 4" not in snippets(prompt["context"])
+    assert "visible" in reasons(report, "memories")
+
+
+# P35 to P37
+
+
+def talk(stage: Stage, turns: str) -> None:
+    """Store a conversation such as `H1 A1`: H is Ann, A the persona."""
+    for n, turn in enumerate(turns.split()):
+        stage.say(turn, who="Ann" if turn[0] == "H" else "self", minutes=300 - n)
+
+
+def test_p35_whole_exchanges_stay(stage: Stage) -> None:
+    talk(stage, "H1 A1 A2 H2 A3 A4 H3 A5")
+    assert current(stage.context("what", CONTEXT_EXCHANGE_WINDOW=2)) == ["H2", "A3", "A4", "H3", "A5"]
+    assert len(current(stage.context("what"))) == 8
+
+
+def test_p35_rows_are_read_as_far_back_as_the_window_needs(stage: Stage) -> None:
+    talk(
+        stage, "H1 A0 H2 " + " ".join(f"A{n}" for n in range(1, 60)) + " H3 " + " ".join(f"A{n}" for n in range(60, 90))
+    )
+    lines = current(stage.context("what", CONTEXT_EXCHANGE_WINDOW=2, CONTEXT_VERBOSITY=3))
+    assert lines[0] == "H2"
+    assert len(lines) == 91
+
+
+def test_p35_the_cap_drops_whole_old_exchanges_and_never_the_newest(stage: Stage) -> None:
+    for n in range(3):
+        stage.say("x" * 300 + f" number {n}", minutes=30 - n)
+    flags = {"CONTEXT_EXCHANGE_WINDOW": 3, "HISTORY_AGE_MARKER_MINUTES": 0}
+    one = stage.context("what", CONTEXT_EXCHANGE_CHAR_CAP=500, **flags)["history_current_chat"]
+    assert len(one) == 1
+    assert "number 2" in one[0]
+    stage.say("y" * 4000, minutes=2)
+    assert len(current(stage.context("what", CONTEXT_EXCHANGE_CHAR_CAP=100, **flags))[0]) == 4000
+
+
+def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:
+    for n in range(30):
+        stage.say(f"tofu here {n}", minutes=90 - n)
+        stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=90 - n)
+    stage.remember("tofu is white", ["tofu"], 900)
+    stage.diary("a day", personal_thought="hm")
+    whole = stage.context("tofu")
+    assert stage.db is not None
+    with stage.db.traced() as statements:
+        empty = stage.prompt("tofu", {"skip_history": True})
+    assert len(statements) <= 3
+    context = empty["context"]
+    assert context["history_current_chat"] == context["history_recent"] == context["thoughts"] == []
+    lists = {"history_current_chat", "history_recent", "thoughts"}
+    assert {k: v for k, v in context.items() if k not in lists} == {k: v for k, v in whole.items() if k not in lists}
+
+
+def test_p37_contributions_go_where_they_belong(stage: Stage) -> None:
+    stage.say("there", ELSEWHERE, "Bob", minutes=30)
+
+    def give() -> Any:
+        yield HistoryContribution(
+            "low", ({"text": "timed", "sender_name": "Zoe", "timestamp": NOW - timedelta(minutes=60)},)
+        )
+        yield HistoryContribution("high", ("first",), priority=5)
+        yield HistoryContribution("thoughts", ("I wonder",))
+        yield HistoryContribution("news", ("a", "b", "c"), max_items=2, target="news")
+        yield HistoryContribution("off", ("never",), enabled_var="ENABLE_AI_DIARY")
+        yield HistoryContribution("own", ("x",), target="memories")
+
+    set_hook("history_contributions", give)
+    context = stage.context("what", ENABLE_AI_DIARY=0)
+    assert context["history_recent"][0] == "first"
+    assert recent({"history_recent": context["history_recent"][1:]}) == ["timed", "there"]
+    assert context["thoughts"] == ["I wonder"]
+    assert context["news"] == ["b", "c"]
+    assert context["memories"] == []
+    assert stage.context("what", CONTEXT_VERBOSITY=0)["history_recent"] == []
+
+
+def test_p37_three_contributions_of_which_one_raises(stage: Stage) -> None:
+    class Breaks:
+        name, priority, enabled_var, max_items, target = "b", 0, None, None, None
+
+        @property
+        def entries(self) -> Any:
+            raise RuntimeError("secret")
+
+    set_hook(
+        "history_contributions",
+        lambda: [HistoryContribution("a", ("one",)), Breaks(), HistoryContribution("c", ("two",))],
+    )
+    prompt, report = stage.explain("what")
+    assert prompt["context"]["history_recent"] == ["one", "two"]
+    assert any("contribution" in note for note in report["notes"])
+
+
+def test_p37_a_hook_that_raises_anything_is_reported(stage: Stage) -> None:
+    stage.say("here", minutes=20)
+
+    def wrong() -> Any:
+        raise ValueError("secret words")
+
+    def broken_off() -> Any:
+        yield HistoryContribution("a", ("one",))
+        raise ValueError("secret words")
+
+    for hook in (wrong, broken_off):
+        set_hook("history_contributions", hook)
+        prompt, report = stage.explain("what")
+        assert current(prompt["context"]) == ["here"]
+        assert failed(report) == ["history_contributions"]

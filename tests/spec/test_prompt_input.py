@@ -1,0 +1,125 @@
+"""Bad input to a whole prompt (F60 to F66, F69, F70)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.errors import CoreError, MessageError
+from core.prompt_engine import build_json_prompt, explain_json_prompt
+from tests.spec.stage import HERE, NOW, Stage, message, said
+
+
+@pytest.mark.parametrize("wrong", [None, "hello", 3, 1.5, b"x", [], (), {1, 2}, True])
+def test_f60_what_is_no_message_is_refused_with_its_type(stage: Stage, wrong: Any) -> None:
+    with pytest.raises(MessageError, match=type(wrong).__name__):
+        build_json_prompt(wrong, db=stage.db, scope=stage.scope())
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({}, ("message_id", "date")),
+        ({"message_id": 1}, ("date",)),
+        ({"date": None, "text": "hi"}, ("message_id",)),
+        (SimpleNamespace(text="hi"), ("message_id", "date")),
+    ],
+)
+def test_f60_missing_names_are_all_named(stage: Stage, given: Any, fields: tuple[str, ...]) -> None:
+    with pytest.raises(MessageError) as caught:
+        build_json_prompt(given, db=stage.db, scope=stage.scope())
+    assert caught.value.fields == fields
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("soon", NOW.isoformat()),
+        (object(), NOW.isoformat()),
+        (float("nan"), NOW.isoformat()),
+        (datetime(1, 1, 1), "1970-01-01T00:00:00+00:00"),  # noqa: DTZ001 - a naive time is what is tried
+        (datetime(9999, 12, 31, tzinfo=UTC), "9998-12-31T23:59:59.999999+00:00"),
+        (1e300, "9998-12-31T23:59:59.999999+00:00"),
+        (-5, "1970-01-01T00:00:00+00:00"),
+        (1_773_144_000, "2026-03-10T12:00:00+00:00"),
+    ],
+)
+def test_f61_a_date_that_cannot_be_is_replaced_and_noted(stage: Stage, given: Any, shown: str) -> None:
+    stage.say("a line", minutes=20)
+    stage.diary("a day")
+    prompt, report = stage.explain("hi", date=given)
+    assert prompt["input"]["payload"]["timestamp"] == shown
+    assert any("date" in note for note in report["notes"]) is (given != 1_773_144_000)
+    assert said(prompt["context"]["history_current_chat"]) == ["a line"]
+
+
+@pytest.mark.parametrize("text", ["\U0001f600" * 50, "\x00", "\ud800", "a\x00b\ud800c", "", " \n\t ", "[" * 5000])
+def test_f62_odd_texts_are_used(stage: Stage, text: str) -> None:
+    prompt = stage.prompt(text)
+    assert prompt["input"]["payload"]["text"] == text.replace("\x00", "").replace("\ud800", "\ufffd")
+    json.dumps(prompt).encode()
+
+
+class Hostile:
+    """An object whose every attribute raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("secret")
+
+
+WRONG = [3, "text", b"x", ["a"], [None], {1}, object(), Hostile(), {"tg/42": Hostile()}]
+
+
+@pytest.mark.parametrize("place", range(len(WRONG)))
+def test_f64_context_memory_and_attachments_of_a_wrong_type_are_left_out(stage: Stage, place: int) -> None:
+    wrong = WRONG[place]
+    stage.say("a line", minutes=20)
+    for name in ("context_memory", "attachments", "image_data"):
+        asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope(), name: wrong}
+        prompt, report = explain_json_prompt(message("hi"), **asked)
+        assert said(prompt["context"]["history_current_chat"]) == ["a line"]
+        json.dumps(prompt, allow_nan=False)
+        if name == "context_memory":
+            assert any("context_memory" in note for note in report["notes"])
+        assert "secret" not in json.dumps(report)
+
+
+PATHS = ["a b/c d", "\U0001f600/\U0001f600", "tg//1", "/tg/1", "tg/1%", "tg/_", "tg/" + "x" * 250]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
+    stage.say("here", path, minutes=20)
+    stage.say("other", path[:-1] + "~", "Bob", minutes=20)
+    prompt = stage.prompt("what", path=path)
+    assert said(prompt["context"]["history_current_chat"]) == ["here"]
+    assert prompt["input"]["payload"]["source"]["interface_path"] == path
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"path": "x" * 513}, "interface_path"),
+        ({"path": "tg/\x00"}, "interface_path"),
+        ({"message_id": "m" * 192}, "message_id"),
+        ({"message_id": "m\x00"}, "message_id"),
+        ({"from_user": {"id": "u" * 256}}, "from_user.id"),
+        ({"server_id": "s" * 192}, "server"),
+    ],
+)
+def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(MessageError, match=named) as caught:
+        stage.prompt("hi", **fields)
+    assert caught.value.fields
+    assert isinstance(caught.value, CoreError)
+
+
+def test_f65_a_limit_of_text_says_what_is_allowed(stage: Stage) -> None:
+    with pytest.raises(ValueError, match="max_chars is 'x'") as caught:
+        stage.prompt("hi", max_chars="x")
+    assert "1" in str(caught.value)
+    assert HERE

@@ -1,0 +1,180 @@
+"""Who sees what in a whole prompt (F1 to F4, F12 to F18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.privacy import link_participants, set_conversation_privacy
+from core.scope import Scope
+from tests.spec.stage import HERE, NOW, Stage, message, reasons
+
+ROWS = {
+    "r1": {"path": "discord/c1", "server": "s1", "who": "Cid"},
+    "r2": {"path": "discord/c2", "server": "s2", "who": "Cid"},
+    "r3": {"path": "discord/ann", "who": "Ann", "privacy": "direct"},
+    "r4": {"path": "discord/bob", "who": "Bob", "privacy": "direct"},
+    "r5": {"path": "discord/c9", "server": "s1", "who": "Ann", "privacy": "restricted"},
+    "r7": {"path": "discord/c7", "who": "Cid"},
+}
+
+PROMPTS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "public s1": ({"path": "discord/x1", "server_id": "s1", "is_private": False}, "r1 r6", "r1 r5 r6"),
+    "public s2": ({"path": "discord/x2", "server_id": "s2", "is_private": False}, "r2 r6", "r2 r6"),
+    "direct Ann": ({"path": "discord/ann", "is_private": True}, "r3 r6 r7", "r3 r4 r6 r7"),
+    "direct Ann elsewhere": ({"path": "tg/ann", "is_private": True, "interface": "tg"}, "r3 r6 r7", "r3 r4 r6 r7"),
+    "c9": ({"path": "discord/c9", "server_id": "s1"}, "r1 r5 r6", "r1 r5 r6"),
+    "c8 of s1": ({"path": "discord/c8", "server_id": "s1", "is_private": True}, "r1 r6", "r1 r5 r6"),
+    "public none": ({"path": "discord/x7", "is_private": False}, "r6 r7", "r3 r4 r6 r7"),
+    "no conversation": ({"path": None}, "r6 r7", "r3 r4 r6 r7"),
+}
+
+
+@pytest.fixture(scope="module")
+def rows(db: Any) -> Stage:
+    """The rows of the example of F12, each as a line and as a memory."""
+    stage = Stage(db)
+    for name, where in ROWS.items():
+        stage.say(f"canary {name} line", minutes=30, **where)  # type: ignore[arg-type]
+        who = {
+            "participant": f"discord/{where['who'].lower()}",
+            **{k: where[k] for k in ("server", "privacy") if k in where},
+        }
+        stage.remember(f"canary {name} memory", ["canary"], 60, where["path"], **who)
+    stage.remember("canary r6 memory", ["canary"], 60)
+    link_participants("discord/ann", "tg/ann", db=db, scope=stage.scope())
+    return stage
+
+
+def seen(context: dict[str, Any]) -> set[str]:
+    """Return the rows of which anything is in the context."""
+    return {name for name in ("r1", "r2", "r3", "r4", "r5", "r6", "r7") if f"canary {name} " in str(context)}
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_f12_f14_a_prompt_sees_the_rows_of_the_table(rows: Stage, name: str) -> None:
+    asked, visible, _ = PROMPTS[name]
+    assert seen(rows.context("canary", **asked)) == set(visible.split())
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_f16_without_private_stays_private_the_whole_server_is_seen(rows: Stage, name: str) -> None:
+    asked, _, visible = PROMPTS[name]
+    assert seen(rows.context("canary", PRIVATE_STAYS_PRIVATE=0, **asked)) == set(visible.split())
+
+
+def test_f16_other_conversations_of_the_server_are_in_the_lists_too(rows: Stage) -> None:
+    context = rows.context("nothing", PRIVATE_STAYS_PRIVATE=0, **PROMPTS["public s1"][0])
+    assert seen({"lists": context["history_recent"]}) == {"r1", "r5"}
+
+
+def test_f1_two_personas_with_the_same_message_share_nothing(stage: Stage) -> None:
+    other = Stage(stage.db)
+    for one, name in ((stage, "mine"), (other, "theirs")):
+        one.say(f"canary {name}", minutes=9)
+        one.say(f"canary {name} there", "tg/43", "Bob", minutes=8)
+        one.remember(f"canary {name} memory", ["canary"])
+        one.diary(f"canary {name} day", personal_thought=f"canary {name} thought")
+    assert "theirs" not in str(stage.prompt("canary"))
+    assert "mine" not in str(other.prompt("canary"))
+    assert len(stage.context("canary")["memories"]) > 0
+
+
+def test_f1_the_scope_is_made_from_the_message(stage: Stage) -> None:
+    scope = stage.explain("hi", path="discord/5/9", server_id="s1", who="Zoe")[1]["scope"]
+    assert scope == {
+        "persona": stage.persona,
+        "conversation": "discord/5/9",
+        "participant": "discord/zoe",
+        "server": "s1",
+        "destination": None,
+        "privacy": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "persona", ["%", "*", "u1", "u10", "U1", "u1 ", "u%", "u_", "'u1'", "\U0001f600", "\u202eu1", "x" * 64]
+)
+def test_f2_f4_hostile_personas_and_people_are_ids_like_others(stage: Stage, persona: str) -> None:
+    for name in ("u1", "u10", "U1", "u1 ", "u%"):
+        if name != persona:
+            one = Stage(stage.db, f"{stage.persona[:40]}{name}")
+            one.remember(f"canary of {name}", ["canary"])
+            one.say(f"canary of {name}", f"tg/{name}", minutes=9)
+    mine = Stage(stage.db, persona)
+    mine.remember("canary here", ["canary"])
+    context = mine.context("canary", path="tg/u_")
+    assert [hit["snippet"] for hit in context["memories"]] == ["canary here"]
+    assert context["history_recent"] == []
+
+
+# F13
+
+
+def live(text: str, who: str, **more: Any) -> dict[str, Any]:
+    return {"sender_name": who, "sender_id": who.lower(), "text": text, "timestamp": NOW.isoformat(), **more}
+
+
+def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
+    stage.say("hello there", "discord/bobs", "Bob", minutes=60, privacy="direct")
+    memory = {
+        "discord/bobs": [live("canary stored private", "Bob")],
+        "discord/bob": [live("canary chat is sender", "Bob")],
+        "discord/cid": [live("canary says private", "Dan", is_private=True)],
+        "discord/eve": [live("canary chat type", "Fay", chat={"type": "private"})],
+        "discord/bobs/7": [live("canary thread", "Bob")],
+        "discord/open": [live("fine", "Gus")],
+    }
+    prompt, report = stage.explain("canary", memory, path="discord/x", is_private=False)
+    assert "canary" not in str(prompt["context"])
+    assert "fine" in str(prompt["context"]["history_recent"])
+    assert reasons(report, "history_recent") == ["private"] * 5
+
+
+def test_f13_many_live_conversations_hide_nothing_private(stage: Stage) -> None:
+    stage.say("hello there", "discord/secret", "Bob", minutes=60, privacy="direct")
+    memory = {f"discord/c{n}": [live(f"line {n}", "Gus")] for n in range(450)}
+    memory["discord/secret"] = [live("canary", "Bob")]
+    memory["bad\x00key"] = memory["\ud800"] = memory["k" * 600] = [live("odd key", "Gus")]
+    prompt, _ = stage.explain("hi", memory, path="discord/x", is_private=False)
+    assert "canary" not in str(prompt["context"])
+    assert len(prompt["context"]["history_recent"]) == 10
+
+
+def test_f17_a_conversation_that_turns_private_leaves_public_prompts(stage: Stage) -> None:
+    for n in range(30):
+        stage.say(f"canary {n}", "discord/c1", "Ann", minutes=90 - n, server="s1")
+    public = {"path": "discord/c2", "server_id": "s1", "is_private": False}
+    assert "canary" in str(stage.context("canary", **public))
+    set_conversation_privacy("discord/c1", "restricted", db=stage.db, scope=stage.scope())
+    assert "canary" not in str(stage.context("canary words", **public))
+    assert "canary" in str(stage.context("words", path="discord/c1", server_id="s1"))
+
+
+def test_f18_local_only_rows_enter_local_prompts_alone(stage: Stage) -> None:
+    stage.remember("canary kept local", ["canary"], local_only=True)
+    stage.diary("canary day", local_only=True, personal_thought="canary thought")
+    assert "canary" not in str(stage.context("canary"))
+    inside = stage.context("canary", destination="local")
+    assert "canary kept local" in str(inside["memories"])
+    assert inside["thoughts"]
+    assert inside["ai_diary"]
+    by_scope = Scope(persona=stage.persona, destination="local")
+    assert "canary kept local" in str(stage.context("canary", scope=by_scope))
+    assert "canary kept local" in str(stage.context("canary", PROMPT_DESTINATION="local"))
+    with pytest.raises(ValueError, match="destination"):
+        stage.prompt("canary", destination="moon")
+
+
+def test_f3_what_a_message_says_of_its_persona_is_data(stage: Stage) -> None:
+    other = Stage(stage.db)
+    other.remember("canary of another", ["canary"])
+    asked = {"persona_id": other.persona, "persona": other.persona, "payload": {"persona_id": other.persona}}
+    assert "another" not in str(stage.context("canary", {"persona_id": other.persona}, **asked))
+
+
+def test_f10_the_own_line_of_a_stored_direct_message_is_seen(stage: Stage) -> None:
+    stage.say("canary mine", HERE, "Ann", minutes=9, privacy="direct")
+    assert "canary mine" in str(stage.context("what", path=HERE))
+    assert message()["interface_path"] == HERE

@@ -1,0 +1,159 @@
+"""What a prompt looks for, what it costs to read, and that nothing is fed back (T9 to T11, T53, F34, D35)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core import synth_tagging
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.prompt_engine import build_json_prompt
+from core.remembering import silently_record_memory
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import chat_history_cache, memories
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
+from tests.store.world import open_db, rows_of
+
+
+@pytest.mark.parametrize(
+    ("said", "passed"), [("recipes", "recip"), ("running", "run"), ("studies", "studi"), ("retrodeck", "retrodeck")]
+)
+def test_t9_words_are_looked_for_by_their_stem(stage: Stage, said: str, passed: str) -> None:
+    assert stage.explain(said)[1]["words"] == [passed]
+
+
+def import_lines(stage: Stage, count: int, word: str, with_word: int) -> None:
+    """Store many lines at once, the first so many of which hold the word."""
+    from core.chat_history_cache import save_chat_message as save
+
+    for n in range(count):
+        text = f"{word} number {n}" if n < with_word else f"other number {n}"
+        save(
+            "tg/crowd",
+            text,
+            "Zoe",
+            "zoe",
+            NOW,
+            db=stage.db,
+            settings=Settings(),
+            scope=stage.scope("tg/crowd"),
+            message_id=str(n),
+        )
+
+
+@pytest.mark.parametrize(
+    ("rows", "holding", "kept"), [(100, 51, False), (100, 50, True), (99, 60, True), (100, 0, True)]
+)
+def test_t10_words_in_most_lines_are_not_looked_for(stage: Stage, rows: int, holding: int, kept: bool) -> None:
+    import_lines(stage, rows, "kitchen", holding)
+    words = stage.explain("kitchen retrodeck", path="tg/crowd")[1]["words"]
+    assert ("kitchen" in words) is kept
+    assert "retrodeck" in words
+    alone = stage.explain("kitchen", path="tg/crowd")[1]["words"]
+    assert alone == ["kitchen"]
+
+
+def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
+    stage.say("the zanzibar trip", ELSEWHERE, "Bob", minutes=500)
+    text = " ".join(f"filler{n}q" for n in range(299)) + " zanzibar"
+    context, report = stage.explain(text, KEYWORD_LIMIT=24, UNIFIED_HISTORY=0)
+    assert len(report["words"]) == 24
+    assert "zanzibar" in report["words"]
+    assert snippets(context["context"]) == ["the zanzibar trip"]
+
+
+@pytest.mark.slow
+def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None:
+    stage.remember("the canary code is 7391", ["code"], 900)
+    scope = stage.scope(HERE, participant="tg/ann")
+    asked: dict[str, Any] = {"db": stage.db, "settings": Settings()}
+    for turn in range(50):
+        prompt = build_json_prompt(message("what was the code", message_id=f"q{turn}"), scope=stage.scope(), **asked)
+        recalled = snippets(prompt["context"])
+        assert any("canary" in text for text in recalled)
+        save_chat_message(
+            HERE, f"what was the code {turn}", "Ann", "ann", NOW, scope=scope, message_id=f"q{turn}", **asked
+        )
+        save_chat_message(
+            HERE, f"it is what you said {turn}", "self", "self", NOW, scope=scope, message_id=f"a{turn}", **asked
+        )
+        for text in recalled:
+            silently_record_memory(text, "noted", scope=scope, **asked)
+    assert stage.db is not None
+    holding = [r for r in rows_of(stage.db, memories, stage.persona) if "canary" in r.content]
+    lines = [r for r in rows_of(stage.db, chat_history_cache, stage.persona) if "canary" in r.message_text]
+    assert (len(holding), len(lines)) == (1, 0)
+
+
+def test_f34_what_the_person_says_themselves_is_kept(stage: Stage) -> None:
+    row = stage.remember("I like green tea", ["tea"], 60 * 24, path=HERE, participant="tg/ann")
+    asked: dict[str, Any] = {"db": stage.db, "settings": Settings()}
+    scope = stage.scope(HERE, participant="tg/ann")
+    build_json_prompt(message("I like green tea"), scope=stage.scope(), **asked)
+    assert silently_record_memory("I like green tea", "noted", scope=scope, **asked) == (False, row, "duplicate")
+    assert silently_record_memory("I like black tea", "noted", scope=scope, **asked).stored
+
+
+# D35
+
+
+def world(stage: Stage) -> None:
+    for n in range(40):
+        stage.say(f"tofu here {n}", minutes=90 - n)
+        stage.say(f"tofu there {n}", f"tg/{43 + n % 12}", "Bob", minutes=90 - n)
+    stage.remember("Ann cooks pizza and tofu", ["pizza", "tofu"], 900)
+    stage.diary("tofu day", personal_thought="hm", context_tags=["tofu"])
+
+
+def cold(stage: Stage) -> Database:
+    """Return a handle of its own: nothing is known to it yet."""
+    assert stage.db is not None
+    return open_db(stage.db.target.url.render_as_string(hide_password=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tofu and pizza please", "", "ok", "pizza " * 30, "a " + " ".join(f"word{n}x" for n in range(60)), "数学の宿題"],
+)
+def test_d35_a_prompt_reads_in_three_round_trips_cold_and_warm(stage: Stage, text: str) -> None:
+    world(stage)
+    fresh = cold(stage)
+    asked: dict[str, Any] = {"db": fresh, "settings": Settings(), "scope": Scope(persona=stage.persona)}
+    live = {HERE: [{"text": "live", "sender_name": "Ann"}], ELSEWHERE: [{"text": "live", "sender_name": "Bob"}]}
+    for _ in range(3):
+        with fresh.traced() as statements:
+            build_json_prompt(message(text), live, **asked)
+        assert len(statements) <= 3
+    fresh.close()
+
+
+def test_d35_tags_under_another_name_cost_one_round_trip_once(stage: Stage) -> None:
+    world(stage)
+    synth_tagging.add_alias("kitty", "tofu", db=stage.db, scope=stage.scope())
+    fresh = cold(stage)
+    asked: dict[str, Any] = {"db": fresh, "settings": Settings(), "scope": Scope(persona=stage.persona)}
+    counts = []
+    for _ in range(3):
+        with fresh.traced() as statements:
+            prompt = build_json_prompt(message("my kitty"), **asked)
+        counts.append(len(statements))
+        assert "Ann cooks pizza and tofu" in snippets(prompt["context"])
+    assert counts[0] <= 4
+    assert max(counts[1:]) <= 3
+    fresh.close()
+
+
+def test_t5_the_first_prompt_of_a_process_finds_what_the_later_ones_find(stage: Stage) -> None:
+    world(stage)
+    stage.remember("night of rounds", ["pizza night"], 2000)
+    stage.remember("feline matters", ["pet"], 2100)
+    synth_tagging.link_tags("tofu", "pet", db=stage.db, scope=stage.scope())
+    fresh = cold(stage)
+    asked: dict[str, Any] = {"db": fresh, "settings": Settings(), "scope": Scope(persona=stage.persona)}
+    first = build_json_prompt(message("a Pizza  Night with tofu"), **asked)
+    assert {"night of rounds", "feline matters"} <= set(snippets(first["context"]))
+    assert build_json_prompt(message("a Pizza  Night with tofu"), **asked) == first
+    fresh.close()

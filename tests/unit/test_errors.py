@@ -1,0 +1,144 @@
+"""G25, F77: one family of exceptions that carry facts; unknown words are refused with the known ones beside them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import core
+from core import errors
+from core.chat_history_cache import save_chat_message
+from core.config import Settings, resolve
+from core.db import insert_memory
+from core.errors import (
+    ConfigError,
+    CoreError,
+    MessageError,
+    ModelError,
+    PromptTooLargeError,
+    ScopeError,
+    StoreError,
+    StoreReadError,
+    StoreWriteError,
+    TransferError,
+)
+from core.privacy import set_conversation_privacy, set_privacy
+from core.prompt_engine import build_json_prompt, set_hook, to_messages
+from core.scope import Scope
+from core.store.engine import Database
+from core.synth_core_memory import memory_search_action, search_memories
+from tests.store.world import open_db
+
+FAMILY = {ConfigError, StoreError, MessageError, PromptTooLargeError, ScopeError, ModelError, TransferError}
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[Database]:
+    """An empty database."""
+    made = open_db("sqlite://")
+    yield made
+    made.close()
+
+
+def test_g25_exceptions_form_one_family() -> None:
+    """A host that catches CoreError catches everything raised on purpose."""
+    assert set(CoreError.__subclasses__()) >= FAMILY
+    assert set(StoreError.__subclasses__()) >= {StoreReadError, StoreWriteError}
+    named = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)}
+    assert named == FAMILY | {CoreError, StoreReadError, StoreWriteError}
+
+
+INSIDE = {
+    "core.flag_types.BadValueError",
+    "core.prompt.sandbox.TooManyStepsError",
+    "core.transfer.records.RefusedError",
+}
+"""Caught inside the package; no caller sees them."""
+
+
+def test_g25_no_exception_stands_outside_the_family() -> None:
+    """But those of which a caller never hears."""
+    strangers = set()
+    for found in pkgutil.walk_packages(core.__path__, "core."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for name, each in inspect.getmembers(module, inspect.isclass):
+            own = issubclass(each, Exception) and each.__module__ == found.name and not name.startswith("_")
+            if own and not issubclass(each, CoreError):
+                strangers.add(f"{found.name}.{name}")
+    assert strangers <= INSIDE
+
+
+def test_g25_facts_stay_on_the_exception() -> None:
+    assert MessageError("x", fields=["message_id", "date"]).fields == ("message_id", "date")
+    config = ConfigError("x", flag="CHAT_HISTORY", source="config.yaml", line=7)
+    assert (config.flag, config.source, config.line) == ("CHAT_HISTORY", "config.yaml", 7)
+    store = StoreWriteError("x", source="memories", number=1213)
+    assert (store.source, store.number) == ("memories", 1213)
+    large = PromptTooLargeError(120, 100, {"input": 90, "actions": 2})
+    assert (large.size, large.limit, large.parts, large.unit) == (120, 100, {"input": 90, "actions": 2}, "characters")
+    assert "input 90" in str(large) and "PROMPT_OVERFLOW" in str(large)
+    assert TransferError("x", row=3).row == 3
+
+
+def test_g25_a_message_that_lacks_its_id_and_date_is_told_of_both(db: Database) -> None:
+    with pytest.raises(MessageError) as caught:
+        build_json_prompt({"text": "hello"}, db=db, settings=Settings())
+    assert caught.value.fields == ("message_id", "date")
+    assert "message_id" in str(caught.value) and "date" in str(caught.value)
+
+
+UNKNOWN: dict[str, tuple[type[Exception], str, Callable[[dict[str, Any]], Any]]] = {
+    "dialect": (ValueError, "openai", lambda more: to_messages({"context": {}}, dialect="opanai")),
+    "destination": (ValueError, "remote", lambda more: build_json_prompt(_asked(), destination="remot", **more)),
+    "destination of a scope": (ScopeError, "remote", lambda more: Scope(destination="remot")),  # type: ignore[arg-type]
+    "privacy": (MessageError, "public", lambda more: set_conversation_privacy("a/b", "publik", **more)),  # type: ignore[arg-type]
+    "level": (MessageError, "full", lambda more: set_privacy("a/b", "ful", **more)),
+    "role": (MessageError, "user", lambda more: save_chat_message("a/b", "x", role="usr", **more)),
+    "tier": (MessageError, "long_term", lambda more: insert_memory("x", "a", "b", [], tier="longterm", **more)),
+    "provenance": (MessageError, "host", lambda more: insert_memory("x", "a", "b", [], provenance="hst", **more)),
+    "hook": (ValueError, "engine_limit", lambda more: set_hook("engine_limt", None)),
+    "flag": (ConfigError, "CHAT_HISTORY", lambda more: resolve({"chat_histroy": 3})),
+    "argument of a search": (TypeError, "keyword", lambda more: search_memories(keyword=["x"], **more)),
+    "argument of saving": (TypeError, "roll", lambda more: save_chat_message("a/b", "x", roll="user", **more)),
+    "argument of an item": (TypeError, "importanc", lambda more: insert_memory("x", "a", "b", [], importanc=1, **more)),
+}
+"""What is unknown, the class raised, a word the message must hold, the call."""
+
+
+def _asked() -> dict[str, Any]:
+    return {"message_id": "1", "date": 0, "text": "x"}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, name: str) -> None:
+    """Nothing is guessed, nothing is stored."""
+    kind, word, call = UNKNOWN[name]
+    with pytest.raises(kind, match=word):
+        call({"db": db, "settings": Settings()})
+    for table in ("chat_history_cache", "memories", "conversations", "participants"):
+        assert db.read_driver(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
+
+
+def test_f77_unknown_keys_and_modes_of_an_action_are_errors_of_its_answer(db: Database) -> None:
+    """A model made the payload: it is told, not the program."""
+    more: dict[str, Any] = {"db": db, "settings": Settings()}
+    assert memory_search_action({"mode": "tag", "tags": ["x"]}, **more) == {
+        "status": "error", "errors": ["mode is 'tag'; it must be 'tags' or 'free'"],
+    }  # fmt: skip
+    told = memory_search_action({"moode": "tags", "tags": ["x"]}, **more)
+    assert told["status"] == "error" and "'mode'" in told["errors"][0]
+
+
+def test_f77_an_unknown_ranking_is_a_bad_value_that_names_the_known(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F68: the default is used, and said."""
+    assert search_memories(keywords=["x"], ranking="relevence", db=db, settings=Settings()) == []
+    assert "'relevance' or 'recency'" in caplog.text
