@@ -1,0 +1,35 @@
+"""The command `prompt-engine`: reads arguments, calls doors, prints. Nothing is decided here that a door decides.
+
+This module loads nothing; the command itself needs the extra `cli`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+MISSING = (
+    "The command prompt-engine needs more packages: install the extra `cli` of this package, "
+    "for instance `pip install '.[cli]'` in its checkout."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 1 when it failed, 2 when it was called wrongly.
+
+    Args:
+        arguments: what follows the command's name; None takes those of the process.
+
+    Source: F78.
+    """
+    try:
+        import rich  # noqa: F401, PLC0415 - tells whether the extra is there
+        import typer  # noqa: F401, PLC0415 - as above
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+            raise
+        print(MISSING, file=sys.stderr)
+        return 1
+    from core.cli.app import run  # noqa: PLC0415 - needs the extra
+
+    return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -1,0 +1,8 @@
+"""`python -m core.cli` is the command `prompt-engine`."""
+
+import sys
+
+from core.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

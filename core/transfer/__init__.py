@@ -1,0 +1,1 @@
+"""Work on whole files: reading conversations of other programs into the database."""

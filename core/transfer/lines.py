@@ -1,0 +1,138 @@
+"""A file of JSON lines, plain or gzip, read one line at a time; what is no such file is refused.
+
+Nothing here holds more than one line. Called by `core.transfer.importing`, once to look and once to store.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from core.errors import TransferError
+
+MAX_BYTES = 2 * 1024**3
+"""Most bytes of a file, unpacked."""
+MAX_LINE_BYTES = 128 * 1024**2
+"""Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
+
+BOMB_RATIO = 200
+BOMB_FREE_BYTES = 64 * 1024**2
+"""A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """One line that is not blank."""
+
+    row: int
+    """1-based number of the line in the file."""
+    value: Any
+    """What its JSON says; a `BadJson` where it is none."""
+    position: int
+    """Bytes of the file read so far, for progress."""
+
+
+class BadJson(NamedTuple):
+    """A line that is no JSON, and why; never what it holds."""
+
+    reason: str
+
+
+def size_of(path: Path) -> int:
+    """Return the size of the file in bytes.
+
+    Raises:
+        TransferError: not there, not a regular file, not to be read.
+
+    Source: F76.
+    """
+    try:
+        if not path.is_file():
+            what = (
+                "is a folder" if path.is_dir() else "does not exist" if not path.exists() else "is not a regular file"
+            )
+            raise TransferError(f"{str(path)!r} {what}. Name a file of JSON lines.")
+        return path.stat().st_size
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
+    """Yield the lines of a file that are not blank, in order; gzip is told by its first bytes, not by its name.
+
+    Args:
+        path: the file.
+        max_bytes: most bytes, unpacked.
+
+    Raises:
+        TransferError: not to be read, not UTF-8, larger than allowed, a line longer than allowed, packed data that is
+            broken, cut off, or unpacks to over 200 times its size.
+
+    Source: F76.
+    """
+    size_of(path)
+    try:
+        with path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == _GZIP
+            stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            yield from _lines(stream, raw, path, max_bytes, packed)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise TransferError(f"{str(path)!r} is a broken or cut off gzip file. Copy it again.") from None
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+def _lines(stream: BinaryIO, raw: BufferedReader, path: Path, max_bytes: int, packed: bool) -> Iterator[Line]:
+    row = unpacked = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        row += 1
+        unpacked += len(line)
+        position = raw.tell() if packed else unpacked
+        _refuse_size(path, row, len(line), unpacked, max_bytes)
+        if packed and unpacked > BOMB_FREE_BYTES and unpacked > BOMB_RATIO * position:
+            raise TransferError(
+                f"{str(path)!r} unpacks to over {BOMB_RATIO} times its size, which no conversation does. "
+                "Unpack it yourself and look at it.",
+                row=row,
+            )
+        text = _decoded(line.removeprefix(_BOM) if row == 1 else line, path, row)
+        if text.strip():
+            yield Line(row, _value(text), position)
+
+
+def _refuse_size(path: Path, row: int, line: int, unpacked: int, max_bytes: int) -> None:
+    if unpacked > max_bytes:
+        raise TransferError(f"{str(path)!r} is larger than {max_bytes} bytes. Split it into smaller files.", row=row)
+    if line > MAX_LINE_BYTES:
+        raise TransferError(
+            f"Line {row} of {str(path)!r} is longer than {MAX_LINE_BYTES} bytes. One object stands on each line.",
+            row=row,
+        )
+
+
+def _decoded(line: bytes, path: Path, row: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise TransferError(
+            f"Line {row} of {str(path)!r} is not UTF-8 (byte {error.start + 1} of the line). Save the file as UTF-8.",
+            row=row,
+        ) from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return BadJson(f"not JSON: {error.msg} at character {error.pos + 1}")
+    except RecursionError:
+        return BadJson("not usable: nested too deeply")
+    except ValueError:  # a number of more digits than Python reads
+        return BadJson("not usable: a number is too long")

@@ -1,0 +1,149 @@
+"""What every reader gives: one message of a file in plain form, or why a row is not taken."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from core.errors import MessageError
+from core.rules.text import clean
+from core.scope import key_text
+from core.shapes import Role
+
+MESSAGE_ID_BYTES = 191
+SPEAKER_BYTES = 191
+"""A participant's key is `interface/speaker` in 255 bytes; this leaves room for every interface name (64 bytes)."""
+TEXT_BYTES = 16_777_215
+"""Most UTF-8 bytes of a text that is stored (F63)."""
+
+
+class Problem(NamedTuple):
+    """A row that is not taken. The reason names fields and types, never what was said."""
+
+    row: int
+    reason: str
+
+
+class Skipped(NamedTuple):
+    """A row that holds no message on purpose: a header, or a blank text."""
+
+    row: int
+    reason: str
+    """`header` or `empty`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One message of a file."""
+
+    row: int
+    conversation: str
+    """As the file names it; blank where it names none."""
+    speaker: str
+    text: str
+    time: datetime
+    """Aware, UTC."""
+    message_id: str
+    role: Role = "user"
+    is_persona: bool = False
+    """Whether the file itself says that the persona spoke."""
+    hidden: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Read = Record | Problem | Skipped
+
+
+class Reader(Protocol):
+    """Turns the objects of one format into records, row by row, in the order of the file."""
+
+    format: str
+    notes: dict[str, int]
+    """What was replaced or left out beside whole rows, with how often."""
+
+    def read(self, row: int, value: dict[str, Any]) -> Read:
+        """Return the record of a row, or why there is none."""
+
+
+class Ids:
+    """Makes message ids for files that have none: the same row of the same file gets the same id every time.
+
+    Rows that are alike in everything are told apart by their order; they follow each other, since their time is one.
+    """
+
+    def __init__(self) -> None:
+        self._time: object = None
+        self._seen: dict[str, int] = {}
+
+    def make(self, time: datetime, *parts: str) -> str:
+        """Return the id of a message said at `time`; `parts` are what it is known by.
+
+        >>> from datetime import UTC, datetime
+        >>> ids, noon = Ids(), datetime(2026, 3, 10, 12, tzinfo=UTC)
+        >>> ids.make(noon, "Ann", "yes") == ids.make(noon, "Ann", "yes"), Ids().make(noon, "Ann", "yes")[:4]
+        (False, 'row-')
+        """
+        if time != self._time:
+            self._time, self._seen = time, {}
+        text = "\x1f".join((time.isoformat(), *parts))
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        count = self._seen[digest] = self._seen.get(digest, 0) + 1
+        return f"row-{digest}" if count == 1 else f"row-{digest}-{count}"
+
+
+class RefusedError(ValueError):
+    """A field cannot be used; its text is the reason."""
+
+
+def text_of(value: Any, name: str) -> str:
+    """Return a message's text.
+
+    Raises:
+        RefusedError: no text, or larger than can be stored.
+
+    >>> text_of("a\\x00b", "text")
+    'ab'
+    """
+    if not isinstance(value, str):
+        raise RefusedError(f"{name} is {said_type(value)}, it must be a text")
+    made = clean(value)
+    if len(made) * 4 > TEXT_BYTES and len(made.encode("utf-8")) > TEXT_BYTES:
+        raise RefusedError(f"{name} is larger than {TEXT_BYTES} bytes")
+    return made
+
+
+def key_of(value: Any, name: str, limit_bytes: int) -> str:
+    """Return an id or a name as it stands in the file; None is blank, a number is written in decimal.
+
+    Raises:
+        RefusedError: another type, too long, NUL or a lone surrogate inside.
+
+    >>> key_of(7, "id", 191), key_of(None, "session", 191)
+    ('7', '')
+    """
+    if value is None:
+        value = ""
+    try:
+        return key_text(value, name, limit_bytes)
+    except MessageError as error:
+        raise RefusedError(str(error).rstrip(".")) from None
+
+
+def said_type(value: Any) -> str:
+    """Return the JSON name of a value's type, for people.
+
+    >>> said_type(None), said_type([]), said_type(1.5), said_type(True)
+    ('missing', 'a list', 'a number', 'true or false')
+    """
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
+    return "missing" if value is None else names.get(type(value), type(value).__name__)

@@ -1,0 +1,96 @@
+"""The times that chat files hold, in the forms their programs have written over the years."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from core.rules.times import parse_time
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONGEST = 64
+
+_NAMED = re.compile(
+    r"(?P<month>[A-Za-z]{3,9})\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})"
+    r"(?:,?\s+(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?"
+)
+_HUMANIZED = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\s*@\s*(?P<hour>\d{1,2})h\s*(?P<minute>\d{1,2})m"
+    r"\s*(?:(?P<second>\d{1,2})s)?\s*(?:(?P<milli>\d{1,3})ms)?"
+)
+_DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
+
+_MILLISECONDS_FROM = 100_000_000_000
+"""Numbers from here on count milliseconds: as seconds they would be after the year 5100, as milliseconds 1973."""
+
+
+def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
+    """Return the moment a value of a chat file names, aware UTC, None when it is none.
+
+    Args:
+        value: ISO 8601 text; `June 19, 2023 4:13pm`; `2023-6-19 @16h 13m 25s 120ms`, spaces or none; seconds or
+            milliseconds since 1970 as a number or a text.
+        zone: where a text without an offset was written.
+
+    Source: the chat files of SillyTavern; G7.
+
+    >>> read_time("June 19, 2023 4:13pm"), read_time("2023-6-19 @16h 13m 25s 120ms").microsecond
+    (datetime.datetime(2023, 6, 19, 16, 13, tzinfo=datetime.timezone.utc), 120000)
+    >>> read_time(1687191205120) == read_time("1687191205120") == read_time("2023-06-19T16:13:25.120Z")
+    True
+    >>> read_time("soon"), read_time(None), read_time("June 31, 2023 4:13pm")
+    (None, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return _from_number(value)
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return None
+    text = value.strip()
+    if _DIGITS.fullmatch(text):
+        return _from_number(float(text))
+    for form in (_HUMANIZED, _NAMED):
+        match = form.fullmatch(text)
+        if match:
+            return _from_parts(match.groupdict(), zone)
+    return _from_iso(text, zone)
+
+
+def _from_number(number: float) -> datetime | None:
+    if not math.isfinite(number) or number <= 0:
+        return None
+    return parse_time(number / 1000 if number >= _MILLISECONDS_FROM else number)
+
+
+def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
+    month = parts["month"] or ""
+    if month.isdigit():
+        number = int(month)
+    elif month[:3].lower() in _MONTHS:
+        number = _MONTHS.index(month[:3].lower()) + 1
+    else:
+        return None
+    hour = int(parts["hour"] or 0)
+    half = (parts.get("half") or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    micro = int(parts.get("milli") or "0") * 1000
+    try:
+        day = datetime(int(parts["year"] or 0), number, int(parts["day"] or 0), hour, int(parts["minute"] or 0),
+                       int(parts["second"] or 0), micro, tzinfo=zone)  # fmt: skip
+    except ValueError:
+        return None
+    return parse_time(day)
+
+
+def _from_iso(text: str, zone: tzinfo) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
+    except ValueError:
+        return None
+    return parse_time(moment if moment.tzinfo else moment.replace(tzinfo=zone))

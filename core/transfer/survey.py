@@ -1,0 +1,151 @@
+"""The first look at a file: which format it has, how many rows can be taken, who speaks. Nothing is stored.
+
+The whole file is read once, so that one that cannot be taken as a whole is refused before its first row is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.errors import TransferError
+from core.transfer import chat_records, lines, sillytavern
+from core.transfer.records import Problem, Read, Reader, Record, Skipped, said_type
+
+_LOOKED_AT = 100
+"""Rows among which one must fit a format."""
+MAX_LISTED = 1000
+"""Bad rows that are listed; further ones are counted."""
+_SPEAKERS_PER_CONVERSATION = 3
+"""Enough to know whether a conversation has one other participant or more."""
+
+FORMATS: dict[str, tuple[Callable[[dict[str, Any]], bool], Callable[[tzinfo], Reader]]] = {
+    "sillytavern": (sillytavern.fits, sillytavern.TavernReader),
+    "records": (chat_records.fits, chat_records.RecordReader),
+}
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a file holds."""
+
+    format: str
+    records: int = 0
+    skipped: int = 0
+    """Blank messages; headers do not count."""
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    speakers: dict[str, int] = field(default_factory=dict)
+    """Name to number of messages, at most MAX_LISTED names."""
+    persona_names: set[str] = field(default_factory=set)
+    """Names that spoke as the persona by what the file itself says."""
+    conversations: dict[str, set[str]] = field(default_factory=dict)
+    """Conversation as the file names it to its speakers, at most three, without those the file calls the persona."""
+    first: datetime | None = None
+    last: datetime | None = None
+    bytes: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def add(self, read: Read) -> None:
+        """Count one row."""
+        if isinstance(read, Problem):
+            self.problem_count += 1
+            if len(self.problems) < MAX_LISTED:
+                self.problems.append(read)
+        elif isinstance(read, Skipped):
+            self.skipped += read.reason == "empty"
+        else:
+            self._add_record(read)
+
+    def _add_record(self, record: Record) -> None:
+        self.records += 1
+        if record.speaker in self.speakers or len(self.speakers) < MAX_LISTED:
+            self.speakers[record.speaker] = self.speakers.get(record.speaker, 0) + 1
+        spoke = self.conversations.setdefault(record.conversation, set())
+        if record.is_persona:
+            self.persona_names.add(record.speaker)
+        elif record.role == "user" and len(spoke) < _SPEAKERS_PER_CONVERSATION:
+            spoke.add(record.speaker)
+        self.first = record.time if self.first is None else min(self.first, record.time)
+        self.last = record.time if self.last is None else max(self.last, record.time)
+
+
+def recognise(path: Path, *, max_bytes: int = lines.MAX_BYTES) -> str:
+    """Return the format of a file.
+
+    Raises:
+        TransferError: none of the formats, or as `lines.read`.
+
+    Source: F76.
+    """
+    looked = list(islice(lines.read(path, max_bytes=max_bytes), _LOOKED_AT))
+    for line in looked:
+        for name, (fits, _) in FORMATS.items():
+            if isinstance(line.value, dict) and fits(line.value):
+                return name
+    what = "is empty" if not looked else "holds no conversation"
+    if looked and isinstance(looked[0].value, list):
+        what = "begins with a list, where one object a line is needed"
+    raise TransferError(
+        f"{str(path)!r} {what}. It must hold one JSON object a line: either {{conversation, session, id, timestamp, "
+        f"speaker, text}}, or a chat of SillyTavern."
+    )
+
+
+def reader_of(format_name: str, zone: tzinfo) -> Reader:
+    """Return a new reader of a format."""
+    return FORMATS[format_name][1](zone)
+
+
+def each_row(path: Path, reader: Reader, *, max_bytes: int = lines.MAX_BYTES) -> Iterator[tuple[Read, int]]:
+    """Yield what a reader makes of every row, and how many bytes of the file were read so far."""
+    for line in lines.read(path, max_bytes=max_bytes):
+        if isinstance(line.value, dict):
+            yield reader.read(line.row, line.value), line.position
+        elif isinstance(line.value, lines.BadJson):
+            yield Problem(line.row, line.value.reason), line.position
+        else:
+            yield Problem(line.row, f"the row is {said_type(line.value)}, it must be an object"), line.position
+
+
+def look(
+    path: Path,
+    zone: tzinfo,
+    *,
+    max_bytes: int = lines.MAX_BYTES,
+    progress: Callable[[int, int], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Survey:
+    """Return what a whole file holds.
+
+    Args:
+        path: the file.
+        zone: where times without an offset were written.
+        max_bytes: most bytes, unpacked.
+        progress: called with bytes read and the file's size.
+        should_stop: asked now and then; True ends the look early.
+
+    Raises:
+        TransferError: the file cannot be taken as a whole.
+
+    Source: F76, F79.
+    """
+    total = lines.size_of(path)
+    reader = reader_of(recognise(path, max_bytes=max_bytes), zone)
+    survey = Survey(reader.format)
+    for count, (read, position) in enumerate(each_row(path, reader, max_bytes=max_bytes)):
+        survey.add(read)
+        survey.bytes = position
+        if count % 500 == 0:
+            if progress:
+                progress(position, total)
+            if should_stop and should_stop():
+                break
+    if progress:
+        progress(survey.bytes, total)
+    survey.notes = dict(reader.notes)
+    return survey

@@ -1,0 +1,56 @@
+"""What the tests of the command share: a run of it in an empty folder, on a database of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import core.cli
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "core" / "cli" / "sample"
+KITCHEN = "demo/kitchen"
+
+
+class Ran(NamedTuple):
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What stands on stdout, as JSON."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in an empty folder, on a database of its own, with stdout that is no terminal."""
+    for name in ("PERSONA_ID", "CONFIG_FILE", "DATABASE_URL_FILE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'own.db'}")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> Ran:
+        capsys.readouterr()
+        code = core.cli.main([str(each) for each in arguments])
+        return Ran(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def kitchen(run: Command) -> Command:
+    """The command on a database that holds the sample's group conversation."""
+    ran = run("import", SAMPLE / "kitchen.jsonl", "--persona", "Iris", "--interface", "demo")
+    assert (ran.code, ran.json["imported"], ran.json["persona"]) == (0, 91, ["Iris"])
+    return run

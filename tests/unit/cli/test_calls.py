@@ -1,0 +1,140 @@
+"""How the command is called: exit codes 0, 1 and 2, and what stands on stderr."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import core.cli
+from tests.unit.cli.conftest import ROOT, Command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Missing command"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["serch"], "Did you mean 'search'?"),
+        (["db"], "Missing command"),
+        (["db", "nonsense"], "No such command 'nonsense'"),
+        (["build"], "give the message either as TEXT or by --message-file"),
+        (["build", "hi", "--message-file", "m.json"], "give the message either as TEXT or by --message-file"),
+        (["build", "--message-file", "m.json", "--conversation", "web/1"], "--message-file says where and by whom"),
+        (["explain", "--message-file", "m.json", "--user", "ann"], "--message-file says where and by whom"),
+        (["explain", "--message-file", "m.json", "--private"], "--message-file says where and by whom"),
+        (["build", "hi", "--max-chars", "0"], "--max-chars is '0'. It must be at least 1."),
+        (["build", "hi", "--max-chars", "ten"], "--max-chars is 'ten'. It must be a whole number."),
+        (["build", "hi", "--nope"], "--nope"),
+        (["build", "--message-file", "missing.json"], "'missing.json' cannot be read"),
+        (["search"], "say what to look for"),
+        (["search", "x", "-n", "x"], "search: --limit is 'x'. It must be a whole number. See"),
+        (["search", "x", "--limit", "201"], "--limit is '201'. It must be at most 200."),
+        (["search", "x", "--ranking", "best"], "--ranking is 'best'. It must be one of relevance, recency."),
+        (["tags", "link", "a", "b", "--weight", "much"], "--weight is 'much'. It must be a number."),
+        (["search", "x", "--since", "soon"], "since"),
+        (["remember"], "TEXT"),
+        (["import"], "FILE"),
+        (["import", "x", "--timezone", "Mars"], "time_zone is 'Mars'"),
+        (["config", "show", "CONTEXT_VERBOSTY"], "CONTEXT_VERBOSITY"),
+        (["db", "maintenance", "helth"], "known are"),
+        (["db", "maintenance", "health", "--set", "x"], "NAME=VALUE"),
+        (["db", "maintenance", "health", "--apply"], "nothing to apply"),
+        (["db", "maintenance", "prune", "--set", "expired_before=soon"], "is a time such as"),
+        (["tags", "link", "a"], "OTHER"),
+        (["demo", "too", "much"], "extra argument"),
+        (["demo", "--database", "sqlite:///x.db"], "--database"),
+    ],
+)
+def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(run: Command, arguments: list[str], said: str) -> None:
+    """Scripts tell a mistake in the call from a failure, and nothing was done."""
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.rstrip().endswith("--help`.")
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_f78_a_wrong_call_makes_no_database(run: Command, tmp_path: Path) -> None:
+    """Nothing is done means nothing."""
+    for arguments in ([], ["search"], ["build"], ["import"], ["db", "maintenance", "helth"]):
+        assert run(*arguments).code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search", "x", "--database", "oracle://h/x"], "has the scheme 'oracle'"),
+        (["search", "x", "--database", "sqlite:////nowhere/at/all.db"], "does not exist"),
+        (["build", "x", "--max-chars", "10"], "protected parts take"),
+        (["build", "x", "--conversation", "x" * 600], "512 bytes"),
+        (["search", "x", "--persona-id", " "], "persona is ' '"),
+        (["remember", " "], "blank"),
+        (["import", "missing.jsonl"], "'missing.jsonl' does not exist"),
+        (["config", "show", "--config", "missing.yaml"], "missing.yaml"),
+    ],
+)
+def test_f78_a_failure_is_told_and_exits_1(run: Command, arguments: list[str], said: str) -> None:
+    """One line on stderr, nothing on stdout, no trace."""
+    ran = run(*arguments)
+    assert ran.code == 1
+    assert said in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_f73_a_password_is_never_shown(run: Command) -> None:
+    """Connection strings end up in terminals that others see."""
+    ran = run("db", "stats", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
+    assert ran.code == 1
+    assert "s3cret" not in ran.err + ran.out
+    assert "......" in run("config", "show", "DATABASE_URL").out
+
+
+def test_g26_what_was_said_is_in_no_error(run: Command) -> None:
+    """Errors are copied into bug reports."""
+    ran = run("build", "canary in a mine", "--max-chars", "10")
+    assert ran.code == 1
+    assert "canary" not in ran.err
+
+
+def test_debug_shows_where_an_error_came_from(run: Command) -> None:
+    """For whoever mends it."""
+    with pytest.raises(Exception, match="does not exist"):
+        run("import", "missing.jsonl", "--debug")
+
+
+def test_every_subcommand_explains_itself_in_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of commands whose lines are cut explains nothing."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for group in ([], ["tags"], ["db"], ["config"]):
+        ran = run(*group, "--help")
+        assert ran.code == 0
+        assert "..." not in ran.out.partition("Commands:")[2]
+        for line in ran.out.partition("Commands:")[2].splitlines():
+            if line.startswith("  ") and line.strip():
+                own = run(*group, line.split()[0], "--help")
+                assert own.code == 0
+                assert max(map(len, own.out.splitlines())) <= 80
+
+
+def test_without_the_extra_one_sentence_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library is installed without the command line more often than with it."""
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert core.cli.main(["build", "hi"]) == 1
+    told = capsys.readouterr()
+    assert told.err == core.cli.MISSING + "\n"
+    assert "pip install '.[cli]'" in told.err
+
+
+def test_importing_the_package_loads_neither_typer_nor_a_database() -> None:
+    """`import core.cli` costs nothing."""
+    code = "import core.cli, sys; sys.exit(bool({'typer', 'rich', 'sqlalchemy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,0 +1,222 @@
+"""What each subcommand prints, for programs and for people."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import KITCHEN, Command
+
+
+def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From the command line, from standard input, and from a host's own message."""
+    ran = kitchen("build", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
+    assert list(ran.json) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
+    assert any("Mrs. Adeyemi" in hit["snippet"] for hit in ran.json["context"]["memories"])
+    assert ran.json["input"]["payload"]["source"]["username"] == "Mara"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Who repairs the oven?"))
+    assert kitchen("build", "-", "--conversation", KITCHEN).json["input"]["payload"]["text"] == "Who repairs the oven?"
+    message = {"message_id": 7, "date": "2026-03-10T12:00:00Z", "text": "The spare key?", "interface_path": KITCHEN}
+    file = tmp_path / "message.json"
+    file.write_text(json.dumps(message))
+    ran = kitchen("build", "--message-file", file)
+    assert ran.json["input"]["payload"]["source"]["message_id"] == "7"
+    assert any("Mr. Petersen" in hit["snippet"] for hit in ran.json["context"]["memories"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(message)))
+    assert kitchen("build", "--message-file", "-").json["input"] == ran.json["input"]
+
+
+def test_build_keeps_to_its_options(kitchen: Command) -> None:
+    """Limit, small prompts, messages of a provider."""
+    whole = kitchen("build", "Lena and the curry?", "--conversation", KITCHEN)
+    small = kitchen("build", "Lena and the curry?", "--conversation", KITCHEN, "--max-chars", 2500)
+    lite = kitchen("build", "Lena and the curry?", "--conversation", KITCHEN, "--lite")
+    assert len(json.dumps(small.json, ensure_ascii=False)) <= 2500 < len(json.dumps(whole.json, ensure_ascii=False))
+    assert len(lite.json["context"]["memories"]) <= 2 < len(whole.json["context"]["memories"])
+    messages = kitchen("build", "Lena?", "--conversation", KITCHEN, "--messages", "openai").json
+    assert "system" in json.dumps(messages)
+
+
+def test_a_message_file_that_is_no_message_is_refused(run: Command, tmp_path: Path) -> None:
+    """F60 and F78: what the file holds is at fault, or that it is no JSON."""
+    file = tmp_path / "message.json"
+    file.write_text('{"text": "hi"}')
+    ran = run("build", "--message-file", file)
+    assert (ran.code, "message_id" in ran.err) == (1, True)
+    file.write_text("hi")
+    assert run("build", "--message-file", file).code == 2
+    file.write_bytes(b"\xff")
+    assert run("build", "--message-file", file).code == 2
+
+
+def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> None:
+    """`found` is `kept` and what was left out together, with the reasons."""
+    arguments = ("explain", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
+    report = kitchen(*arguments).json
+    assert report["scope"]["conversation"] == KITCHEN
+    shown = kitchen(*arguments, "--text").out
+    memories = report["sections"]["memories"]
+    line = next(line for line in shown.splitlines() if line.startswith("memories"))
+    assert line.split()[1:3] == [str(memories["found"]), str(memories["kept"])]
+    assert {"Persona", "Sections", "Stages"} <= set(shown.split())
+    assert "Failed" not in shown
+
+
+def test_search_shows_hits_with_their_reasons(kitchen: Command) -> None:
+    """Why a row was found is what somebody wants to know who looks."""
+    found = kitchen("search", "spare key").json
+    assert len(found["hits"]) == len(found["report"]["hits"]) > 0
+    shown = kitchen("search", "spare key", "--text").out
+    assert "matched key, spare; score" in shown
+    assert f"  {found['hits'][0]['source']} {found['hits'][0]['id']}\n" in shown
+    assert [line for line in shown.splitlines() if line != line.rstrip()] == []
+    assert "Mr. Petersen" in shown
+    assert kitchen("search", "xylofant").json["hits"] == []
+    assert kitchen("search", "xylofant", "--text").out == "Nothing was found.\n"
+    assert (
+        kitchen("search", "--word", "spare key", "--until", "2025-07-19T09:16:00Z").json["hits"][0]["timestamp"]
+        < "2025-07-20"
+    )
+
+
+def test_hostile_texts_cannot_touch_the_terminal(run: Command) -> None:
+    """F30: control characters of a text are not sent to a terminal."""
+    assert run("remember", "tea \x1b[31m\u202eevil [bold]x[/bold]\nsecond").code == 0
+    shown = run("search", "tea evil", "--text").out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[bold]x[/bold] second" in shown
+
+
+def test_remember_and_tags_build_a_vocabulary(run: Command) -> None:
+    """Known tags of the text, else its words; the persona of --persona-id alone sees them."""
+    assert run("remember", "Lena must not eat cashews", "--tag", "Lena", "--tag", "allergy").json["stored"]
+    assert run("tags", "alias", "nuts", "allergy").json["stored"]
+    assert run("tags", "link", "lena", "food", "--weight", "0.5").json == {
+        "stored": True, "reason": "", "notes": ["made tag food"]
+    }  # fmt: skip
+    assert run("tags", "link", "lena", "food", "--weight", "0.5", "--text").out == "Done.\n"
+    same = run("tags", "link", "lena", "lena", "--text")
+    assert (same.code, same.out.endswith("different tags.\n")) == (1, True)
+    assert run("tags", "add", "lena").json == {"stored": False, "reason": "duplicate", "notes": []}
+    assert run("tags", "extract", "nuts for Lena").json == ["allergy", "lena"]
+    listed = {each["tag"]: each for each in run("tags", "list").json}
+    assert listed["allergy"]["aliases"] == ["nuts"]
+    assert listed["lena"]["links"] == {"food": 0.5}
+    assert run("tags", "list", "--text").out.split()[:2] == ["tag", "uses"]
+    assert run("tags", "list", "--persona-id", "other").json == []
+    assert run("remember", "Lena likes trains").json["tags"] == ["lena"]
+    assert [hit["tags"] for hit in run("search", "--tag", "allergy").json["hits"]] == [["lena", "allergy"]]
+
+
+def test_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> None:
+    """L38: {imported, skipped, errors}, and the second time nothing."""
+    row = {"conversation": "c", "id": "1", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"}
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps(row) + "\n[1]\n" + json.dumps({**row, "id": "2", "text": ""}) + "\n")
+    look = run("import", file, "--dry-run")
+    assert (look.json["could_import"], look.json["imported"], look.json["dry_run"]) == (1, 0, True)
+    assert not (tmp_path / "own.db").exists()
+    assert "Messages       1 could be imported; nothing was stored\n" in run("import", file, "--dry-run", "--text").out
+    assert run("import", file).json["imported"] == 1
+    again = run("import", file).json
+    assert (again["imported"], again["duplicates"], again["skipped"]) == (0, 1, 1)
+    assert again["errors"] == [{"row": 2, "reason": "the row is a list, it must be an object"}]
+    shown = run("import", file, "--text").out
+    assert "Rows not taken: 1" in shown
+    assert "the row is a list" in shown
+    assert shown.count("Note: nobody was named as the persona") == shown.count("Note: without --private") == 1
+    assert "without --private" not in run("import", file, "--private", "--persona", "Ann").out
+
+
+def test_f76_rows_not_taken_are_told_on_stderr_and_fail_when_asked(run: Command, tmp_path: Path) -> None:
+    """A script that reads stdout away must still learn of them."""
+    row = {"timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"}
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps(row) + "\n" + json.dumps({**row, "speaker": ""}) + "\n")
+    ran = run("import", file)
+    assert (ran.code, ran.json["imported"], ran.err) == (
+        0,
+        1,
+        "1 row was not taken; the reasons stand in the answer.\n",
+    )
+    assert ran.json["errors"] == [{"row": 2, "reason": "speaker is blank. A name is needed here"}]
+    assert (run("import", file, "--strict").code, run("import", file, "--strict", "--dry-run").code) == (1, 1)
+    file.write_text(json.dumps(row) + "\n")
+    ran = run("import", file, "--strict")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_db_subcommands_on_a_new_database(run: Command) -> None:
+    """Made, checked, counted, indexed; each says so a second time too."""
+    assert run("db", "check").code == 1
+    assert run("db", "stats").json == {}
+    assert run("db", "init").json["created"] is True
+    assert run("db", "init").json["created"] is False
+    assert run("db", "migrate").json["changed"] is False
+    assert (run("db", "migrate", "--check").code, run("db", "check").json) == (0, [])
+    run("remember", "tea")
+    assert run("db", "stats").json["memories"] == 1
+    assert (run("db", "verify").json, run("db", "reindex").json) == ([], {"done": 0})
+    assert run("db", "check", "--text").out == "The database is in order.\n"
+    assert run("db", "verify", "--text").out == "The search index agrees with the rows.\n"
+
+
+def test_d29_a_column_dropped_by_hand_is_named_and_restored(run: Command, tmp_path: Path) -> None:
+    """Check names it, migrate restores it."""
+    run("db", "init")
+    with closing(sqlite3.connect(tmp_path / "own.db")) as connection:
+        connection.execute("ALTER TABLE conversations DROP COLUMN title")
+    check = run("db", "check", "--text")
+    assert check.code == 1
+    assert "conversations.title" in check.out
+    assert run("db", "migrate", "--check").code == 1
+    assert run("db", "migrate").json["changed"] is True
+    assert run("db", "check").code == 0
+
+
+def test_d15_an_index_row_deleted_by_hand_is_found_and_mended(run: Command, tmp_path: Path) -> None:
+    """One difference; `reindex` mends it."""
+    run("remember", "tea", "--tag", "drink")
+    with closing(sqlite3.connect(tmp_path / "own.db")) as connection, connection:
+        connection.execute("DELETE FROM search_tag")
+    verify = run("db", "verify")
+    assert verify.code == 1
+    assert ("missing", "search_tag", "drink") in [(one["kind"], one["table"], one["key"]) for one in verify.json]
+    assert "prompt-engine db reindex" in run("db", "verify", "--text").out
+    assert run("db", "reindex").json["done"] >= 1
+    assert run("db", "verify").code == 0
+
+
+def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
+    """They count, and change with --apply alone; whose rows is the persona's."""
+    run("remember", "tea", "--persona-id", "other")
+    assert {each["name"] for each in run("db", "maintenance").json} >= {"health", "orphans", "duplicates", "prune"}
+    assert run("db", "maintenance", "health").json["counted"]["memories"] == 0
+    assert run("db", "maintenance", "health", "--persona-id", "other").json["counted"]["memories"] == 1
+    shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out
+    assert "Nothing was changed. --apply does it." in shown
+    assert "Changed" in run("db", "maintenance", "prune", "--apply", "--text").out
+
+
+def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G17: the source of each value. G18: check lists all problems at once and exits 1."""
+    file = tmp_path / "other.yaml"
+    file.write_text("CONTEXT_VERBOSITY: 7\n")
+    (row,) = run("config", "show", "contextVerbosity", "--config", file).json
+    assert (row["flag"], row["value"], row["source"]) == ("CONTEXT_VERBOSITY", "7", "file")
+    assert "CONFIG_FILE" not in os.environ
+    assert "CONTEXT_VERBOSITY" not in run("config", "show", "--changed", "--text").out
+    assert run("config", "check").json == []
+    file.write_text("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\n")
+    bad = run("config", "check", "--config", file, "--text")
+    assert (bad.code, len(bad.out.splitlines()) >= 2) == (1, True)
+    assert "CONTEXT_VERBOSITY" in bad.out
+    assert run("config", "schema").json["title"].startswith("config.yaml")
