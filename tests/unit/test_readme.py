@@ -1,0 +1,161 @@
+"""What README.md shows is run, and what it links to is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import api_page
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.fixture
+def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run in an empty folder, and leave the process without a default database afterwards."""
+    from core import defaults
+    from core.db import configure
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    yield
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    configure(None)
+
+
+def snippet() -> str:
+    """Return the only block of Python in README.md."""
+    (found,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    return str(found)
+
+
+def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first thing a developer does with a library is to copy this."""
+    assert len([line for line in snippet().splitlines() if line]) == 10
+    names: dict[str, Any] = {}
+    exec(compile(snippet(), "README.md", "exec"), names)
+    (said,) = re.findall(r"print\(.*\)  # (.*)", snippet())
+    assert capsys.readouterr().out.strip() == said
+    assert names["prompt"]["context"]["history_current_chat"][0].endswith('Ann: "Good morning!"')
+    assert [message["role"] for message in names["messages"]] == ["system", "user", "user", "user"]
+    assert Path("persona.db").exists()
+
+
+def test_the_examples_for_hosts_run(own_defaults: None) -> None:
+    """One after the other, as a reader would paste them."""
+    from core.hooks import clear_hooks
+
+    text = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 7
+    names: dict[str, Any] = {}
+    try:
+        for block in blocks:
+            exec(compile(block, "docs/hosting.md", "exec"), names)
+    finally:
+        clear_hooks()
+    assert [names[f"saved_in_{place}"].stored for place in ("group", "private", "guild")] == [True] * 3
+    assert {hit["source"] for hit in names["hits"]} == {"memories", "chat_history"}
+    assert names["answer"]["status"] == "ok"
+    assert names["prompt"]["instructions"].startswith("You are Iris.")
+    assert names["prompt"]["context"]["weather"] == "rain"
+    assert list(names["prompt"]["actions"]) == ["message_discord"]
+    names["db"].close()
+
+
+def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
+    """Key order is part of the contract, so the page that shows it must have it right."""
+    from core.prompt.assemble import TOP_KEYS
+    from core.prompt_engine import build_json_prompt
+    from core.rules.context import order_context
+
+    text = (ROOT / "docs" / "prompt.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    shown = json.loads(block)
+    made = build_json_prompt({"message_id": "2", "date": None, "from_user": {"id": "a"}, "interface_path": "web/42"})
+    assert list(shown) == list(made) == [key for key in TOP_KEYS if key != "instructions_verbose"]
+    assert list(shown["context"]) == list(order_context(shown["context"]))
+    assert list(shown["input"]) == list(made["input"])
+    assert list(shown["input"]["payload"]) == list(made["input"]["payload"])
+    assert list(shown["input"]["payload"]["source"]) == list(made["input"]["payload"]["source"])
+
+
+def test_the_list_of_functions_is_that_of_the_code() -> None:
+    """Run `make docs` when this fails."""
+    assert api_page.PAGE.read_text(encoding="utf-8") == api_page.text()
+
+
+def test_the_list_of_functions_has_every_awaitable_one() -> None:
+    """`core.aio` has the names of every door: a door that the page forgets is missed here."""
+    from core import aio
+
+    listed = set(re.findall(r"^(?:class )?(?:HistoryEngine\(\)\.)?(\w+)\(", api_page.text(), re.MULTILINE))
+    assert set(aio.__all__) - listed == set()
+
+
+def test_the_page_about_importing_names_what_a_row_needs() -> None:
+    """The row shown can be imported, and a row without one of the required fields cannot."""
+    from core.transfer.chat_records import RecordReader
+    from core.transfer.records import Problem, Record
+
+    text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    row = json.loads(block)
+    required = re.findall(r"^\| `(\w+)` \| required", text, re.MULTILINE)
+    assert required == ["text", "speaker", "timestamp"]
+    assert isinstance(RecordReader().read(1, {name: row[name] for name in required}), Record)
+    for name in required:
+        assert isinstance(RecordReader().read(1, {n: value for n, value in row.items() if n != name}), Problem)
+
+
+def test_the_page_about_importing_names_every_option() -> None:
+    """An option that is not written down is asked for in an issue."""
+    from core.cli import importing
+
+    text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+    source = Path(str(importing.__file__)).read_text(encoding="utf-8")
+    options = set(re.findall(r"\"(--[a-z-]+)\"", source))
+    assert {option for option in options if f"`{option}" not in text} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """A page that was moved is missed here, not by a reader."""
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_make_says_before_it_installs() -> None:
+    """A first run takes a minute; silence looks like a fault. On stderr: stdout of `make demo` is a prompt."""
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    installs = [number for number, line in enumerate(lines) if "pip install" in line and "@" in line]
+    assert len(installs) == 2
+    assert {lines[number - 1] for number in installs} == {'\t@echo "installing into $(VENV) ..." >&2'}
+
+
+def test_every_package_that_gets_installed_is_named() -> None:
+    """Who runs the two commands knows beforehand what they bring."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    names = {re.split(r"[\[<>=;]", requirement)[0].strip() for requirement in wanted} - {"prompt-engine"}
+    text = README.read_text(encoding="utf-8").lower()
+    assert {n for n in names if n.lower() not in text and not n.startswith("types-")} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_flags_that_pages_name_exist(page: Path) -> None:
+    """A flag that was renamed must not live on in the documentation."""
+    from core.config import FLAGS
+
+    other = {"DATABASE_URL_FILE", "CONFIG_FILE", "TEST_DATABASE_URL", "TEST_SERVERS", "TEST_SERVERS_DIR"}
+    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
+    assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} == set()
