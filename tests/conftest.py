@@ -111,13 +111,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(fixture, ids, indirect=True, scope="module")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one module on one engine together on a worker, since they share a database."""
-    for item in items:
-        engine = _engine(item)
-        if engine and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{engine}"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of one module on one engine together on a worker, since they share a database.
+
+    xdist's own `--dist=loadgroup` writes groups into ids in a way that current pytest does not read.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    engines = set(config.stash[SESSION].names)
+
+    class ByModuleAndEngine(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, rest = nodeid.partition("::")
+            engine = next((e for e in engines if f"[{e}" in rest), "")
+            return f"{file}-{engine}"
+
+    return ByModuleAndEngine(config, log)
 
 
 @pytest.fixture(scope="module")
