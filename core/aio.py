@@ -149,6 +149,7 @@ link_participants = _awaitable(lambda: _privacy.link_participants)
 unlink_participant = _awaitable(lambda: _privacy.unlink_participant)
 list_quarantined = _awaitable(lambda: _privacy.list_quarantined)
 release = _awaitable(lambda: _privacy.release)
+scope_of = _awaitable(lambda: _privacy.scope_of)
 set_screen = _awaitable(lambda: _privacy.set_screen)
 
 # The database
@@ -164,16 +165,59 @@ reindex = _awaitable(lambda: _db.reindex)
 verify_index = _awaitable(lambda: _db.verify_index)
 
 __all__ = [
-    "add_alias", "add_diary_entry", "add_tag", "build_context", "build_json_prompt", "check_server",
-    "cleanup_old_entries", "clear_chat_history", "configure", "current_database", "default_database",
-    "delete_chat_message", "edit_chat_message", "expand_tags", "explain_json_prompt", "explain_search",
-    "extract_keywords", "extract_tags", "fit_prompt", "free_memory_search", "get_cache_stats", "get_entries_by_tags",
-    "get_entries_with_person", "get_recent_entries", "insert_memory", "link_participants", "link_tags",
-    "list_quarantined", "list_tags", "load_chat_history", "load_global_chat_history", "memory_search_action",
-    "migrate", "open_database", "preview_search", "reduce_json_text_for_transmission", "reduce_prompt_for_llm_limit",
-    "reindex", "release", "save_chat_message", "search_memories", "set_conversation_privacy", "set_hook",
-    "set_privacy", "set_screen", "should_remember", "silently_record_memory", "to_json", "to_messages",
-    "unarchive_entries", "unlink_participant", "verify_index",
+    "add_alias",
+    "add_diary_entry",
+    "add_tag",
+    "build_context",
+    "build_json_prompt",
+    "check_server",
+    "cleanup_old_entries",
+    "clear_chat_history",
+    "configure",
+    "current_database",
+    "default_database",
+    "delete_chat_message",
+    "edit_chat_message",
+    "expand_tags",
+    "explain_json_prompt",
+    "explain_search",
+    "extract_keywords",
+    "extract_tags",
+    "fit_prompt",
+    "free_memory_search",
+    "get_cache_stats",
+    "get_entries_by_tags",
+    "get_entries_with_person",
+    "get_recent_entries",
+    "insert_memory",
+    "link_participants",
+    "link_tags",
+    "list_quarantined",
+    "list_tags",
+    "load_chat_history",
+    "load_global_chat_history",
+    "memory_search_action",
+    "migrate",
+    "open_database",
+    "preview_search",
+    "reduce_json_text_for_transmission",
+    "reduce_prompt_for_llm_limit",
+    "reindex",
+    "release",
+    "save_chat_message",
+    "scope_of",
+    "search_memories",
+    "set_conversation_privacy",
+    "set_hook",
+    "set_privacy",
+    "set_screen",
+    "should_remember",
+    "silently_record_memory",
+    "to_json",
+    "to_messages",
+    "unarchive_entries",
+    "unlink_participant",
+    "verify_index",
 ]  # fmt: skip
 
 for _name in __all__:  # tracebacks and help() say the name that was called

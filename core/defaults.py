@@ -47,6 +47,8 @@ def configure(db: Database | str | None = None, *, settings: Settings | Mapping[
     Source: G4.
     """
     made = open_database(db, settings=settings) if isinstance(db, str) else db
+    if isinstance(db, str) and made is not None:
+        atexit.register(made.close)
     with _opening:
         _process.db = made
         _process.settings = settings

@@ -64,6 +64,8 @@ class Lookup:
     """The row must hold one of the tags asked for."""
     proves: int = -1
     """Index of the text that every row found holds; -1 where the keys tell."""
+    distinct: bool = False
+    """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
     first_tier: bool = False
     """Its rows match a tag and a keyword (T23)."""
     scan: int | None = None

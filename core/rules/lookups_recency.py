@@ -119,7 +119,10 @@ class _Asked:
             rest = tuple(sorted({c.audience for c in found} - set(walked)))
             each = [(a,) for a in walked] + ([rest] if rest else [])
             made += [Lookup(kind, a, (key,), (self.source,), self.pool, **more) for a in each]
-        together = [Lookup(kind, a, keys, (self.source,), self.pool, **more) for a, keys in packed(merged, PLACES)]
+        together = [
+            Lookup(kind, audiences, keys, (self.source,), self.pool, **more, distinct=len(keys) > 1)
+            for audiences, keys in packed(merged, PLACES)
+        ]
         return together + made
 
 

@@ -147,7 +147,7 @@ def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> 
     found: dict[tuple[int, int], Candidate] = {}
     for number, key, source, at_us, row_id, times, length in read:
         lookup = lookups[number]
-        by_keys = lookup.kind == "words" and lookup.proves < 0 and key != UNLISTED
+        by_keys = lookup.kind == "words" and lookup.proves < 0 and key not in ("", UNLISTED)
         held = held_by[key, source] if by_keys else ()
         if by_keys and not held:
             continue  # a tag, which is a word to look for in the chat alone
@@ -155,7 +155,7 @@ def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> 
         if c is None:
             c = found[source, row_id] = Candidate(source, row_id, at_us)
         c.words = length or c.words
-        if lookup.kind == "tags":
+        if lookup.kind == "tags" and key:
             c.tags.add(key)
         elif lookup.proves >= 0:
             c.match(lookup.proves, 1, search.words[lookup.proves].verify)

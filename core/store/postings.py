@@ -42,7 +42,7 @@ _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 
 
 Posting = tuple[int, str, int, int, int, int, int]
-"""One row found: number of the look-up, key (blank for a walk), source, microseconds, row id, times, words.
+"""One row found: number of the look-up, key (blank where it is not told), source, microseconds, row id, times, words.
 
 A plain tuple: a search reads hundreds of them.
 """
@@ -93,6 +93,7 @@ class _Shape(NamedTuple):
     groups: tuple[int, ...]
     """How many texts each group has places for."""
     tagged: bool
+    distinct: bool
     without: bool
     bounds: tuple[bool, bool]
     """For walks: whether there is an earliest and a latest time."""
@@ -107,6 +108,7 @@ def _shape(lookup: Lookup, limits: Limits) -> _Shape:
         lookup.scan is not None,
         tuple(next(s for s in _STEPS if s >= len(group)) for group in lookup.groups),
         lookup.tagged,
+        lookup.distinct,
         bool(limits.without_conversations) and sources.CHAT.number in lookup.sources and lookup.kind != "tags",
         limits.bounds if lookup.kind == "walk" else (False, False),
     )
@@ -134,9 +136,9 @@ def _posted(shape: _Shape) -> Any:
         newest = select(p).where(*where).order_by(p.at_us.desc(), p.row_id.desc()).limit(_number("scan"))
         postings = newest.subquery("newest")
         p, where = postings.c, []
-    key = p.tag if shape.kind == "tags" else p.term
-    counts: list[Any] = [null(), null()] if shape.kind == "tags" else [p.tf, p.words]
-    columns: list[Any] = [bindparam("i", type_=Integer()).label("i"), type_coerce(key, NullType()).label("k")]
+    key = null() if shape.distinct else type_coerce(p.tag if shape.kind == "tags" else p.term, NullType())
+    counts: list[Any] = [null(), null()] if shape.kind == "tags" or shape.distinct else [p.tf, p.words]
+    columns: list[Any] = [bindparam("i", type_=Integer()).label("i"), key.label("k")]
     columns += [p.source, p.at_us, p.row_id]
     made = select(*columns, *(c.label(n) for c, n in zip(counts, ("times", "words"), strict=True)))
     if shape.groups:
@@ -149,6 +151,7 @@ def _posted(shape: _Shape) -> Any:
     if shape.tagged:
         where.append(_tagged(p))
     made = made.where(*where)
+    made = made.distinct() if shape.distinct else made
     if shape.limited:
         made = made.order_by(p.at_us.desc(), p.row_id.desc()).limit(_number("limit"))
     return made
@@ -288,7 +291,7 @@ def _read_part(
             continue
         key = keys.get(raw)
         if key is None:
-            key = keys[raw] = from_key(raw)
+            key = keys[raw] = "" if raw is None else from_key(raw)
         # A union of numbers and NULLs comes as Decimal from some servers.
         made.append((number, key, source, int(at), row_id, int(times or 1), int(words or 0)))
     return made

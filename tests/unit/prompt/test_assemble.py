@@ -84,7 +84,7 @@ def test_p15_persona_begins_the_instructions_and_is_in_no_context_key() -> None:
     )
     made = make(context=context, persona=persona, recon=recon, recon_instructions=texts)
     parts = made["instructions"].split("\n\n")
-    assert made["instructions"].startswith("You are Iris.\nBe brief.\n\nAnswer \"input\" as the persona")
+    assert made["instructions"].startswith('You are Iris.\nBe brief.\n\nAnswer "input" as the persona')
     assert parts[2:] == ["Answer in this language: it.", "No emoji."]
     assert "persona" not in made["context"]
     assert not DROPPED_INJECTIONS & set(made["context"])

@@ -24,7 +24,7 @@ BAD: list[Any] = [
     [],
     {},
     b"1",
-    object(),
+    pytest.param(object(), id="an object"),
 ]
 
 

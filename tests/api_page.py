@@ -1,0 +1,113 @@
+"""Writes docs/api.md: the public names of every door with their signatures, as the code has them.
+
+`make docs` runs `python -m tests.api_page`; `tests/unit/test_readme.py` compares the page.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
+WIDTH = 110
+
+DOORS: dict[str, tuple[str, ...] | None] = {
+    "core.prompt_engine": None,
+    "core.privacy": None,
+    "core.scope": ("Scope", "use_scope"),
+    "core.chat_history_cache": None,
+    "core.synth_core_memory": None,
+    "core.ai_diary": None,
+    "core.synth_tagging": None,
+    "core.history_engine": ("HistoryEngine",),
+    "core.db": None,
+    "core.config": ("check", "load", "set_value", "show"),
+    "core.transfer.importing": ("import_file",),
+}
+"""Module to the names listed; None lists its `__all__`."""
+
+HEAD = """\
+# Functions
+
+Every public name, with its arguments; made from the code by `make docs`. What each argument means stands in the
+docstring: `help(core.prompt_engine.build_json_prompt)`. `db=`, `settings=` and `scope=` are always the handle, the
+settings and who is asking; left out, those of the process count ([hosting.md](hosting.md)). `core.aio` has every
+function as an awaitable under the same name, and `build_context`. Exceptions stand in `core.errors`, the shapes of
+results in `core.shapes`.
+"""
+
+
+def text() -> str:
+    """Return what the page should hold."""
+    parts = [HEAD]
+    for door, names in DOORS.items():
+        module = importlib.import_module(door)
+        listed = names if names is not None else tuple(module.__all__)
+        about = re.sub("^DOOR: ", "", _first_line(module), flags=re.IGNORECASE)
+        parts.append(f"\n## `{door}`\n\n{about[:1].upper()}{about[1:]}\n")
+        parts += [_entry(name, getattr(module, name)) for name in sorted(listed, key=str.lower)]
+    return "".join(parts)
+
+
+def _entry(name: str, value: Any) -> str:
+    if name == "HistoryEngine":
+        return _entry("HistoryEngine().build_context", value().build_context)
+    lines = _fields(name, value) if _is_shape(value) else _signature(name, value)
+    return f"\n```text\n{lines}\n```\n\n{_first_line(value)}\n"
+
+
+def _is_shape(value: Any) -> bool:
+    return inspect.isclass(value) and (hasattr(value, "__total__") or hasattr(value, "__dataclass_fields__"))
+
+
+def _fields(name: str, value: Any) -> str:
+    """Return the fields of a TypedDict or dataclass, one a line."""
+    shown = [f"    {field}: {_named(kind)}" for field, kind in value.__annotations__.items()]
+    return "\n".join([f"class {name}:", *shown])
+
+
+def _signature(name: str, value: Any) -> str:
+    """Return a call with its arguments, on one line where it fits, else each argument on its own."""
+    if inspect.isclass(value):
+        return f"class {name}"
+    signature = inspect.signature(value)
+    shown, starred = [], False
+    for each in signature.parameters.values():
+        if each.kind is each.VAR_POSITIONAL:
+            starred = True
+        elif each.kind is each.KEYWORD_ONLY and not starred:
+            shown.append("*")
+            starred = True
+        shown.append(_parameter(each))
+    back = "" if signature.return_annotation is signature.empty else f" -> {_named(signature.return_annotation)}"
+    line = f"{name}({', '.join(shown)}){back}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"{name}(", *(f"    {each}," for each in shown), f"){back}"])
+
+
+def _parameter(each: inspect.Parameter) -> str:
+    stars = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
+    kind = "" if each.annotation is each.empty else f": {_named(each.annotation)}"
+    if each.default is each.empty:
+        return f"{stars}{each.name}{kind}"
+    return f"{stars}{each.name}{kind}{' = ' if kind else '='}{each.default!r}"
+
+
+def _named(annotation: Any) -> str:
+    shown = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
+    return str(shown if shown is not None else getattr(annotation, "__name__", annotation))
+
+
+def _first_line(value: Any) -> str:
+    said = (inspect.getdoc(value) or "").split("\n\n", 1)[0]
+    return " ".join(said.split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE}\n")
