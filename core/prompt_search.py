@@ -71,7 +71,7 @@ def finish_search(run: Run, lists: HistoryLists) -> list[Hit]:
 
     def work() -> list[searching.Chosen]:
         chosen = search.finish(run.found, drop)
-        enough = len(chosen) >= search.query.limit or search.complete or search.query.ranking == "recency"
+        enough = search.is_done(len(chosen))
         chosen = chosen if enough or run.down else searching.deeper(search, db, drop)
         run.report.extra["search"] = synth_core_memory.report(search, chosen)
         return chosen

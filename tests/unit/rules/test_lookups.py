@@ -107,6 +107,13 @@ def test_t23_recency_asks_for_rows_of_both_on_their_own() -> None:
     assert [(each.kind, each.keys, each.tagged) for each in first] == [("words", ("pizza",), True)]
 
 
+def test_t27_keys_read_together_bring_each_row_once() -> None:
+    """A row with several of them would take several places of the pool."""
+    counts = [Count(1, "tofu1", 0, 60), Count(1, "tofu2", 0, 60), Count(1, "large", 0, 9000)]
+    plan = by_recency([keyword("ofu", "tofu1", "tofu2"), keyword("large")], known(counts), pool=50)
+    assert {each.keys: each.distinct for each in plan.lookups} == {("tofu1", "tofu2"): True, ("large",): False}
+
+
 def test_t24_recency_stays_small_in_two_thousand_audiences() -> None:
     """One branch sorts them all where many would walk each."""
     audiences = range(1, 2001)

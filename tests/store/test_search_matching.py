@@ -1,0 +1,158 @@
+"""What a search matches: tags, keywords in every script, words that are in no index (T20 to T22, T24, T25)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import memories as table
+from tests.store.search_world import (
+    RECENCY,
+    ago,
+    entered,
+    find,
+    find_plainly,
+    ids,
+    memory,
+    open_quick,
+    places,
+    remember,
+    said,
+)
+from tests.store.world import NOW, count, own_scope
+
+BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids found, after making sure that both rankings and the plain predicates agree on them."""
+    found = ids(find(db, scope, ranking=RECENCY, limit=200, **arguments))
+    assert sorted(ids(find(db, scope, limit=200, **arguments))) == sorted(found)
+    assert ids(find_plainly(db, scope, ranking=RECENCY, limit=200, **arguments)) == found
+    return found
+
+
+def test_t20_a_tag_is_a_whole_element(db: Database, scope: Scope) -> None:
+    """A tag search is no text search."""
+    wanted = memory(db, scope, "x", tags=["cat", "pet"])
+    memory(db, scope, "y", tags=["category"])
+    memory(db, scope, "z")
+    noted = entered(db, scope, "w", context_tags=("cat",))
+    assert set(matched(db, scope, tags=["cat"])) == {wanted, noted}
+    assert set(matched(db, scope, tags=["  CAT "])) == {wanted, noted}
+    for tag in ("[]", "{}", '["cat"]'):
+        assert matched(db, scope, tags=[tag]) == []
+    assert matched(db, scope, tags=["ca", "cat%", "c_t"]) == []
+
+
+KEYWORDS = [
+    ("100%", "100% sure", "1000 people"),
+    ("a_b", "so a_b it is", "axb"),
+    ("TOFU", "Tofu", "to fu"),
+    ("strasse", "Straße", "strase"),
+    ("cafe", "cafe", "café"),
+    ("café", "Café", "cafe"),
+    ("宿題", "数学の宿題は", "宿、題"),
+    ("猫", "黒猫がいる", "犬がいる"),
+    ("O'B", "Ann O'Brien", "OB"),
+    ("\\", "a \\ b", "a / b"),
+    ("!", "Stop!", "Stop."),
+    ("50!%", "it is 50!% off", "it is 50% off"),
+    ("ไป", "เราไปตลาด", "เรามาตลาด"),
+    ("❤️", "I ❤️ it", "I like it"),
+    ("👩‍👩‍👧", "we 👩‍👩‍👧 three", "we 👩 three"),
+    ("pizza night", "pizza night!", "pizza  night"),
+    ("izza ni", "pizza night!", "pizza tonight"),
+    ("x" * 170, "a" + "x" * 180, "x" * 169),
+    ("e\u0301t\u0301", "e\u0301t\u0301", "et"),
+    ("ﬁn", "the fin", "f in"),
+    ("a\u3000b", "a b", "ab"),
+    ("%s", "100 %s", "100 s"),
+    (":x", "a :x b", "a x b"),
+    ("-", "a-b", "a b"),
+]
+
+
+@pytest.mark.parametrize(("keyword", "yes", "no"), KEYWORDS, ids=range(len(KEYWORDS)))
+def test_t21_a_keyword_is_a_part_of_the_folded_text(
+    db: Database, scope: Scope, keyword: str, yes: str, no: str
+) -> None:
+    """No character is a wildcard, no accent is lost, no script is left out."""
+    rows = remember(db, scope, {"content": yes}, {"content": no})
+    assert matched(db, scope, keywords=[keyword]) == rows[:1]
+    other = own_scope()
+    told = said(db, other, [(yes, NOW), (no, NOW)])
+    assert matched(db, other, keywords=[keyword]) == told[:1]
+    noted = entered(db, other, "nothing", user_message=yes)
+    assert set(matched(db, other, keywords=[keyword])) == {told[0], noted}
+
+
+def test_t21_the_diary_is_searched_in_its_four_texts(db: Database, scope: Scope) -> None:
+    """Texts do not run into one another (D11)."""
+    fields = ("personal_thought", "interaction_summary", "user_message")
+    rows = {name: entered(db, scope, f"entry {name}", **{name: f"holds {name[::-1]}"}) for name in fields}
+    for name, row in rows.items():
+        assert matched(db, scope, keywords=[name[::-1]]) == [row]
+    joined = entered(db, scope, "zzqa", user_message="bzzq")
+    assert matched(db, scope, keywords=["zzqab"]) == []
+    assert matched(db, scope, keywords=["zzqa"]) == [joined] == matched(db, scope, keywords=["bzzq"])
+
+
+def test_t22_in_the_chat_a_tag_is_a_word(db: Database, scope: Scope) -> None:
+    """The chat has no tags of its own."""
+    row, _ = said(db, scope, [("good Food here", NOW), ("nothing", NOW)])
+    remember(db, scope, {"content": "food in a text, not a tag"})
+    remember(db, replace(scope, conversation="tg/1"), {"content": "food in a text of that conversation"})
+    hits = find(db, scope, tags=["food"])
+    assert places(hits) == [("chat_history", row)] and hits[0]["tags"] == []
+    assert matched(db, scope, tags=["food"]) == [row]
+
+
+def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope) -> None:
+    """Rows of very many different words, and words that are too long, are marked and compared."""
+    many = memory(db, scope, " ".join([*(f"w{n:05}" for n in range(5100)), "zucchini"]))
+    long = memory(db, scope, "y" * 200 + "zucchetto", ago(days=1))
+    assert matched(db, scope, keywords=["zucch"]) == [many, long]
+    assert matched(db, scope, keywords=["zucchini"]) == [many]
+    assert matched(db, scope, keywords=["w04999"]) == [many] == matched(db, scope, keywords=["w05099"])
+
+
+def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:
+    """Other personas' words may not hide those of this one."""
+    other = own_scope()
+    for first in range(0, 1500, 500):
+        text = " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))
+        remember(db, other, {"content": text})
+    rows = remember(db, scope, {"content": "my qzz"}, {"content": "zzq here", "timestamp": ago(days=1)})
+    assert matched(db, scope, keywords=["q"]) == rows
+
+
+@BOTH
+def test_t25_values_travel_as_parameters(db: Database, scope: Scope, ranking: str) -> None:
+    """A search cannot do anything but search."""
+    memory(db, scope, "a memory", tags=["x"])
+    for keyword in ("'; drop table memories; --", '" or 1=1', "\\' or 1=1 --", "%' or '%'='"):
+        assert find(db, scope, keywords=[keyword], ranking=ranking) == []
+    for tag in ('x") or 1=1', "x'; drop table memories; --", "x\\"):
+        assert find(db, scope, tags=[tag], ranking=ranking) == []
+        assert find_plainly(db, scope, tags=[tag], ranking=ranking) == []
+    assert count(db, table, scope.persona) == 1
