@@ -1,0 +1,159 @@
+"""Recall of `search_memories` on the labelled conversations, measured by the harness that lies outside of the project.
+
+`python -m tests.bench.recall [--engines sqlite,mariadb] [--sets ...] [--categories] [--json FILE]`. The harness
+`retrieval.py` is looked for in `BENCH_HARNESS`, else in `../shared/bench` beside the checkout. `Sqlite` and `MariaDB`
+are retrievers in its sense: a conversation becomes chat history, a question is searched in it with a limit of 20, and
+the hits come best first, by the rank that `explain_search` gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from core import synth_core_memory
+from core.config import Settings
+from tests.bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
+from tests.servers import SERVERS, Server
+
+LIMIT = 20
+CACHE_ENGINES = ("sqlite", "mariadb")
+
+
+class Retriever:
+    """One conversation in a database; conversations that go on from one `index` to the next are not imported again."""
+
+    engine: ClassVar[str]
+    settings: ClassVar[Settings] = Settings()
+    _imported: ClassVar[Imported | None] = None
+    _server: ClassVar[Server | None] = None
+    _folder: ClassVar[Any] = None
+
+    def index(self, turns: Sequence[Turn]) -> None:
+        """Have these turns in the database."""
+        kind = type(self)
+        if kind._imported is None:
+            kind._imported = Imported(kind._url())
+        kind._imported.show(turns)
+
+    def search(self, question: str, k: int) -> list[str]:
+        """Return the ids of at most `k` turns, best first."""
+        imported = type(self)._imported
+        assert imported is not None
+        _, report = synth_core_memory.explain_search(
+            query=question, limit=LIMIT, db=imported.db, settings=self.settings, scope=imported.scope
+        )
+        ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
+        return [imported.turn_of_row[hit["id"]] for hit in ranked if hit["source"] == "chat_history"][:k]
+
+    @classmethod
+    def _url(cls) -> str:
+        if cls.engine == "sqlite":
+            cls._folder = tempfile.TemporaryDirectory(prefix="recall-")
+            return f"sqlite:///{cls._folder.name}/recall.db"
+        cls._server = SERVERS[cls.engine](options={"innodb_buffer_pool_size": "512M"}).start()
+        return cls._server.create_database("recall")
+
+    @classmethod
+    def end(cls) -> None:
+        """Close what was opened."""
+        if cls._imported is not None:
+            cls._imported.close()
+        if cls._server is not None:
+            cls._server.stop()
+        if cls._folder is not None:
+            cls._folder.cleanup()
+        cls._imported = cls._server = cls._folder = None
+
+
+class Sqlite(Retriever):
+    """The search on SQLite."""
+
+    engine = "sqlite"
+
+
+class MariaDB(Retriever):
+    """The search on MariaDB."""
+
+    engine = "mariadb"
+
+
+class MySQL(Retriever):
+    """The search on MySQL."""
+
+    engine = "mysql"
+
+
+RETRIEVERS: dict[str, type[Retriever]] = {kind.engine: kind for kind in (Sqlite, MariaDB, MySQL)}
+
+
+def harness() -> ModuleType:
+    """Return the module that measures, or end the program with a sentence that says where it is looked for."""
+    path = Path(os.environ.get("BENCH_HARNESS") or CHECKOUT.parent / "shared" / "bench") / "retrieval.py"
+    if not path.is_file():
+        raise SystemExit(f"The harness is not at {path}. Set BENCH_HARNESS to its folder.")
+    spec = importlib.util.spec_from_file_location("retrieval", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["retrieval"] = module
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table for each data set, one line an engine."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.recall", description=__doc__)
+    parser.add_argument("--engines", default=",".join(CACHE_ENGINES), help="of " + ", ".join(RETRIEVERS))
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--limit", type=int, help="the first questions of each set only")
+    parser.add_argument("--categories", action="store_true", help="also a table by kind of question")
+    parser.add_argument("--json", type=Path, help="write figures and the ids found here")
+    given = parser.parse_args(arguments)
+    retrieval, folder = harness(), data_folder()
+    engines = [name.strip() for name in given.engines.split(",")]
+    results: list[dict[str, Any]] = []
+    try:
+        for name in given.sets:
+            print(f"\n### {name}\n\n{retrieval.head('search_memories on')}", flush=True)
+            for engine in engines:
+                result = retrieval.run(RETRIEVERS[engine], folder, name, given.limit)
+                results.append(result | {"retriever": engine})
+                print(retrieval.line(engine, result["overall"]), flush=True)
+            for result in results[-len(engines) :] if given.categories else ():
+                print(f"\n{retrieval.head(result['retriever'])}")
+                for category, summed in result["categories"].items():
+                    print(retrieval.line(category, summed))
+            _compare(results[-len(engines) :])
+    finally:
+        for kind in RETRIEVERS.values():
+            kind.end()
+    if given.json:
+        given.json.write_text(json.dumps(results), encoding="utf-8")
+    return 0
+
+
+def _compare(results: Sequence[dict[str, Any]]) -> None:
+    """Tell where the engines do not find the same."""
+    first, *others = results
+    for other in others:
+        pairs = zip(first["rows"], other["rows"], strict=True)
+        unlike = [a["qid"] for a, b in pairs if a["ids"] != b["ids"]]
+        if unlike:
+            names = f"{first['retriever']} and {other['retriever']}"
+            print(f"\n{names} answer {len(unlike)} questions differently, such as {', '.join(unlike[:3])}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Writing messages: in batches, and by six writers at once, on servers that flush every commit to the disk."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from datetime import timedelta
+
+from sqlalchemy import func, select
+
+from core import chat_history_cache
+from core import db as core_db
+from core.errors import CoreError
+from core.scope import Scope
+from core.store import chat, messages
+from core.store.engine import Database
+from core.store.schema import chat_history_cache as table_of_messages
+from core.store.schema import search_stats
+from tests.bench.figures import judged, load, table
+from tests.bench.generator import NOW
+from tests.bench.loading import SQLITE, say
+from tests.bench.words import vocabulary, zipf_table
+from tests.servers import SERVERS
+
+BATCH = 500
+WRITERS = 6
+
+
+def texts(count: int, seed: int) -> list[str]:
+    """Return texts of 10 to 14 words of the benchmark's language."""
+    rng = random.Random(seed)
+    words, numbers = vocabulary(), zipf_table(len(vocabulary()), 1 << 18)
+    return [" ".join(words[n] for n in rng.choices(numbers, k=rng.randint(10, 14))) for _ in range(count)]
+
+
+def made(scope: Scope, conversation: str, said: Sequence[str], first: int = 0) -> list[messages.NewMessage]:
+    """Return new messages of a conversation, a second apart."""
+    found = []
+    for n, text in enumerate(said, first):
+        at = NOW + timedelta(seconds=n)
+        one = messages.read(
+            scope, conversation, text, now=NOW, sender_id=f"u{n % 7}", sender_name=f"P{n % 7}", timestamp=at,
+            message_id=f"m{n}",
+        )  # fmt: skip
+        assert one is not None
+        found.append(one)
+    return found
+
+
+def measure(engines: Sequence[str], rows: int = 10_000) -> None:
+    """Print how many messages a second are stored with every index table."""
+    lines, crowd = [], []
+    for engine in engines:
+        say(f"measuring: writing on {engine}")
+        with tempfile.TemporaryDirectory(prefix="bench-writing-") as folder:
+            if engine == SQLITE:
+                _one(engine, f"sqlite:///{folder}/w.db", rows, lines, crowd)
+                continue
+            options = {"innodb_buffer_pool_size": "512M"}
+            with SERVERS[engine](options=options, durable=True) as server:
+                _one(engine, server.create_database("writing"), rows, lines, crowd)
+    print(f"\n### Writing messages with every index table, {load()}\n")
+    print(table(["engine", "how", "messages", "a second", "promised"], lines))
+    print(f"\n### {WRITERS} writers at once\n")
+    head = ["engine", "writers", "messages", "a second", "stored", "index rows agree", "errors"]
+    print(table(head, crowd))
+
+
+def _one(engine: str, url: str, rows: int, lines: list[list[object]], crowd: list[list[object]]) -> None:
+    db = core_db.open_database(url)
+    scope = Scope("writer")
+    said = texts(rows, 3)
+    ready = made(scope, "bench/c1", said)
+    chat.insert_many(db, scope, ready[:BATCH], privacy_default="none")
+    began = time.perf_counter()
+    chat.insert_many(db, scope, ready[BATCH:], privacy_default="none")
+    rate = (rows - BATCH) / (time.perf_counter() - began)
+    promised = judged(rate, 1000, least=True) if engine == "mariadb" else ""
+    lines.append([engine, f"batches of {BATCH}", rows - BATCH, rate, promised])
+    began = time.perf_counter()
+    count = 300
+    for n, text in enumerate(said[:count]):
+        chat_history_cache.save_chat_message(
+            "bench/one", text, "P", f"u{n % 7}", message_id=f"x{n}", db=db, scope=scope
+        )
+    lines.append([engine, "one by one", count, count / (time.perf_counter() - began), ""])
+    db.close()
+    crowd.extend(_crowd(engine, url, kind) for kind in ("threads", "processes"))
+
+
+# Several writers
+
+
+def _crowd(engine: str, url: str, kind: str, each: int = 400) -> list[object]:
+    persona = f"crowd-{kind}"
+    began = time.perf_counter()
+    if kind == "threads":
+        db = core_db.open_database(url)
+        start = threading.Barrier(WRITERS)
+        with ThreadPoolExecutor(WRITERS) as pool:
+            found = list(pool.map(lambda n: _write(db, persona, n, each, start), range(WRITERS)))
+    else:
+        with ProcessPoolExecutor(WRITERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+            found = list(pool.map(_write_alone, [(url, persona, n, each) for n in range(WRITERS)]))
+        db = core_db.open_database(url)
+    seconds = time.perf_counter() - began
+    errors = [error for one in found for error in one]
+    c = table_of_messages.c
+    stored = db.read(select(func.count()).where(c.persona_id == persona), source="chat_history_cache")[0][0]
+    audiences = select(c.audience_id).where(c.persona_id == persona).distinct()
+    counted = select(func.coalesce(func.sum(search_stats.c.docs), 0)).where(search_stats.c.audience_id.in_(audiences))
+    indexed = int(db.read(counted, source="search_stats")[0][0])
+    db.close()
+    wanted = WRITERS * each
+    complete = "all" if stored == wanted else f"LOST {wanted - stored}"
+    return [engine, kind, wanted, wanted / seconds, complete, "yes" if indexed == stored else f"NO, {indexed}",
+            ", ".join(sorted(set(errors))) or "none"]  # fmt: skip
+
+
+def _write_alone(given: tuple[str, str, int, int]) -> list[str]:
+    url, persona, number, each = given
+    db = core_db.open_database(url)
+    try:
+        return _write(db, persona, number, each, None)
+    finally:
+        db.close()
+
+
+def _write(db: Database, persona: str, number: int, each: int, start: threading.Barrier | None) -> list[str]:
+    """Write in batches of 50, every other batch to a conversation that all writers share; return what went wrong."""
+    scope = Scope(persona)
+    said = texts(each, 100 + number)
+    if start is not None:
+        start.wait()
+    errors = []
+    for first in range(0, each, 50):
+        shared = first // 50 % 2
+        key = "bench/shared" if shared else f"bench/own{number}"
+        ready = made(scope, key, said[first : first + 50], number * 100_000 + first)
+        try:
+            results = chat.insert_many(db, scope, ready, privacy_default="none")
+            errors += [r.reason for r in results if not r.stored]
+        except CoreError as error:
+            errors.append(f"{type(error).__name__} {getattr(error, 'number', '')}".strip())
+    return errors
