@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from core import logs, screening
@@ -255,9 +254,9 @@ def _names(value: object) -> Iterable[str]:
 
 
 def _number(value: object, name: str) -> float:
-    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value)
-    if wrong or not 0 <= float(value) <= 1e9:  # type: ignore[arg-type]
-        shown = repr(value) if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
+    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or value != value
+    if wrong or not 0 <= value <= 1e9:  # type: ignore[operator]
+        shown = repr(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
         raise ValueError(f"{name} is {shown}. It must be a number, 0 to 1000000000.")
     return min(float(value), 500_000.0) if name == "days" else float(value)  # type: ignore[arg-type]
 

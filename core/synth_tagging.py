@@ -8,7 +8,7 @@ from typing import TypedDict
 from core import logs
 from core.config import Settings
 from core.defaults import handle, scope_for, settings_for
-from core.errors import StoreError
+from core.errors import MessageError, StoreError
 from core.rules import tags as rules
 from core.rules.words import salient_words
 from core.scope import Scope
@@ -49,12 +49,18 @@ def extract_tags(
     """
     settings = settings_for(settings)
     return rules.extract(
-        text,
+        _text(text),
         vocabulary=vocabulary,
         limit=settings.tags_limit,
         languages=settings.languages,
         fuzzy_score=settings.tag_fuzzy_score,
     )
+
+
+def _text(text: object) -> str:
+    if text is not None and not isinstance(text, str):
+        raise MessageError(f"text is of type {type(text).__name__}. It must be a text or None.", fields=("text",))
+    return text or ""
 
 
 def extract_keywords(
@@ -69,7 +75,7 @@ def extract_keywords(
     Source: T7.
     """
     settings = settings_for(settings)
-    return salient_words(text, settings.languages, settings.keyword_limit) if text else []
+    return salient_words(_text(text), settings.languages, settings.keyword_limit)
 
 
 def expand_tags(

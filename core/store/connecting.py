@@ -27,6 +27,10 @@ _LOCK_WAITS = (("SET SESSION innodb_lock_wait_timeout = %s", 1), ("SET SESSION o
 over."""
 
 
+PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
+"""What may stand behind the question mark of a connection string to a server."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the database is."""
@@ -55,7 +59,7 @@ def parse(url: str) -> Target:
     backend = made.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise ConfigError(
-            f"DATABASE_URL has the scheme {made.drivername!r}. Use sqlite:///FILE, or mysql:// for MySQL, MariaDB, "
+            f"DATABASE_URL has the scheme {made.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, MariaDB, "
             "OceanBase and TiDB.",
             flag="DATABASE_URL",
         )
@@ -63,6 +67,13 @@ def parse(url: str) -> Target:
         return _sqlite(made)
     if not made.database:
         raise ConfigError("DATABASE_URL names no database. Add its name at the end: .../NAME.", flag="DATABASE_URL")
+    unknown = sum(1 for name in made.query if name not in PARAMETERS)
+    if unknown:
+        raise ConfigError(
+            f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
+            f"{', '.join(PARAMETERS)}.",
+            flag="DATABASE_URL",
+        )
     made = made.set(drivername="mysql+pymysql")
     return Target(made, "mysql", False, made.render_as_string(hide_password=True))
 
@@ -105,7 +116,7 @@ def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
     if mode == "off":
         return url, {"ssl_disabled": True}
     if mode not in ("on", "verify"):
-        raise ConfigError(f"tls is {mode!r} in DATABASE_URL. It must be off, on or verify.", flag="DATABASE_URL")
+        raise ConfigError("tls in DATABASE_URL must be off, on or verify. Correct it.", flag="DATABASE_URL")
     context = ssl.create_default_context(cafile=str(ca) if ca else None)
     if mode == "on":
         context.check_hostname = False

@@ -47,9 +47,15 @@ class _Buffer:
         self.turns: dict[tuple[str, str], tuple[datetime, frozenset[bytes]]] = {}
 
 
+MOST_ID = 2**63
+
+
 def record(db: Database, persona: str, memory_ids: Iterable[int]) -> None:
-    """Count memories that were shown in one prompt. Writes nothing now and never raises."""
-    wanted = set(memory_ids)
+    """Count memories that were shown in one prompt. Writes nothing now and never raises.
+
+    What cannot be the id of a row, as a host's hook may give it, is passed over.
+    """
+    wanted = {row for row in memory_ids if isinstance(row, int) and 0 < row < MOST_ID}
     if not wanted:
         return
     buffer, now = _buffer(db), db.clock()

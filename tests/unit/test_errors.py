@@ -6,15 +6,16 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import core
-from core import errors
+from core import errors, synth_tagging
 from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
-from core.db import insert_memory
+from core.db import insert_memory, open_database
 from core.errors import (
     ConfigError,
     CoreError,
@@ -30,6 +31,7 @@ from core.errors import (
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
+from core.store import recalls
 from core.store.engine import Database
 from core.synth_core_memory import memory_search_action, search_memories
 from tests.store.world import open_db
@@ -142,3 +144,29 @@ def test_f77_an_unknown_ranking_is_a_bad_value_that_names_the_known(
     """F68: the default is used, and said."""
     assert search_memories(keywords=["x"], ranking="relevence", db=db, settings=Settings()) == []
     assert "'relevance' or 'recency'" in caplog.text
+
+
+def test_f60_tagging_names_the_type_that_is_no_text() -> None:
+    """An accident inside a rule tells a host nothing."""
+    for wrong in (5, {"a": [1]}, [[[]]]):
+        with pytest.raises(MessageError, match="text is of type"):
+            synth_tagging.extract_tags(wrong)  # type: ignore[arg-type]
+        with pytest.raises(MessageError, match="text is of type"):
+            synth_tagging.extract_keywords(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])
+def test_f73_parameters_of_a_connection_string_are_checked_and_never_repeated(query: str) -> None:
+    """A secret in the wrong place must not reach a log."""
+    with pytest.raises(ConfigError) as caught:
+        open_database(f"mysql://bob:s3cr3tPW@127.0.0.1:1/x?{query}")
+    assert "s3cr3tPW" not in str(caught.value)
+
+
+def test_d18_an_id_no_row_can_have_does_not_stop_the_counting(tmp_path: Path) -> None:
+    """A host's hook may give any number as the id of a memory."""
+    db = open_database(f"sqlite:///{tmp_path / 'recalls.db'}")
+    row = insert_memory("tea", "iris", "chat", [], db=db, settings=Settings())
+    recalls.record(db, "default", [row, 2**63, 10**400, 0])
+    assert recalls.read(db, "default", [row]) == {row: 1}
+    db.close()
