@@ -314,7 +314,8 @@ def test_f36_a_flagged_text_is_kept_from_searches_until_released(db: Database, s
     ]
     assert list_quarantined(db=db, settings=DEFAULTS, scope=own_scope()) == []
     assert not release("memories", flagged.id, db=db, settings=DEFAULTS, scope=own_scope())
-    assert not release("chat_history", flagged.id, db=db, settings=DEFAULTS, scope=scope)
+    with pytest.raises(ValueError, match="'memories' or 'ai_diary'"):
+        release("chat_history", flagged.id, db=db, settings=DEFAULTS, scope=scope)
     assert release("memories", flagged.id, db=db, settings=DEFAULTS, scope=scope)
     assert not release("memories", flagged.id, db=db, settings=DEFAULTS, scope=scope)
     assert flagged.id in {r.row_id for r in db.read(select(search_term), source="test")}

@@ -39,8 +39,8 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
-SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "3")))
-QUERIES = int(os.environ.get("FUZZ_QUERIES", "40"))
+SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "2")))
+QUERIES = int(os.environ.get("FUZZ_QUERIES", "25"))
 
 WORDS = [
     "tofu", "Tofu", "cat", "category", "bobcat", "cats", "café", "cafe", "Straße", "strasse", "STRASSE", "ﬁn", "fin",
