@@ -20,7 +20,7 @@ MOST_WALKS = 3
 """Most audiences in which one key, or the rows, are walked one by one: those with most rows."""
 PLACES = 4000
 """Most (audience, key) places of one branch."""
-SHARED, LEAST = 5, 12
+SHARED, LEAST = 4, 8
 """The commoner keys of a search share `SHARED` times `Depth.newest` rows, each at least LEAST of them."""
 
 

@@ -24,7 +24,7 @@ from core.store.sources import SourceTable
 if TYPE_CHECKING:
     from core.searching.state import Search
 
-BUDGET, NEWEST, SCAN = 300, 60, 2000
+BUDGET, NEWEST, SCAN = 100, 30, 2000
 """Postings read in full, newest rows of each commoner key, and rows compared, in the first round of relevance mode."""
 ROUNDS = 3
 """Rounds of relevance mode that read eight times more of the same, before the newest matching rows are read."""
