@@ -59,8 +59,8 @@ def parse(url: str) -> Target:
     backend = made.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise ConfigError(
-            f"DATABASE_URL has the scheme {made.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, MariaDB, "
-            "OceanBase and TiDB.",
+            f"DATABASE_URL has the scheme {made.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
+            "MariaDB, OceanBase and TiDB.",
             flag="DATABASE_URL",
         )
     if backend == "sqlite":
