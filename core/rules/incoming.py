@@ -14,16 +14,14 @@ from core.errors import MessageError
 from core.rules.attachments import input_facts
 from core.rules.reading import as_text, get, has, is_plain, text_at, word_at
 from core.rules.times import parse_time, read_time
+from core.rules.visibility import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
 from core.scope import KEY_BYTES, key_text
 from core.shapes import IncomingMessage, Sender
 
-__all__ = ["PRIVATE_CHAT_TYPES", "PUBLIC_CHAT_TYPES", "get", "has", "input_facts", "read_message"]
+__all__ = ["get", "has", "input_facts", "read_message"]
 
 NEEDED = ("message_id", "date")
 """Names that must exist; their values may be None."""
-
-PRIVATE_CHAT_TYPES = frozenset({"private", "dm", "direct", "group_dm"})
-PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Bytes of the columns these ids are stored in (rule F70); the other ids' are `core.scope.KEY_BYTES`."""

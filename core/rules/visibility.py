@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +12,15 @@ AudienceKind = Literal["persona", "server", "direct", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
 person. conversation: one restricted channel."""
 
-_PRIVATE_TYPES = {"private": "direct", "dm": "direct", "direct": "direct", "group_dm": "restricted"}
-_PUBLIC_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
+PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
+    "private": "direct",
+    "dm": "direct",
+    "direct": "direct",
+    "group_dm": "restricted",
+}
+"""chat.type of private conversations, with how private they are where there is no server (F17)."""
+
+PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,10 +51,10 @@ def said_privacy(
     if is_private is False:
         return "public"
     if is_private is True:
-        return "restricted" if server or kind == "group_dm" or kind in _PUBLIC_TYPES else "direct"
-    if kind in _PRIVATE_TYPES:
-        return "direct" if _PRIVATE_TYPES[kind] == "direct" and not server else "restricted"
-    if kind in _PUBLIC_TYPES:
+        return "restricted" if server or kind == "group_dm" or kind in PUBLIC_CHAT_TYPES else "direct"
+    if kind in PRIVATE_CHAT_TYPES:
+        return "direct" if PRIVATE_CHAT_TYPES[kind] == "direct" and not server else "restricted"
+    if kind in PUBLIC_CHAT_TYPES:
         return "public"
     if chat_id and sender_id and chat_id == sender_id:
         return "direct"

@@ -12,14 +12,12 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    Connection,
     Dialect,
     Integer,
     LargeBinary,
     String,
     Table,
     Text,
-    bindparam,
     literal_column,
 )
 from sqlalchemy import func as sql
@@ -225,15 +223,3 @@ def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[
     values: dict[str, Any] = {name: sql.values(literal_column(f"`{name}`")) for name in update}
     values |= {name: table.c[name] + sql.values(literal_column(f"`{name}`")) for name in add}
     return my.on_duplicate_key_update(values)
-
-
-def as_number(name: str) -> Any:
-    """Return a bound number; LIMIT is always bound (style: SQL 28)."""
-    return bindparam(name, type_=Integer())
-
-
-def server_version(connection: Connection) -> str:
-    """Return the server's own version text."""
-    if connection.dialect.name == "sqlite":
-        return str(connection.exec_driver_sql("SELECT sqlite_version()").scalar_one())
-    return str(connection.exec_driver_sql("SELECT VERSION()").scalar_one())
