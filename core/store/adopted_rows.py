@@ -22,11 +22,8 @@ from core.rules.visibility import split_key
 from core.scope import KEY_BYTES
 from core.shapes import PERSONA_SENDER
 from core.store.dialects import EPOCH, JsonText, Key, Time, read_time
+from core.store.indexed import DIARY_TEXTS, SEPARATOR
 
-SEPARATOR = "\x1f"
-"""Stands between the four texts of a diary entry in text_folded; no keyword holds it (D11)."""
-
-DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
 LISTS = frozenset({"tags", "emotions", "context_tags", "involved_users", "tag"})
 """JSON columns that hold a list; `[]` stands for none. The others hold an object, or NULL."""
 

@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from core.store.dialects import microseconds
+from core.store.indexed import SEPARATOR
 from tests.bench.postings import Postings, counts, open_file, write_postings
 from tests.bench.words import WORDS, tag_words, vocabulary, zipf_table
 
@@ -25,7 +26,6 @@ VERSION = 1
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 DAYS = 730
-SEPARATOR = "\x1f"
 PERSONA, OTHER_PERSONA = "default", "second"
 CONVERSATIONS = 1000
 PEOPLE = 3000
