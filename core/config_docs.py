@@ -120,7 +120,7 @@ def _yaml_value(value: Any) -> str:
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, str):
-        return value
+        return value or '""'
     if isinstance(value, tuple):
         return f"[{', '.join(value)}]"
     return json.dumps(plain(value))

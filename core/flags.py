@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from core.flag_base import Flag, FlagValues, flag
+from core.flag_base import Flag, flag
 from core.flag_lists import LANGUAGE_CODES, Groups, Texts
 from core.flag_types import Folder, Frozen, Key, Text, Zone
+from core.flags_recent import RecentFlags
+from core.flags_stories import StoryFlags
 from core.shapes import Ranking
 
 SnippetWindow = Literal["start", "match"]
@@ -39,6 +41,10 @@ GROUPS: Mapping[str, str] = {
     "Memories": "Which rows are found, and how they are shown.",
     "Tags and words": "What is taken from a message to search with.",
     "Saving": "What is worth keeping, and for whom it is kept.",
+    "Conversations": "Conversations that ended, and what people asked to remember.",
+    "Short-term memory": "What was just said in other channels.",
+    "Stories": "Recaps, scenes and the running recap of long conversations.",
+    "Jobs and model": "What is done in the background, and the model that is asked.",
     "Privacy": "Who is remembered, and who sees what.",
     "Running": "Database, time limits, threads, templates.",
 }
@@ -46,7 +52,7 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(FlagValues):
+class Settings(StoryFlags, RecentFlags):
     """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
 
     Each argument is a flag's name in lower case; a bad value raises ConfigError.
@@ -319,5 +325,5 @@ class Settings(FlagValues):
     )
 
 
-FLAGS: Mapping[str, Flag] = Settings.declared()
-"""Every flag by its name in upper case, in the order of the declaration."""
+FLAGS: Mapping[str, Flag] = Frozen(sorted(Settings.declared().items(), key=lambda pair: [*GROUPS].index(pair[1].group)))
+"""Every flag by its name in upper case, by group and then in the order of the declaration."""

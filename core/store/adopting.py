@@ -22,7 +22,6 @@ from core.store.adopted_rows import Broken, Reader, complete
 from core.store.dialects import Key, insert_ignore
 from core.store.engine import Database
 from core.store.inspecting import FoundTable, look
-from core.store.schema import metadata
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, how many there are."""
@@ -47,7 +46,7 @@ class Adopted:
 
 def original_tables(found: Mapping[str, FoundTable]) -> list[str]:
     """Return the tables that are in the original application's form, in the order they are adopted."""
-    return [name for name in (*ORIGINAL, *SMALL) if name in metadata.tables and _is_original(found.get(name))]
+    return [name for name in (*ORIGINAL, *SMALL) if name in ddl.tables() and _is_original(found.get(name))]
 
 
 def _is_original(there: FoundTable | None) -> bool:
@@ -89,14 +88,14 @@ def adopt(
             adopted[name] = _small(db, found[name])
         else:
             adopted[name] = _ranges(db, found[name], places, progress, keep_lease)
-        _swap(db, metadata.tables[name])
+        _swap(db, ddl.tables()[name])
     _drop_old(db)
     return adopted
 
 
 def _check(db: Database, there: FoundTable) -> None:
     """Refuse before anything is changed: keys that are too long, and what would be lost with the old table."""
-    table = metadata.tables[there.name]
+    table = ddl.tables()[there.name]
     if there.name in ORIGINAL and "id" not in there.columns:
         raise StoreError(
             f"The table {there.name} has neither persona_id nor id, so it is not the original application's. Rename "
@@ -180,7 +179,7 @@ def _ranges(
     progress: Progress,
     keep_lease: Callable[[], None],
 ) -> Adopted:
-    table = metadata.tables[there.name]
+    table = ddl.tables()[there.name]
     copy = _copy_of(table, there)
     _make_copy(db, table, there)
     total = _count(db, there.name)
@@ -243,7 +242,7 @@ def _taken_ids(db: Database, there: FoundTable) -> set[int]:
 
 def _small(db: Database, there: FoundTable) -> Adopted:
     """Copy a table of settings or tags; a row whose key is there already, or too long, stays out."""
-    table = metadata.tables[there.name]
+    table = ddl.tables()[there.name]
     keys = [c.name for c in table.primary_key.columns if c.name != "persona_id"]
     _make_copy(db, table, FoundTable(there.name))
     if any(key not in there.columns for key in keys):
@@ -294,7 +293,7 @@ def _drop_old(db: Database) -> None:
         old = found.get(OLD + name)
         if old is None or _is_original(found.get(name)):
             continue
-        keys = {c.name for c in metadata.tables[name].primary_key.columns if c.name != "persona_id"}
+        keys = {c.name for c in ddl.tables()[name].primary_key.columns if c.name != "persona_id"}
         here, aside = ddl.quoted(OLD + name, db.family), ddl.quoted(ASIDE + name, db.family)
         if name in SMALL and not keys <= set(old.columns):
             ddl.run(db, f"ALTER TABLE {here} RENAME TO {aside}", source=name)

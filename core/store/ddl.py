@@ -15,10 +15,12 @@ from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
 from core.errors import StoreError
+from core.store import schema, schema_recent, schema_stories
 from core.store.dialects import COLLATION, name_type
 from core.store.engine import Database
-from core.store.schema import metadata
 
+MODULES = (schema, schema_stories, schema_recent)
+"""Where tables are declared, in the order they are made and shown."""
 ALREADY = frozenset({1050, 1060, 1061})
 """The server's numbers for a table, column or index that is there already."""
 
@@ -32,7 +34,8 @@ schema_version = Table(
 
 def tables() -> dict[str, Table]:
     """Return every table of the database today by name, `schema_version` last."""
-    return {**metadata.tables, schema_version.name: schema_version}
+    declared = [thing for module in MODULES for thing in vars(module).values() if isinstance(thing, Table)]
+    return {table.name: table for table in (*declared, schema_version)}
 
 
 @lru_cache(maxsize=2)

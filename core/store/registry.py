@@ -105,6 +105,50 @@ REGISTRY: tuple[Registered, ...] = (
     Registered("memory_recalls", "persona", row_of=("memory_id",), row_table="memories", derived=True),
     Registered("counters", "persona"),
     Registered("config", "none", texts=("value",)),
+    Registered(
+        "message_recaps",
+        "persona",
+        texts=("memory", "include", "data"),
+        conversation=("conversation_key",),
+        row_of=("message_row",),
+        row_table="chat_history_cache",
+    ),
+    Registered(
+        "message_alternatives",
+        "persona",
+        texts=("text", "metadata"),
+        row_of=("message_row",),
+        row_table="chat_history_cache",
+    ),
+    Registered(
+        "scenes",
+        "persona",
+        texts=("name",),
+        conversation=("conversation_key",),
+        row_of=("break_row",),
+        row_table="chat_history_cache",
+    ),
+    Registered("scene_recaps", "persona", texts=("content", "metadata"), row_of=("scene_id",), row_table="scenes"),
+    Registered("running_recaps", "persona", texts=("content",), conversation=("conversation_key",)),
+    Registered("refused_recaps", "persona", texts=("content", "reason"), conversation=("conversation_key",)),
+    Registered(
+        "memory_jobs",
+        "persona",
+        texts=("payload", "depends_on", "error"),
+        participant=("participant_key",),
+        conversation=("conversation_key",),
+    ),
+    Registered("conversation_summaries", "persona", texts=("title", "summary"), conversation=("conversation_key",)),
+    Registered(
+        "item_history", "persona", texts=("old_text", "reason", "changed_by"), row_of=("item_id",), row_table="*"
+    ),
+    Registered(
+        "short_term_memories",
+        "persona",
+        texts=("server_name", "channel_name", "messages", "summary"),
+        participant=("owner_id",),
+        conversation=("channel_id",),
+    ),
     Registered("schema_version", "none"),
 )
 

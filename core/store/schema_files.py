@@ -17,7 +17,7 @@ from sqlalchemy import Column, Table
 from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
 
 from core import resources
-from core.store import ddl, inspecting, migrating, schema
+from core.store import ddl, inspecting, migrating
 from core.store.dialects import Key, Time
 from core.store.sources import ALL
 
@@ -32,11 +32,16 @@ MOST_KEY_BYTES = 3072
 @lru_cache(maxsize=1)
 def notes() -> dict[tuple[str, str], str]:
     """Return `{(table, index): what it serves}`; the primary key's name is blank."""
-    path = Path(str(schema.__file__))
-    lines = path.read_text(encoding="utf-8").splitlines()
+    found: dict[tuple[str, str], str] = {}
+    for module in ddl.MODULES:
+        found |= _notes_of(Path(str(module.__file__)).read_text(encoding="utf-8").splitlines())
+    return found
+
+
+def _notes_of(lines: list[str]) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for node in ast.walk(ast.parse("\n".join(lines))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_table":
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "table":
             table = str(ast.literal_eval(node.args[0]))
             last = ""
             for part in node.args[1:]:
@@ -135,7 +140,7 @@ def document() -> str:
     lines = [
         "# Tables",
         "",
-        "Written by `python -m core.store.schema_files` from `core/store/schema.py`. Types are those of MySQL and",
+        "Written by `python -m core.store.schema_files` from `core/store/schema*.py`. Types are those of MySQL and",
         "MariaDB; on SQLite keys, texts, JSON and times are TEXT and numbers INTEGER. Times are UTC. Ids are made by",
         "the application.",
         "",

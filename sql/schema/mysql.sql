@@ -80,6 +80,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     token_count INTEGER,
     content_hash BINARY(32),
     edited_at DATETIME(6),
+    token_counter VARBINARY(40),
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- same id twice (NULLs do not collide) (767 bytes)
@@ -287,6 +288,191 @@ CREATE TABLE IF NOT EXISTS config (
     updated_at DATETIME(6),
     -- the row (128 bytes)
     PRIMARY KEY (config_key)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS message_recaps (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    message_row BIGINT NOT NULL,
+    alternative INTEGER NOT NULL DEFAULT (-1),
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    memory MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    include VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    token_count INTEGER,
+    counter VARBINARY(40) NOT NULL DEFAULT '',
+    data JSON,
+    edited TINYINT NOT NULL DEFAULT 0,
+    stale TINYINT NOT NULL DEFAULT 0,
+    provenance VARBINARY(8) NOT NULL DEFAULT 'model',
+    updated_at DATETIME(6),
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, message_row, alternative),
+    -- one story in order (584 bytes)
+    KEY ix_recaps_conversation (persona_id, conversation_key, message_row)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS message_alternatives (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    message_row BIGINT NOT NULL,
+    alternative INTEGER NOT NULL,
+    text MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    is_current TINYINT NOT NULL DEFAULT 0,
+    metadata JSON,
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, message_row, alternative)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS scenes (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    break_row BIGINT NOT NULL,
+    start_row BIGINT,
+    name VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    visible TINYINT NOT NULL DEFAULT 1,
+    current_recap_index INTEGER,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- one scene a break (72 bytes)
+    UNIQUE KEY uq_scenes_break (persona_id, break_row),
+    -- breaks in order (584 bytes)
+    KEY ix_scenes_conversation (persona_id, conversation_key, break_row)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS scene_recaps (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    scene_id BIGINT NOT NULL,
+    version_index INTEGER NOT NULL,
+    content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    metadata JSON,
+    token_count INTEGER,
+    provenance VARBINARY(8) NOT NULL DEFAULT 'model',
+    created_at DATETIME(6),
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, scene_id, version_index)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS running_recaps (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    version INTEGER NOT NULL,
+    content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    scene_count INTEGER NOT NULL DEFAULT 0,
+    excluded_count INTEGER NOT NULL DEFAULT 0,
+    prev_scene_index INTEGER NOT NULL DEFAULT 0,
+    new_scene_index INTEGER NOT NULL DEFAULT 0,
+    provenance VARBINARY(8) NOT NULL DEFAULT 'model',
+    created_at DATETIME(6),
+    deleted_at DATETIME(6),
+    -- the row (580 bytes)
+    PRIMARY KEY (persona_id, conversation_key, version)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS refused_recaps (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    target VARBINARY(20) NOT NULL DEFAULT '',
+    target_id BIGINT,
+    content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    reason VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    created_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- what was refused in a conversation, in order (584 bytes)
+    KEY ix_refused_conversation (persona_id, conversation_key, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS memory_jobs (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    conversation_key VARBINARY(512),
+    participant_key VARBINARY(255),
+    type VARBINARY(32) NOT NULL DEFAULT '',
+    priority TINYINT NOT NULL DEFAULT 1,
+    status VARBINARY(12) NOT NULL DEFAULT 'pending',
+    payload JSON,
+    depends_on JSON,
+    tries INTEGER NOT NULL DEFAULT 0,
+    available_at DATETIME(6),
+    lease_until DATETIME(6),
+    claimed_by VARBINARY(64),
+    queue_version INTEGER NOT NULL DEFAULT 0,
+    error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    created_at DATETIME(6),
+    updated_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- operations of a conversation: one detection at a time, forgetting (620 bytes)
+    KEY ix_jobs_conversation (persona_id, conversation_key, type, status),
+    -- next operation (96 bytes)
+    KEY ix_jobs_next (persona_id, status, priority, created_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS conversation_summaries (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    audience_id BIGINT NOT NULL DEFAULT 0,
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    title VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    summary MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    occurred_at DATETIME(6),
+    last_message_row BIGINT,
+    language VARBINARY(16) NOT NULL DEFAULT '',
+    local_only TINYINT NOT NULL DEFAULT 0,
+    provenance VARBINARY(8) NOT NULL DEFAULT 'model',
+    archived_at DATETIME(6),
+    superseded_by BIGINT,
+    created_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- the same end twice (584 bytes)
+    UNIQUE KEY uq_summaries_end (persona_id, conversation_key, last_message_row),
+    -- the rolling list (96 bytes)
+    KEY ix_summaries_audience (persona_id, audience_id, archived_at, occurred_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS item_history (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    item_table VARBINARY(24) NOT NULL DEFAULT '',
+    item_id BIGINT NOT NULL,
+    old_text MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    reason VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    changed_by VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    changed_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- the texts an item had, in order (104 bytes)
+    KEY ix_item_history_item (persona_id, item_table, item_id, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS short_term_memories (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    audience_id BIGINT NOT NULL DEFAULT 0,
+    owner_kind VARBINARY(6) NOT NULL DEFAULT '',
+    owner_id VARBINARY(255) NOT NULL DEFAULT '',
+    channel_id VARBINARY(512) NOT NULL DEFAULT '',
+    lineage_id VARBINARY(64) NOT NULL DEFAULT '',
+    server_id VARBINARY(191) NOT NULL DEFAULT '',
+    server_name VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    channel_name VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    parent_channel_id VARBINARY(512),
+    local_only TINYINT NOT NULL DEFAULT 0,
+    messages JSON,
+    summary MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    summary_updated_at DATETIME(6),
+    last_updated DATETIME(6),
+    turns_since_summary INTEGER NOT NULL DEFAULT 0,
+    version INTEGER NOT NULL DEFAULT 0,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- the entry of an owner and channel (837 bytes)
+    UNIQUE KEY uq_short_term_entry (persona_id, owner_kind, owner_id, channel_id),
+    -- expiry (80 bytes)
+    KEY ix_short_term_expiry (persona_id, last_updated, id),
+    -- other channels, newest first (341 bytes)
+    KEY ix_short_term_owner (persona_id, owner_kind, owner_id, last_updated, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS schema_version (

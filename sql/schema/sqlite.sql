@@ -80,6 +80,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     token_count INTEGER,
     content_hash BLOB,
     edited_at TEXT,
+    token_counter TEXT,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_chat_metadata CHECK (metadata IS NULL OR json_valid(metadata))
@@ -295,6 +296,197 @@ CREATE TABLE IF NOT EXISTS config (
     -- the row (128 bytes)
     PRIMARY KEY (config_key)
 ) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS message_recaps (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    message_row INTEGER NOT NULL,
+    alternative INTEGER DEFAULT (-1) NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    memory TEXT,
+    include VARCHAR(40),
+    token_count INTEGER,
+    counter TEXT DEFAULT '' NOT NULL,
+    data TEXT,
+    edited INTEGER DEFAULT 0 NOT NULL,
+    stale INTEGER DEFAULT 0 NOT NULL,
+    provenance TEXT DEFAULT 'model' NOT NULL,
+    updated_at TEXT,
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, message_row, alternative),
+    CONSTRAINT ck_recaps_data CHECK (data IS NULL OR json_valid(data))
+);
+-- one story in order (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_recaps_conversation ON message_recaps (persona_id, conversation_key, message_row);
+
+CREATE TABLE IF NOT EXISTS message_alternatives (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    message_row INTEGER NOT NULL,
+    alternative INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    is_current INTEGER DEFAULT 0 NOT NULL,
+    metadata TEXT,
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, message_row, alternative),
+    CONSTRAINT ck_alternatives_metadata CHECK (metadata IS NULL OR json_valid(metadata))
+);
+
+CREATE TABLE IF NOT EXISTS scenes (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    break_row INTEGER NOT NULL,
+    start_row INTEGER,
+    name VARCHAR(200) DEFAULT '' NOT NULL,
+    visible INTEGER DEFAULT 1 NOT NULL,
+    current_recap_index INTEGER,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- one scene a break (72 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_scenes_break ON scenes (persona_id, break_row);
+-- breaks in order (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_scenes_conversation ON scenes (persona_id, conversation_key, break_row);
+
+CREATE TABLE IF NOT EXISTS scene_recaps (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    scene_id INTEGER NOT NULL,
+    version_index INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    metadata TEXT,
+    token_count INTEGER,
+    provenance TEXT DEFAULT 'model' NOT NULL,
+    created_at TEXT,
+    -- the row (76 bytes)
+    PRIMARY KEY (persona_id, scene_id, version_index),
+    CONSTRAINT ck_scene_recaps_metadata CHECK (metadata IS NULL OR json_valid(metadata))
+);
+
+CREATE TABLE IF NOT EXISTS running_recaps (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    version INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    scene_count INTEGER DEFAULT 0 NOT NULL,
+    excluded_count INTEGER DEFAULT 0 NOT NULL,
+    prev_scene_index INTEGER DEFAULT 0 NOT NULL,
+    new_scene_index INTEGER DEFAULT 0 NOT NULL,
+    provenance TEXT DEFAULT 'model' NOT NULL,
+    created_at TEXT,
+    deleted_at TEXT,
+    -- the row (580 bytes)
+    PRIMARY KEY (persona_id, conversation_key, version)
+);
+
+CREATE TABLE IF NOT EXISTS refused_recaps (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    target TEXT DEFAULT '' NOT NULL,
+    target_id INTEGER,
+    content TEXT NOT NULL,
+    reason VARCHAR(40) DEFAULT '' NOT NULL,
+    created_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- what was refused in a conversation, in order (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_refused_conversation ON refused_recaps (persona_id, conversation_key, id);
+
+CREATE TABLE IF NOT EXISTS memory_jobs (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    conversation_key TEXT,
+    participant_key TEXT,
+    type TEXT DEFAULT '' NOT NULL,
+    priority INTEGER DEFAULT 1 NOT NULL,
+    status TEXT DEFAULT 'pending' NOT NULL,
+    payload TEXT,
+    depends_on TEXT,
+    tries INTEGER DEFAULT 0 NOT NULL,
+    available_at TEXT,
+    lease_until TEXT,
+    claimed_by TEXT,
+    queue_version INTEGER DEFAULT 0 NOT NULL,
+    error VARCHAR(500),
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
+    CONSTRAINT ck_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
+);
+-- operations of a conversation: one detection at a time, forgetting (620 bytes)
+CREATE INDEX IF NOT EXISTS ix_jobs_conversation ON memory_jobs (persona_id, conversation_key, type, status);
+-- next operation (96 bytes)
+CREATE INDEX IF NOT EXISTS ix_jobs_next ON memory_jobs (persona_id, status, priority, created_at, id);
+
+CREATE TABLE IF NOT EXISTS conversation_summaries (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    title VARCHAR(200) DEFAULT '' NOT NULL,
+    summary TEXT NOT NULL,
+    occurred_at TEXT,
+    last_message_row INTEGER,
+    language TEXT DEFAULT '' NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    provenance TEXT DEFAULT 'model' NOT NULL,
+    archived_at TEXT,
+    superseded_by INTEGER,
+    created_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- the same end twice (584 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_summaries_end ON conversation_summaries (persona_id, conversation_key, last_message_row);
+-- the rolling list (96 bytes)
+CREATE INDEX IF NOT EXISTS ix_summaries_audience ON conversation_summaries (persona_id, audience_id, archived_at, occurred_at, id);
+
+CREATE TABLE IF NOT EXISTS item_history (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    item_table TEXT DEFAULT '' NOT NULL,
+    item_id INTEGER NOT NULL,
+    old_text TEXT NOT NULL,
+    reason VARCHAR(100) DEFAULT '' NOT NULL,
+    changed_by VARCHAR(100) DEFAULT '' NOT NULL,
+    changed_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- the texts an item had, in order (104 bytes)
+CREATE INDEX IF NOT EXISTS ix_item_history_item ON item_history (persona_id, item_table, item_id, id);
+
+CREATE TABLE IF NOT EXISTS short_term_memories (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    owner_kind TEXT DEFAULT '' NOT NULL,
+    owner_id TEXT DEFAULT '' NOT NULL,
+    channel_id TEXT DEFAULT '' NOT NULL,
+    lineage_id TEXT DEFAULT '' NOT NULL,
+    server_id TEXT DEFAULT '' NOT NULL,
+    server_name VARCHAR(200) DEFAULT '' NOT NULL,
+    channel_name VARCHAR(200) DEFAULT '' NOT NULL,
+    parent_channel_id TEXT,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    messages TEXT,
+    summary TEXT,
+    summary_updated_at TEXT,
+    last_updated TEXT,
+    turns_since_summary INTEGER DEFAULT 0 NOT NULL,
+    version INTEGER DEFAULT 0 NOT NULL,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_short_term_messages CHECK (messages IS NULL OR json_valid(messages))
+);
+-- the entry of an owner and channel (837 bytes)
+CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, owner_kind, owner_id, channel_id);
+-- expiry (80 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_expiry ON short_term_memories (persona_id, last_updated, id);
+-- other channels, newest first (341 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_owner ON short_term_memories (persona_id, owner_kind, owner_id, last_updated, id);
 
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,

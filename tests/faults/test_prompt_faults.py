@@ -13,8 +13,8 @@ from sqlalchemy import text as sql
 from core import chat_history_cache, synth_core_memory
 from core.errors import CoreError, StoreReadError
 from core.history_engine import HistoryEngine
+from core.store import ddl
 from core.store.engine import Database
-from core.store.schema import metadata
 from tests.spec.stage import NOW, Stage, failed, message, said, snippets
 
 KEYS = ["context", "input", "instructions", "__pre_reduction_size", "actions"]
@@ -48,7 +48,7 @@ def no_canary(error: BaseException) -> None:
         seen = seen.__cause__ or seen.__context__
 
 
-@pytest.mark.parametrize("table", sorted(metadata.tables))
+@pytest.mark.parametrize("table", sorted(ddl.tables()))
 def test_f50_a_missing_table_costs_its_own_section(stage: Stage, table: str) -> None:
     assert stage.db is not None
     undisturbed = stage.prompt(ASKED)
@@ -92,7 +92,7 @@ def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
     stage: Stage, live: dict[str, Any]
 ) -> None:
     assert stage.db is not None
-    for table in metadata.tables:
+    for table in ddl.tables():
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
     assert list(prompt) == KEYS
@@ -217,6 +217,6 @@ def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: S
     stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
     live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
     assert "secret" not in str(stage.context(ASKED, live))
-    for table in metadata.tables:
+    for table in ddl.tables():
         run(stage.db, f"DROP TABLE {table}")
     assert "secret" not in str(stage.context(ASKED, live))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,9 @@ from core.free_search import free_memory_search
 from core.prompt_engine import set_hook
 from core.remembering import should_remember, silently_record_memory
 from core.store.engine import Database
+from tests.spec import probes_conversations, probes_jobs, probes_recall, probes_short_term, probes_stories  # noqa: F401 - they register
+from tests.spec.probes import PROBES, Probe, probe, register
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, said, snippets
-
-Probe = Callable[[Stage, Any], object]
-_probes: dict[str, tuple[Probe, Any, Any]] = {}
-
-
-def probe(before: Any, after: Any, *, name: str = "") -> Callable[[Probe], Probe]:
-    """Register what must differ between two values of the flag the function is named after."""
-
-    def keep(function: Probe) -> Probe:
-        _probes[name or function.__name__.removeprefix("_").upper()] = (function, before, after)
-        return function
-
-    return keep
 
 
 def _lines(stage: Stage) -> None:
@@ -45,10 +33,6 @@ def _context(name: str, key: str, text: str = "tofu", **more: Any) -> Probe:
         return stage.context(text, **{name: value}, **more).get(key, "absent")
 
     return shown
-
-
-def _register(name: str, before: Any, after: Any, function: Probe) -> None:
-    _probes[name] = (function, before, after)
 
 
 for _name, _before, _after, _key in (
@@ -73,7 +57,7 @@ for _name, _before, _after, _key in (
     ("SNIPPET_WINDOW", "start", "match", "memories"),
     ("MEMORY_LABELS", 0, 1, "memories"),
 ):
-    _register(_name, _before, _after, _context(_name, _key))
+    register(_name, _before, _after, _context(_name, _key))
 
 
 @probe(8000, 100)
@@ -300,11 +284,11 @@ def full(db: Database, tmp_path: Path) -> Stage:
 
 @pytest.mark.parametrize("name", sorted(FLAGS))
 def test_every_flag_changes_something(full: Stage, name: str) -> None:
-    assert name in _probes, f"{name} has no probe: nobody can tell what it does"
-    function, before, after = _probes[name]
+    assert name in PROBES, f"{name} has no probe: nobody can tell what it does"
+    function, before, after = PROBES[name]
     first, second = function(full, before), function(full, after)
     assert first != second
 
 
 def test_no_probe_is_left_over_from_a_flag_that_is_gone() -> None:
-    assert set(_probes) <= set(FLAGS)
+    assert set(PROBES) <= set(FLAGS)

@@ -138,10 +138,10 @@ def test_d30_a_thousand_rows_each_with_five_broken_tags(db: Database) -> None:
     for table, column in (("memories", "tags"), ("ai_diary", "context_tags"), ("chat_history_cache", "metadata")):
         listed = [(one.row_id, one.column, one.why) for one in done.adopted[table].broken]
         assert listed == [(n, column, "json") for n in sorted(bad)]
-        found = rows_of(db, schema.metadata.tables[table])
+        found = rows_of(db, ddl.tables()[table])
         assert sorted(found) == list(range(1, 1001))
         assert all(found[n].timestamp == START + timedelta(seconds=n) for n in found)
-    memories, diaries, lines = (rows_of(db, schema.metadata.tables[name]) for name in adopting.ORIGINAL[:3])
+    memories, diaries, lines = (rows_of(db, ddl.tables()[name]) for name in adopting.ORIGINAL[:3])
     assert all(memories[n].content == f"Café No. {n}" for n in memories)
     assert [memories[n].tags for n in (16, 17, 18)] == ['["Café", "cat"]', "[]", "[]"]
     assert all(diaries[n].user_message == f"Hi {n}" for n in diaries)
@@ -407,7 +407,7 @@ VALUES = st.one_of(
 @given(st.sampled_from(adopting.ORIGINAL[:3]), st.lists(VALUES, min_size=30, max_size=30))
 def test_d30_no_value_stops_an_adoption(name: str, values: list[Any]) -> None:
     """Whatever a column holds, the row is read, and what is NOT NULL with us has a value."""
-    table = schema.metadata.tables[name]
+    table = ddl.tables()[name]
     names = [c.name for c in table.columns if c.name != "persona_id"][:30]
     row = dict(zip(names, values, strict=False)) | {"id": 1}
     read, broken = adopted_rows.Reader(table, list(row)).read(row)

@@ -269,7 +269,7 @@ def test_d31_columns_since_the_first_release_have_defaults() -> None:
     for family in ("mysql", "sqlite"):
         script = (migrating.folder() / "versions" / f"0001_tables.{family}.sql").read_text()
         first = {s.split()[5]: s for s in ddl.statements(script) if s.startswith("CREATE TABLE")}
-        for table in schema.metadata.tables.values():
+        for table in ddl.tables().values():
             if table.name not in first:
                 continue
             before = {line.split()[0].strip('`"') for line in first[table.name].splitlines()[1:]}

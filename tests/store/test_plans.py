@@ -19,7 +19,7 @@ from core.config import Settings
 from core.free_search import free_memory_search, memory_search_action
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.store import schema
+from core.store import ddl, schema
 from core.store.engine import Database
 from core.synth_core_memory import search_memories
 from tests.store import many_rows
@@ -120,7 +120,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
     for statement, values in caught:
         for access in explain(db, statement, values):
             table = _name_of(access.table, statement)
-            if table in schema.metadata.tables:
+            if table in ddl.tables():
                 used.setdefault(table, set()).update(access.index.split(","))
                 assert table in SMALL or not access.is_scan, (access, statement[:2000])
     for table, indexes in wanted.items():
@@ -129,7 +129,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
 
 def _name_of(alias: str, statement: str) -> str:
     found = re.search(rf"\b(\w+)`? AS `?{re.escape(alias)}\b", statement)
-    return found[1] if found and alias not in schema.metadata.tables else alias
+    return found[1] if found and alias not in ddl.tables() else alias
 
 
 SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")

@@ -20,7 +20,7 @@ from core.db import insert_memory, verify_index
 from core.errors import StoreWriteError
 from core.scope import Scope
 from core.store import schema
-from core.store.engine import Database
+from core.store.engine import TRIES, Database
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -51,7 +51,7 @@ WRITERS, EACH = 3, 20
 _WORK = f"""
 import sys, threading
 from tests.store.test_writers import write
-from core.store.engine import Database
+from core.store.engine import TRIES, Database
 from tests.store.world import Clock
 db = Database(sys.argv[1], clock=Clock())
 failed = []
@@ -152,7 +152,8 @@ def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCap
     with caplog.at_level(logging.INFO):
         _at_once([lambda: change("tg/a", "tg/b"), lambda: change("tg/b", "tg/a")])
     hasty.close()
-    assert len(runs) in (3, 4), "a server that only has time limits may give up both"
+    # A server that only has time limits may give both up, more than once.
+    assert 3 <= len(runs) <= 2 * TRIES
     assert "write_repeated" in caplog.text
     names = {row.display_name for row in rows_of(db, schema.participants, persona)}
     assert len(names) == 1, "one transaction as a whole came last"

@@ -33,7 +33,7 @@ PUT_TOGETHER = {
     "inspecting.py": "the server's catalogue, by names of our tables",
     "maintenance.py": "scripts of our own files",
     "adopted_people.py": "tables of another application",
-    "schema.py": "defaults and checks of columns, by names in our schema",
+    "schema_base.py": "defaults and checks of columns, by names in our schema",
     "dialects.py": "names of our columns, in what an upsert changes",
     "connecting.py": "PRAGMA, which takes no parameters",
 }
