@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
 
-from core import defaults, history_sources, live_visibility
+from core import defaults, history_sources, live_visibility, sections
 from core.config import Settings
 from core.guarding import Guard
 from core.history_sources import Sources, plan_sources
@@ -99,11 +99,14 @@ def _alone(
     if seen is not None and handle is not None:
         sources.viewer, sources.chats = seen.viewer, seen.recent
         lines = history_sources.wanted(sources)
-        history_sources.take(sources, history_sources.read(guard, handle, seen.viewer, None, lines), lines)
+        history_sources.plan_sections(guard, sources, seen.viewer, handle.clock())
+        brought = history_sources.read(guard, handle, seen.viewer, None, lines, sources.sections.parts)
+        history_sources.take(sources, brought, lines)
     sources.contributions = contributions(sources, arguments, guard)
     lists = lists_of(sources)
     if handle is not None:
         lists = history_sources.deepen(sources, lists, lambda: lists_of(sources), handle, guard)
+    sections.build(guard, sources.sections, lists)
     return compose(sources, lists, read_hits(memories)[0]).context
 
 
@@ -209,8 +212,9 @@ def compose(
     if s.enable_ai_diary and s.ai_diary_full:
         parts["ai_diary"], lost = diary_lines(entries, s.diary_chars, tz)
         left_out += lost
-    parts |= lists.extra
-    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept]}
+    parts |= sources.sections.values | lists.extra
+    left_out += sources.sections.left_out
+    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **sources.sections.ids}
     return Composed(rules.order_context(parts), tuple(left_out), ids, tuple(kept))
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from core import chat_history_cache
+from core import chat_history_cache, sections
 from core.config import Settings
 from core.guarding import Guard
 from core.rules import context as rules
@@ -18,11 +18,14 @@ from core.rules.history import HistoryLists, skips_history
 from core.rules.history_plan import CURRENT, RECENT, HistoryPlan, history_plan
 from core.rules.live import LiveHistory, read_message
 from core.scope import Scope
+from core.section_base import Asked
+from core.sections import Sections
 from core.shapes import DiaryEntry, HistoryEntry, IncomingMessage
 from core.store import looking, reading, sources
 from core.store.engine import Database
 from core.store.reading import HistoryWanted
 from core.store.search_read import RowsWanted
+from core.store.section_parts import SectionPart
 from core.store.viewing import Recent, Request, Seen, Viewer
 
 MARGIN = 6
@@ -65,6 +68,8 @@ class Sources:
     """What was read last."""
     held_private: frozenset[str] = frozenset()
     """Conversations this process has seen to be private or local, for the time the database does not answer."""
+    sections: Sections = field(default_factory=Sections)
+    """What capabilities bring beside history, diary and memories."""
     replaced: frozenset[str] = frozenset()
     """Sections whose stored lines a stand-in gave."""
 
@@ -152,9 +157,16 @@ def look(
     return None
 
 
-def read(guard: Guard, db: Database, viewer: Viewer, rows: RowsWanted | None, lines: HistoryWanted) -> reading.Brought:
-    """Read rows and lines in one round trip; each source on its own where all of them together fail (P3, F50)."""
-    whole = guard("read", "rows and lines", lambda: reading.read(db, viewer, rows, lines), None)
+def read(
+    guard: Guard,
+    db: Database,
+    viewer: Viewer,
+    rows: RowsWanted | None,
+    lines: HistoryWanted,
+    parts: Sequence[SectionPart] = (),
+) -> reading.Brought:
+    """Read rows, lines and sections in one round trip; each on its own where all together fail (P3, F50)."""
+    whole = guard("read", "rows and lines", lambda: reading.read(db, viewer, rows, lines, parts), None)
     if whole is not None:
         return whole
     if guard.down:
@@ -162,12 +174,12 @@ def read(guard: Guard, db: Database, viewer: Viewer, rows: RowsWanted | None, li
         return reading.Brought()
     nothing = HistoryWanted()
     made = reading.Brought()
-    parts: list[tuple[str, HistoryWanted]] = [
+    kinds: list[tuple[str, HistoryWanted]] = [
         ("chat_history_cache", replace(lines, diary_since=None)),
         ("ai_diary", replace(nothing, diary_since=lines.diary_since)),
     ]
-    for name, part in parts:
-        brought = guard("read", name, lambda part=part: reading.read(db, viewer, None, part), made)  # type: ignore[misc]
+    for name, kind in kinds:
+        brought = guard("read", name, lambda kind=kind: reading.read(db, viewer, None, kind), made)  # type: ignore[misc]
         if brought is not made:
             made.current.extend(brought.current)
             made.recent.extend(brought.recent)
@@ -178,11 +190,26 @@ def read(guard: Guard, db: Database, viewer: Viewer, rows: RowsWanted | None, li
         brought = guard("read", name, lambda one=one: reading.read(db, viewer, one, nothing), made)  # type: ignore[misc]
         if brought is not made:
             made.rows.update(brought.rows)
+    for one_part in parts:
+        alone = guard(
+            "read",
+            one_part.source,
+            lambda part=one_part: reading.read(db, viewer, None, nothing, (part,)),  # type: ignore[misc]
+            made,
+        )
+        if alone is not made:
+            made.sections.update(alone.sections)
     return made
+
+
+def plan_sections(guard: Guard, history: Sources, viewer: Viewer, now: datetime) -> None:
+    """Say what the sections of this call read."""
+    history.sections = sections.plan(guard, Asked(history.settings, viewer, history.message, now))
 
 
 def take(history: Sources, brought: reading.Brought, lines: HistoryWanted) -> None:
     """Take over what was read."""
+    history.sections.rows = brought.sections
     history.current, history.recent, history.diary = brought.current, brought.recent, brought.diary
     history.asked = lines
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core import history_engine, history_sources, live_visibility
+from core import history_engine, history_sources, live_visibility, sections
 from core.config import database_values_of
 from core.history_engine import Composed
 from core.history_sources import Sources
@@ -115,7 +115,8 @@ def read_all(run: Run, history: Sources) -> None:
         return
     rows = rows_of_search(run, 2 * history.caps.history + 2)
     lines = history_sources.wanted(history)
-    brought = history_sources.read(run.guard, run.db, run.viewer, rows, lines)
+    history_sources.plan_sections(run.guard, history, run.viewer, run.db.clock())
+    brought = history_sources.read(run.guard, run.db, run.viewer, rows, lines, history.sections.parts)
     history_sources.take(history, brought, lines)
     run.found = brought.rows
 
@@ -155,11 +156,12 @@ def context_of(run: Run, history: Sources) -> Parts:
     # 3. the lists, then the memories that are not in them
     lists = lists_of(run, history)
     memories = finish_search(run, lists)
+    sections.build(run.guard, history.sections, lists)
     # 4. what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = run.guard.hook("recon", arguments, recon_parts, nothing)
     memories, dropped = append_memories(memories, recon_memories)
-    run.report.note(*notes, *lists.notes)
+    run.report.note(*notes, *lists.notes, *history.sections.notes)
     run.report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
     # 5. the context
     composed = compose(run, history, lists, memories)

@@ -1,4 +1,4 @@
-"""The last round trip of a prompt: the rows found by the search and the lines of the history, in one statement (D35).
+"""The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement (D35).
 
 Every branch has the thirteen columns of `search_read.row_branches`; the first names what the row is.
 """
@@ -16,12 +16,13 @@ from sqlalchemy.types import NullType
 
 from core.rules.live import read_message
 from core.shapes import DiaryEntry, HistoryEntry, ReplyNote
-from core.store import search_read, sources, statements
+from core.store import search_read, section_parts, sources, statements
 from core.store.dialects import ID, Key, Time, from_key, read_time
 from core.store.engine import Database
 from core.store.rows import read_object, read_texts
 from core.store.schema import ai_diary, chat_history_cache
 from core.store.search_read import FoundRow, RowsWanted
+from core.store.section_parts import SectionPart, SectionRow
 from core.store.statements import Part
 from core.store.viewing import Recent, Viewer
 
@@ -54,10 +55,18 @@ class Brought:
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     diary: list[DiaryEntry] = field(default_factory=list)
+    sections: dict[int, list[SectionRow]] = field(default_factory=dict)
+    """Number of a part to its rows."""
 
 
-def read(db: Database, viewer: Viewer, rows: RowsWanted | None, history: HistoryWanted) -> Brought:
-    """Return rows and lines in one round trip; nothing is asked when nothing is wanted.
+def read(
+    db: Database,
+    viewer: Viewer,
+    rows: RowsWanted | None,
+    history: HistoryWanted,
+    sections: Sequence[SectionPart] = (),
+) -> Brought:
+    """Return rows, lines and sections in one round trip; nothing is asked when nothing is wanted.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -82,9 +91,12 @@ def read(db: Database, viewer: Viewer, rows: RowsWanted | None, history: History
     if history.diary_since is not None:
         asked = {**shared, "since": history.diary_since, "rows": history.diary_rows}
         branches.append(_diary(db.family).text(asked, values))
+    branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
         return Brought()
-    found = db.read_driver(statements.union(branches, db.family), values, source="memories, diary and history")
+    found = db.read_driver(
+        statements.union(branches, db.family), values, source="memories, diary, history and sections"
+    )
     return _sorted_out(found, {r.key: r.title for r in history.recent}, history.recent_most)
 
 
@@ -154,6 +166,8 @@ def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: in
             recent.append(row)
         elif row[0] == DIARY:
             made.diary.append(_diary_entry(row))
+        elif row[0] >= section_parts.FIRST:
+            made.sections.setdefault(row[0], []).append(SectionRow(*row))
         else:
             made.rows[row[0], row[1]] = search_read.found_row(row)
     timed = [(read_time(row[12]), row) for row in recent]
