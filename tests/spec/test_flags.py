@@ -282,6 +282,7 @@ def full(db: Database, tmp_path: Path) -> Stage:
     return made
 
 
+@pytest.mark.engines("sqlite")  # a flag is read before any server is asked
 @pytest.mark.parametrize("name", sorted(FLAGS))
 def test_every_flag_changes_something(full: Stage, name: str) -> None:
     assert name in PROBES, f"{name} has no probe: nobody can tell what it does"

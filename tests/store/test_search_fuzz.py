@@ -39,7 +39,7 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
-SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "2")))
+SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "1")))
 QUERIES = int(os.environ.get("FUZZ_QUERIES", "25"))
 
 WORDS = [
