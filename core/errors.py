@@ -75,12 +75,43 @@ class StoreWriteError(StoreError):
 
 
 class ModelError(CoreError):
-    """The language model failed, answered nothing, or answered something unusable (rule G21)."""
+    """The language model failed, answered nothing, or answered something unusable (rule G21).
+
+    The sentence is made of the facts alone: what a model or its server wrote stays out of it (rule G26).
+    """
+
+    def __init__(
+        self, reason: str, *, error: str = "", status: int | None = None, retry_after_seconds: float | None = None
+    ) -> None:
+        said = _MODEL_REASONS.get(reason, f"The model's answer cannot be used ({reason}).")
+        facts = [error] if error else []
+        facts += [f"status {status}"] if status is not None else []
+        super().__init__(f"{said} [{', '.join(facts)}]" if facts else said)
+        self.reason = reason
+        """auth: the key was refused. timeout: no answer in time. empty: a blank text. no_text: something that is no
+        text. error: it failed in another way. Callers that judge an answer add words of their own, such as those of
+        `core.rules.refusals`."""
+        self.error = error
+        """Name of the class of what was raised; blank where nothing was."""
+        self.status = status
+        """Status of the server's answer, where there was one."""
+        self.retry_after_seconds = retry_after_seconds
+        """How long the server asks to wait, where it says so."""
+
+
+_MODEL_REASONS = {
+    "auth": "The model server refused the key. Set LLM_API_KEY, or what the host's own model uses.",
+    "timeout": "The model gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS.",
+    "empty": "The model answered with a blank text.",
+    "no_text": "The model answered with something that is no text. It must return a str.",
+    "error": "The model failed. Look at what serves it.",
+}
 
 
 class TransferError(CoreError):
-    """An import or export cannot go on. `row` is the 1-based row at fault where there is one."""
+    """An import or export cannot go on. `row` is the 1-based row at fault, `path` the file, where there is one."""
 
-    def __init__(self, text: str, *, row: int | None = None) -> None:
+    def __init__(self, text: str, *, row: int | None = None, path: str = "") -> None:
         super().__init__(text)
         self.row = row
+        self.path = path
