@@ -7,7 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from core.cli import building, configuring, databases, demo, importing, output, running, searching, tagging, usage
+from core.cli import (
+    building,
+    configuring,
+    databases,
+    demo,
+    exporting,
+    importing,
+    jobs,
+    output,
+    running,
+    searching,
+    tagging,
+    usage,
+)
 from core.errors import CoreError
 
 NAME = "prompt-engine"
@@ -48,9 +61,11 @@ def _root(
 building.add_to(app)
 searching.add_to(app)
 importing.add_to(app)
+exporting.add_to(app)
 tagging.add_to(app)
 databases.add_to(app)
 configuring.add_to(app)
+jobs.add_to(app)
 demo.add_to(app)
 
 

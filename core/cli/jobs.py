@@ -1,0 +1,297 @@
+"""`prompt-engine worker` and `prompt-engine jobs`: doing the work in the background, and looking at it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from core.cli import output
+from core.cli.running import Run, command
+from core.rules.jobs import STATES
+from core.rules.times import parse_time
+
+if TYPE_CHECKING:
+    from core.rules.lifelong_shapes import CycleResult
+    from core.shapes import ListedOperation, OperationRun
+
+OnceOption = Annotated[bool, typer.Option("--once", help="End as soon as nothing may begin, instead of waiting.")]
+ScheduleOption = Annotated[
+    bool, typer.Option("--schedule", help="Consolidate memory when it is due, too: by interval and number of messages.")
+]
+PersonasOption = Annotated[
+    list[str] | None,
+    typer.Option("--persona", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
+]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
+IdArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
+FailedArgument = Annotated[int | None, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
+AllOption = Annotated[bool, typer.Option("--all", help="Every failed operation of the persona, in place of an ID.")]
+
+_SHOWN = 20
+_MOST_AGAIN = 10_000
+_WATCH_SECONDS = 2.0
+
+
+class _Group(TyperGroup):
+    """Subcommands of which `show` is meant where none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        is_named = bool(args) and (not args[0].startswith("-") or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if is_named else ["show", *args])
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `worker` and `jobs`."""
+    command(app, "worker", without={"persona_id"})(work)
+    group = typer.Typer(cls=_Group, help="Look at the work in the background, and change it.")
+    command(group, "show")(show)
+    command(group, "cancel")(cancel)
+    command(group, "clear")(clear)
+    command(group, "retry")(retry)
+    app.add_typer(group, name="jobs")
+
+
+# The worker
+
+
+def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, personas: PersonasOption = None) -> None:
+    """Do the work in the background: recaps, summaries, consolidation.
+
+    Any number of workers may run beside each other. SIGTERM or Ctrl-C lets the operation at hand end first; a second
+    one gives it back. A worker that is killed loses nothing: another does the operation when its lease is over.
+    """
+    from core import llm  # noqa: PLC0415 - kept out of the start of other subcommands
+    from core.jobs import Worker  # noqa: PLC0415 - as above
+
+    worker = Worker(run.db, personas=personas or (), told=lambda done: _tell(run, done))
+    if not run.as_json:
+        whose = ", ".join(personas or ()) or "all personas"
+        ending = "until nothing is left" if once else "until Ctrl-C"
+        asked = llm.resolve(None, run.settings)
+        output.note(f"Working for {whose} on {run.db.target.shown}, {ending}.")
+        output.note(f"The model asked is {asked!r}." if asked else "LLM_BASE_URL is not set: texts are extracts.")
+    try:
+        with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
+            begun = worker.run(once=once)
+    finally:
+        llm.close()
+    if not run.as_json:
+        output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
+
+
+@contextmanager
+def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool) -> Iterator[None]:
+    """Let a scheduler run beside the worker; with `once` it looks a single time, before the worker begins."""
+    if not schedule:
+        yield
+        return
+    from core.lifelong import Scheduler  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    scheduler = Scheduler(run.db, personas=personas, told=lambda persona, done: _tell_cycle(run, persona, done))
+    if once:
+        scheduler.tick()
+        yield
+        return
+    with scheduler:
+        yield
+
+
+def _tell_cycle(run: Run, persona: str, done: CycleResult) -> None:
+    """Print what a cycle of consolidation did, one line each."""
+    if run.as_json:
+        _json_line({"cycle": persona, **asdict(done)})
+        return
+    why = f": {done.reason}" if done.reason else ""
+    output.say(output.clean(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"))
+
+
+def _tell(run: Run, done: OperationRun) -> None:
+    """Print what became of an operation, one line each."""
+    if run.as_json:
+        _json_line(asdict(done))
+        return
+    where = f" of {done.conversation}" if done.conversation else ""
+    why = f": {done.error}" if done.error else ""
+    style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
+    output.say(output.clean(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}"), style=style)
+
+
+def _json_line(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, default=str) + "\n")
+    sys.stdout.flush()
+
+
+# Looking
+
+
+def show(run: Run, watch: WatchOption = False) -> None:
+    """Show how many operations there are, what runs, what failed."""
+    if not watch:
+        found = _look(run)
+        run.answer(found, lambda: _print(found, run.db.clock(), _others(run)))
+        return
+    try:
+        while True:
+            found = _look(run)
+            if run.as_json:
+                _json_line(found)
+            else:
+                output.out().clear()
+                _print(found, run.db.clock(), _others(run))
+            time.sleep(_WATCH_SECONDS)
+    except KeyboardInterrupt:
+        return
+
+
+def _look(run: Run) -> dict[str, Any]:
+    """Return the queue as JSON has it; keys stand in this order."""
+    from core import jobs  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    scope, settings = run.scope(), run.settings
+    found: dict[str, Any] = {
+        "persona": scope.persona,
+        "counts": jobs.count_operations(db=run.db, settings=settings, scope=scope),
+    }
+    for state in ("in_progress", "retrying", "failed"):
+        found[state] = jobs.list_operations(state, limit=_SHOWN, db=run.db, settings=settings, scope=scope)
+    return found
+
+
+def _others(run: Run) -> list[str]:
+    """Return the other personas that have operations which wait."""
+    from core.store import jobs_claiming  # noqa: PLC0415 - as above
+
+    own = run.scope().persona
+    return [persona for persona in jobs_claiming.personas(run.db) if persona != own]
+
+
+def _print(found: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:
+    counts = found["counts"]
+    if not counts:
+        waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""
+        output.say(output.clean(f"Nothing is queued for {found['persona']}.{waits}"))
+        return
+    states = [state for state in STATES if any(state in each for each in counts.values())]
+    output.table(
+        ("type", *(_words(state) for state in states)),
+        [(kind, *(each.get(state, 0) for state in states)) for kind, each in counts.items()],
+        right=range(1, len(states) + 1),
+    )
+    _print_some("Running", found["in_progress"], "for", "updated_at", now)
+    _print_some("Tried again", found["retrying"], "in", "available_at", now)
+    _print_some("Failed", found["failed"], "ago", "updated_at", now)
+    if found["failed"]:
+        output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
+
+
+def _print_some(title: str, rows: Sequence[ListedOperation], word: str, field: str, now: datetime) -> None:
+    if not rows:
+        return
+    output.heading(title)
+    output.table(
+        ("id", "type", "conversation", "try", word, "reason"),
+        [
+            (
+                row["id"],
+                row["type"],
+                row["conversation"] or "",
+                row["tries"],
+                _span(now, str(row.get(field, ""))),
+                row["error"],
+            )
+            for row in rows
+        ],
+        right=(0, 3, 4),
+    )
+
+
+def _span(now: datetime, moment: str) -> str:
+    """Return how far a time is away, for people.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    >>> _span(noon, "2026-03-10T11:58:55+00:00"), _span(noon, "2026-03-08T12:00:00+00:00"), _span(noon, "")
+    ('1 min 5 s', '2 d 0 h', '')
+    """
+    read = parse_time(moment) if moment else None
+    if read is None:
+        return ""
+    seconds = int(abs((now - read).total_seconds()))
+    for size, small, name, other in ((86400, 3600, "d", "h"), (3600, 60, "h", "min"), (60, 1, "min", "s")):
+        if seconds >= size:
+            return f"{seconds // size} {name} {seconds % size // small} {other}"
+    return f"{seconds} s"
+
+
+def _words(state: str) -> str:
+    return state.replace("_", " ")
+
+
+# Changing
+
+
+def cancel(run: Run, job_id: IdArgument) -> None:
+    """Cancel an operation; the result of a running one is dropped."""
+    from core import jobs  # noqa: PLC0415 - as above
+
+    done = jobs.cancel(job_id, db=run.db, settings=run.settings, scope=run.scope())
+    _answer(run, {"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
+    if not done.stored:
+        raise typer.Exit(1)
+
+
+def clear(run: Run) -> None:
+    """Cancel all operations of a persona that have not ended.
+
+    Results of running ones are dropped.
+    """
+    from core import jobs  # noqa: PLC0415 - as above
+
+    number = jobs.clear_queue(db=run.db, settings=run.settings, scope=run.scope())
+    _answer(run, {"cancelled": number}, f"{number} cancelled.")
+
+
+def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> None:
+    """Put a failed operation back into the queue."""
+    from core import jobs  # noqa: PLC0415 - as above
+
+    if (job_id is None) != every:
+        raise typer.BadParameter("say which operation: either its ID or --all")
+    if job_id is None:
+        _retry_all(run)
+        return
+    done = jobs.retry_operation(job_id, db=run.db, settings=run.settings, scope=run.scope())
+    notes = "; ".join(done.notes)
+    said = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
+    _answer(run, {"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
+    if not done.stored:
+        raise typer.Exit(1)
+
+
+def _retry_all(run: Run) -> None:
+    """Put every failed operation back that can be; those that worked on texts handed in cannot."""
+    from core import jobs  # noqa: PLC0415 - as above
+
+    door: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope()}
+    again = [jobs.retry_operation(one["id"], **door) for one in jobs.list_operations("failed", (), _MOST_AGAIN, **door)]
+    pending, refused = sum(done.stored for done in again), sum(done.reason == "refused" for done in again)
+    left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
+    _answer(run, {"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
+
+
+_NOT_THERE = "Nothing was changed: no operation of this persona has the id, or it has ended."
+_NOT_FAILED = "Nothing was changed: no failed operation of this persona has the id."
+
+
+def _answer(run: Run, value: Any, sentence: str) -> None:
+    run.answer(value, lambda: output.say(sentence))

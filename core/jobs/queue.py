@@ -1,0 +1,306 @@
+"""The queue as hosts use it: putting operations in, running them, ending them by hand, looking at them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.config import Settings
+from core.defaults import handle, scope_for, settings_for
+from core.errors import MessageError
+from core.jobs import handlers, worker
+from core.jobs.claiming import Claimer
+from core.rules import jobs as rules
+from core.rules.strict_json import strict
+from core.rules.text import clean
+from core.scope import Scope
+from core.shapes import ListedOperation, OperationRun, WriteResult
+from core.store import jobs, jobs_listing
+from core.store.engine import Database
+
+
+def enqueue_operation(
+    type: str,  # noqa: A002 - the name of the specification
+    priority: str = "NORMAL",
+    metadata: Mapping[str, Any] | None = None,
+    depends_on: Iterable[int] = (),
+    *,
+    conversation: str | None = None,
+    participant: str | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> int:
+    """Put an operation into the queue of the scope's persona and return its id.
+
+    Args:
+        type: RECAP, SCENE_DETECTION, SCENE_RECAP, RUNNING_SCENE_RECAP, CONVERSATION_SUMMARY, or one that
+            `register_handler` was called with.
+        priority: HIGH, NORMAL or LOW.
+        metadata: plain JSON the handler works on; ids, and under `texts` alone what is stored nowhere else. `texts` is
+            emptied when the operation ends.
+        depends_on: ids of operations that must be completed before; an id that is not known counts as completed.
+        conversation: key of the conversation it acts on; without it that of the scope.
+        participant: key of the participant it is about; without it that of the scope.
+
+    Raises:
+        ValueError: type or priority is not known.
+        MessageError: metadata is no plain JSON, a dependency no id, a key too long.
+        StoreWriteError: nothing was stored.
+
+    Source: S43, D22.
+    """
+    # 1. what is asked for
+    _check_type(type)
+    rules.number_of(priority)
+    payload = _payload(metadata)
+    others = _ids(depends_on)
+    # 2. whose it is
+    db = handle(db)
+    settings = settings_for(settings, db)
+    scope = scope_for(scope, settings)
+    own = Scope(
+        scope.persona,
+        scope.conversation if conversation is None else conversation,
+        scope.participant if participant is None else participant,
+    )
+    # 3. put it in
+    return jobs.insert(
+        db,
+        own.persona,
+        type,
+        priority=priority,
+        payload=payload,
+        conversation=own.conversation,
+        participant=own.participant,
+        depends_on=others,
+    )
+
+
+def run_pending(
+    limit: int | None = None,
+    *,
+    model: Any = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[OperationRun]:
+    """Do the operations of the scope's persona that may begin now, one after the other, and report each.
+
+    Those that are queued meanwhile are done too; those that wait for their next try are left for a later call. Each
+    acts in the conversation it was queued for, whatever the scope's is.
+
+    Args:
+        limit: most operations to begin; None for all.
+        model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL, else extracts are made.
+
+    Returns:
+        One report an operation, in the order they were done; [] when none may begin.
+
+    Raises:
+        ValueError: limit is no whole number of at least 0.
+        ConfigError: the model's server is named wrongly, or the extra `llm` is not installed; what waits is left.
+        StoreError: the database did not answer; what was done before is done.
+
+    Source: S43 to S47.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 0 or more, or None.")
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    claimer = Claimer(db)
+    done: list[OperationRun] = []
+    while limit is None or len(done) < limit:
+        report = worker.one(db, claimer, scope.persona, settings, model)
+        if report is None:
+            break
+        done.append(report)
+    worker.prune_now_and_then(db, [scope.persona])
+    return done
+
+
+def cancel(
+    id: int,  # noqa: A002 - the name of the specification
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Cancel an operation of the scope's persona that has not ended; the result of a running one is dropped.
+
+    Returns:
+        `(True, id, "")`; `(False, id, "unchanged")` when it has ended or there is none.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
+
+    Source: S44.
+    """
+    (job_id,) = _ids([id], "id")
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    done = jobs.cancel(db, scope.persona, job_id)
+    return WriteResult(done, job_id, "" if done else "unchanged")
+
+
+def retry_operation(
+    id: int,  # noqa: A002 - as above
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Put a failed operation of the scope's persona back into the queue, with all its tries before it.
+
+    Returns:
+        `(True, id, "")`; `(False, id, "unchanged")` when it has not failed or there is none; `(False, id, "refused")`
+        when it worked on texts handed in, which are not kept after the end.
+
+    Raises:
+        MessageError: no id.
+        StoreError: nothing was changed.
+
+    Source: S46, D22.
+    """
+    (job_id,) = _ids([id], "id")
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    done = jobs.retry(db, scope.persona, job_id)
+    if done is None:
+        note = "the texts it worked on were emptied when it failed; queue it anew with them"
+        return WriteResult(False, job_id, "refused", notes=(note,))
+    return WriteResult(done, job_id, "" if done else "unchanged")
+
+
+def clear_queue(
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> int:
+    """Cancel every operation of the scope's persona that has not ended, and return how many.
+
+    Results of running ones are dropped: of all conversations, since a queue belongs to a persona.
+
+    Raises:
+        StoreError: some may be left; calling it again does the rest.
+
+    Source: S44.
+    """
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return jobs.clear(db, scope.persona)
+
+
+def list_operations(
+    states: str | Iterable[str] = rules.STATES,
+    types: str | Iterable[str] = (),
+    limit: int = 100,
+    *,
+    conversation: str | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[ListedOperation]:
+    """Return operations of the scope's persona: running ones, those to come in the order of their turns, ended ones.
+
+    Args:
+        states: only these, in any order: in_progress, retrying, pending, failed, cancelled, completed.
+        types: only of these types; none for all.
+        limit: most operations, 1 to 10,000.
+        conversation: only of this one; None for all.
+
+    Returns:
+        By state in the order above; within it by priority, then older first, of ended ones the last made first.
+
+    Raises:
+        ValueError: a state that is not known, or a limit out of range.
+        StoreReadError: nothing could be read.
+
+    Source: S44, S46, G13.
+    """
+    chosen, wanted = _texts(states, "states"), _texts(types, "types")
+    unknown = [each for each in chosen if each not in rules.STATES]
+    if unknown:
+        raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
+        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 1 to 10000.")
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return jobs_listing.listed(
+        db,
+        scope.persona,
+        states=chosen,
+        types=wanted,
+        conversation=Scope(scope.persona, conversation).conversation,
+        most=limit,
+    )
+
+
+def count_operations(
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> dict[str, dict[str, int]]:
+    """Return how many operations of the scope's persona there are: type to state to number, without zeros.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S46.
+    """
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return jobs_listing.counts(db, scope.persona)
+
+
+def _texts(values: object, field: str) -> list[str]:
+    """Return one text or several as a list.
+
+    Raises:
+        ValueError: anything else.
+    """
+    made = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
+    wrong = [each for each in made if not isinstance(each, str)]
+    if wrong:
+        raise ValueError(
+            f"{field} holds a value of type {type(wrong[0]).__name__}. It must be a text, or a list of texts."
+        )
+    return [clean(str(each)) for each in made]
+
+
+def _check_type(kind: object) -> None:
+    known = sorted({*rules.TYPES, *handlers.known()})
+    if isinstance(kind, str) and kind in known:
+        return
+    near = difflib.get_close_matches(str(kind).upper()[:40], known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered.{hint}")
+
+
+def _payload(metadata: object) -> dict[str, Any]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise MessageError(
+            f"metadata is of type {type(metadata).__name__}. It must be a mapping.", fields=("metadata",)
+        )
+    made, changed = strict(dict(metadata))
+    if changed:
+        raise MessageError(
+            f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
+        )
+    return dict(made)
+
+
+def _ids(values: object, field: str = "depends_on") -> list[int]:
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise MessageError(f"{field} is of type {type(values).__name__}. It must be a list of ids.", fields=(field,))
+    made = list(values)
+    wrong = [each for each in made if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < 2**63]
+    if wrong:
+        raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))
+    return made

@@ -1,0 +1,47 @@
+"""What a handler of an operation gets and gives: `handle(operation, tools) -> Effect | None`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from core.config import Settings
+from core.scope import Scope
+from core.shapes import Operation
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from core.store.engine import Database
+
+Effect: TypeAlias = "Callable[[Connection], None]"
+"""What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
+completed, and may be run again when that transaction is (D34). Raising undoes all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a handler works with."""
+
+    db: Database
+    settings: Settings
+    model: Any
+    """The model to ask by `core.llm.ask`; None where there is none."""
+    now: datetime
+    """When the try began, by the clock of the database."""
+
+
+Handler: TypeAlias = "Callable[[Operation, Tools], Effect | None]"
+"""Reads, asks the model, and returns what is to be written; None when there is nothing to write. It writes nothing
+itself: what it does before its effect runs may be done again by another worker (S45)."""
+
+
+def operation_scope(operation: Operation) -> Scope:
+    """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now (S47).
+
+    >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
+    'tg/42'
+    """
+    return Scope(operation.persona, operation.conversation, operation.participant)

@@ -1,0 +1,161 @@
+"""What the tests and the bench of the queue share: operations whose effects can be counted, workers as processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from core import jobs as door
+from core.config import Settings
+from core.jobs import Effect, Handler, Tools, Worker, register_handler
+from core.jobs.claiming import Claimer
+from core.shapes import Operation, OperationRun
+from core.store import jobs
+from core.store.dialects import upsert
+from core.store.engine import Database
+from core.store.schema import counters
+from core.store.schema_stories import memory_jobs
+from tests.store.world import own_scope, rows_of
+
+ROOT = Path(__file__).resolve().parents[2]
+KIND = "COUNTED"
+TOTAL = "total"
+
+
+def count_up(connection: Connection, db: Database, persona: str, *names: str) -> None:
+    """Add one to each counter."""
+    for name in names:
+        row = {"persona_id": persona, "name": name, "value": 1}
+        connection.execute(upsert(counters, db.family, add=["value"]), row)
+
+
+def counted(operation: Operation, tools: Tools) -> Effect:
+    """Be a handler whose effect is one more in a counter of its own and in one that all workers share."""
+    time.sleep(operation.payload.get("seconds", 0))
+    names = (f"effect {operation.payload.get('n', operation.id)}", TOTAL)
+    return lambda connection: count_up(connection, tools.db, operation.persona, *names)
+
+
+@contextmanager
+def handled(**handlers: Handler) -> Iterator[None]:
+    """Let operations of these types be done by these functions for the time of the block."""
+    for kind, handler in handlers.items():
+        register_handler(kind, handler)
+    try:
+        yield
+    finally:
+        for kind in handlers:
+            register_handler(kind, None)
+
+
+def effects(db: Database, persona: str) -> dict[str, int]:
+    """Return how often each effect is there."""
+    chosen = select(counters.c.name, counters.c.value).where(counters.c.persona_id == persona)
+    found = {row.name: row.value for row in db.read(chosen, source="counters")}
+    return {name: value for name, value in found.items() if name != jobs.VERSION}
+
+
+def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:
+    """Queue operations in one transaction and return their ids."""
+
+    def work(connection: Connection) -> list[int]:
+        made = [
+            jobs.enqueue(connection, db, persona, KIND, payload={"n": n, **payload}, conversation=f"tg/{n % 7}")
+            for n in range(number)
+        ]
+        return [each for each in made if each is not None]
+
+    return db.transaction(work, source="memory_jobs")
+
+
+def start_worker(url: str, persona: str, *, lease_seconds: int = 600) -> subprocess.Popen[str]:
+    """Start a process that waits for `go`, does operations until none may begin, and prints a line for each."""
+    code = "from tests.store.job_world import work; import sys; work(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, url, persona, str(lease_seconds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def go(workers: Sequence[subprocess.Popen[str]]) -> None:
+    """Let all workers begin at once."""
+    for worker in workers:
+        assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+
+
+def work(url: str, persona: str, lease_seconds: int) -> None:
+    """Be that process."""
+
+    def told(done: OperationRun) -> None:
+        print(done.state, done.id, done.error, flush=True)
+
+    db = Database(url)
+    db.read(select(counters.c.name).where(counters.c.persona_id == persona), source="counters")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with handled(COUNTED=counted):
+        settings = Settings(job_lease_seconds=lease_seconds)
+        Worker(db, personas=[persona], settings=settings, told=told).run(once=True)
+    db.close()
+
+
+class Queue:
+    """The queue of one persona, with the doors' arguments filled in."""
+
+    def __init__(self, db: Database, **flags: Any) -> None:
+        self.db = db
+        self.scope = own_scope()
+        self.persona = self.scope.persona
+        self.settings = Settings(**flags)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **more: Any) -> Any:
+            given = {"db": self.db, "settings": self.settings, "scope": self.scope, **more}
+            return getattr(door, name)(*arguments, **given)
+
+        return call
+
+    def add(self, name: Any = 0, priority: str = "NORMAL", *depends_on: int, kind: str = KIND, **more: Any) -> int:
+        """Queue an operation."""
+        made = self.enqueue_operation(kind, priority, {"n": name, **more.pop("metadata", {})}, depends_on, **more)
+        assert isinstance(made, int)
+        return made
+
+    def states(self) -> dict[int, str]:
+        """Return the state of every operation as it is shown."""
+        return {each["id"]: each["state"] for each in self.list_operations()}
+
+    def row(self, job_id: int) -> Any:
+        """Return the stored row of an operation."""
+        (found,) = rows_of(self.db, memory_jobs, self.persona, memory_jobs.c.id == job_id)
+        return found
+
+    def claimed(self, **more: Any) -> Any:
+        """Claim the next operation as a worker of its own would."""
+        given = {"lease_seconds": 600, "max_tries": 8, **more}
+        return Claimer(self.db).next(self.persona, [KIND], **given)
+
+    @property
+    def effects(self) -> dict[str, int]:
+        """Return the effects that are stored."""
+        return effects(self.db, self.persona)
+
+    @staticmethod
+    def done(reports: Any) -> list[int]:
+        """Return the ids of reported operations in order."""
+        return [each.id for each in reports]

@@ -1,0 +1,432 @@
+"""S43 to S47, D22: the operation queue on every engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, update
+
+from core.config import Settings
+from core.errors import ConfigError, MessageError, ModelError, StoreError
+from core.jobs import Effect, Tools
+from core.jobs.running import run
+from core.scope import Scope, current_scope
+from core.shapes import Operation
+from core.store import conversations, jobs, jobs_claiming, rows
+from core.store.dialects import upsert
+from core.store.engine import Database
+from core.store.schema import conversations as conversations_table
+from core.store.schema import counters
+from core.store.schema_stories import memory_jobs
+from tests.store.job_world import KIND, TOTAL, Queue, counted, handled
+from tests.store.test_plans import explain
+from tests.store.world import NOW, open_db, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine, and a handler for operations that are counted."""
+    made = open_db(engine_url)
+    with handled(COUNTED=counted):
+        yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _noon(request: pytest.FixtureRequest) -> None:
+    """Let every test begin at NOW."""
+    if "db" in request.fixturenames:
+        request.getfixturevalue("db").clock.now = NOW
+
+
+@pytest.fixture
+def queue(db: Database) -> Queue:
+    """A queue of a persona nobody else has."""
+    return Queue(db)
+
+
+# S43: order and dependencies
+
+
+def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> None:
+    """Queued N1, H1, N2, H2 and a low one before them: H1, H2, N1, N2, L."""
+    low = queue.add("l", "LOW")
+    n1, h1, n2, h2 = (queue.add(name, priority) for name, priority in zip("abcd", ("NORMAL", "HIGH") * 2, strict=True))
+    assert list(queue.states()) == [h1, h2, n1, n2, low], "they are listed in the order of their turns"
+    reports = queue.run_pending()
+    assert queue.done(reports) == [h1, h2, n1, n2, low]
+    assert {each.state for each in reports} == {"completed"}
+    assert reports[0].type == KIND and reports[0].error == "" and reports[0].seconds >= 0
+    assert queue.effects == {**{f"effect {name}": 1 for name in "abcdl"}, TOTAL: 5}
+    assert queue.run_pending() == []
+
+
+def test_s43_one_of_high_priority_that_is_queued_meanwhile_is_next(queue: Queue) -> None:
+    first, second = queue.add("a"), queue.add("b")
+    assert queue.done(queue.run_pending(1)) == [first]
+    urgent = queue.add("c", "HIGH")
+    assert queue.done(queue.run_pending()) == [urgent, second]
+    assert queue.run_pending(0) == []
+
+
+def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
+    """Also past more waiting ones than a worker looks at first; one that is not known counts as done."""
+    other = Queue(queue.db)
+    foreign = other.add("of another persona")
+    base = queue.add("base", "LOW")
+    waiting = [queue.add(n, "HIGH", base) for n in range(20)]
+    free = queue.add("free", "NORMAL", 7, foreign)
+    assert queue.done(queue.run_pending(1)) == [free], "the twenty in front of it wait"
+    assert queue.done(queue.run_pending()) == [base, *waiting]
+    assert other.states() == {foreign: "pending"}
+
+
+def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue) -> None:
+    """All the way down, with the reason; a cancelled one does the same."""
+    queue.settings = Settings(job_max_tries=1)
+
+    def broken(operation: Operation, tools: Tools) -> None:
+        raise KeyError("secret xylofant")
+
+    with handled(BROKEN=broken):
+        first = queue.add(kind="BROKEN")
+        second = queue.add("b", "HIGH", first)
+        third = queue.add("c", "HIGH", second)
+        alone = queue.add("d")
+        reports = queue.run_pending()
+    assert [(each.id, each.state) for each in reports] == [(first, "failed"), (alone, "completed")]
+    listed = {each["id"]: each["error"] for each in queue.list_operations("failed")}
+    assert listed == {
+        first: "KeyError",
+        second: f"DependencyFailed: {first}",
+        third: f"DependencyFailed: {second}",
+    }
+    fourth = queue.add("e")
+    fifth = queue.add("f", "HIGH", fourth)
+    assert queue.cancel(fourth).stored
+    assert queue.run_pending() == []
+    assert queue.states()[fifth] == "failed" and queue.row(fifth).error == f"DependencyFailed: {fourth}"
+    assert queue.effects == {"effect d": 1, TOTAL: 1}
+
+
+# S44: cancelling and clearing
+
+
+def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
+    """Texts that were handed in are emptied, ids stay; what has ended cannot be cancelled."""
+    pending = queue.add("a", metadata={"texts": ["secret xylofant"], "row": 7})
+    assert queue.cancel(pending) == (True, pending, "")
+    assert queue.cancel(pending) == (False, pending, "unchanged")
+    assert queue.cancel(12345) == (False, 12345, "unchanged")
+    assert json.loads(queue.row(pending).payload) == {"n": "a", "texts": "", "row": 7}
+    retrying = queue.add("b")
+    jobs_claiming.put_off(queue.db, queue.claimed(), "KeyError", NOW + timedelta(seconds=10))
+    assert queue.states()[retrying] == "retrying"
+    assert queue.cancel(retrying).stored
+    queue.db.clock.forward(seconds=60)  # type: ignore[attr-defined]
+    assert queue.run_pending() == [] and queue.effects == {}
+    assert Queue(queue.db).cancel(queue.add("c")).stored is False, "an operation of another persona"
+
+
+@pytest.mark.parametrize("end", ["cancel", "clear"])
+def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue, end: str) -> None:
+    """Cancelled, or the queue cleared, while the handler works: nothing is stored; other queues go on."""
+    other = Queue(queue.db)
+    other.add("b")
+
+    def during(operation: Operation, tools: Tools) -> Effect:
+        assert queue.states()[operation.id] == "in_progress"
+        assert (queue.cancel(operation.id).stored if end == "cancel" else queue.clear_queue()) == 1
+        return counted(operation, tools)
+
+    with handled(DURING=during):
+        running = queue.add("a", kind="DURING", metadata={"texts": ["secret"]})
+        (report,) = queue.run_pending()
+    assert (report.id, report.state, queue.states()) == (running, "dropped", {running: "cancelled"})
+    assert queue.effects == {} and json.loads(queue.row(running).payload)["texts"] == ""
+    later = queue.add("later")
+    assert queue.done(queue.run_pending()) == [later], "what is queued afterwards is done"
+    assert len(other.run_pending()) == 1 and other.effects == {"effect b": 1, TOTAL: 1}
+
+
+def test_s44_a_cleared_queue_drops_what_fails_meanwhile(queue: Queue) -> None:
+    """A failure of a cancelled operation does not bring it back."""
+
+    def during(operation: Operation, tools: Tools) -> None:
+        queue.clear_queue()
+        raise ModelError("timeout")
+
+    with handled(DURING=during):
+        running = queue.add(kind="DURING")
+        (report,) = queue.run_pending()
+    assert (report.state, report.error) == ("dropped", "ModelError: timeout")
+    assert queue.states() == {running: "cancelled"}
+
+
+def test_s44_what_another_transaction_puts_in_while_the_queue_is_cleared_is_dropped(queue: Queue) -> None:
+    """It cannot be seen by the one who clears; the version it was put in with tells."""
+    if queue.db.family == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    queue.add("a")
+    with queue.db.engines()[1].connect() as connection:
+        late = jobs.enqueue(connection, queue.db, queue.persona, KIND, payload={"n": "late"})
+        assert queue.clear_queue() == 1
+        connection.commit()
+    assert queue.run_pending() == []
+    assert queue.states()[late] == "cancelled" and queue.effects == {}
+
+
+def test_s44_results_of_an_older_version_are_dropped(queue: Queue) -> None:
+    """Even where the operation itself was not ended with the others."""
+    queue.add("a")
+    claimed = queue.claimed()
+    row = {"persona_id": queue.persona, "name": jobs.VERSION, "value": 1}
+    queue.db.transaction(lambda c: c.execute(upsert(counters, queue.db.family, add=["value"]), row), source="counters")
+    assert run(queue.db, claimed, settings=DEFAULTS).state == "dropped"
+    assert queue.effects == {}
+
+
+# S46: tries
+
+
+def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
+    """10, 20, 40, 80, 160, 300, 300 s; not a moment sooner; after JOB_MAX_TRIES it has failed and is listed."""
+    fails = [ModelError("timeout"), StoreError("lost", source="memories", number=1205), KeyError("secret xylofant")]
+
+    def failing(operation: Operation, tools: Tools) -> None:
+        raise fails[operation.tries % 3]
+
+    clock: Any = queue.db.clock
+    waits = []
+    with handled(FAILING=failing):
+        only = queue.add(kind="FAILING", metadata={"texts": ["secret xylofant"]})
+        for tries in range(1, 8):
+            (report,) = queue.run_pending()
+            assert report.state == "retrying" and queue.row(only).tries == tries
+            begun = clock.now
+            available = queue.row(only).available_at
+            waits.append((available - begun).total_seconds())
+            assert queue.list_operations("retrying")[0]["available_at"] == available.isoformat()
+            clock.now = available - timedelta(microseconds=1)
+            assert queue.run_pending() == []
+            clock.now = available
+        assert json.loads(queue.row(only).payload)["texts"] == ["secret xylofant"], "needed up to the last try"
+        (report,) = queue.run_pending()
+    assert waits == [10, 20, 40, 80, 160, 300, 300]
+    assert report.state == "failed" and queue.row(only).tries == 8
+    (listed,) = queue.list_operations()
+    assert listed["state"] == "failed" and listed["error"] == report.error == "KeyError"
+    assert "xylofant" not in json.dumps(listed) and json.loads(queue.row(only).payload)["texts"] == ""
+    assert queue.retry_operation(only).reason == "refused", "its texts are gone"
+
+
+def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(queue: Queue) -> None:
+    causes: list[Exception] = [ModelError("auth", status=401), MessageError("bad")]
+
+    def failing(operation: Operation, tools: Tools) -> None:
+        raise causes[operation.payload["n"]]
+
+    with handled(FAILING=failing):
+        ids = [queue.add(n, kind="FAILING") for n in range(2)]
+        reports = queue.run_pending()
+    assert [(each.state, each.error) for each in reports] == [
+        ("failed", "ModelError: auth (401)"),
+        ("failed", "MessageError"),
+    ]
+    assert queue.retry_operation(ids[0]) == (True, ids[0], "")
+    assert queue.retry_operation(ids[0]) == (False, ids[0], "unchanged")
+    assert queue.row(ids[0]).tries == 0 and queue.row(ids[0]).error is None
+    with handled(FAILING=counted):
+        assert queue.done(queue.run_pending()) == [ids[0]]
+    assert queue.effects == {"effect 0": 1, TOTAL: 1}
+
+
+def test_s46_the_reason_kept_says_what_went_wrong_below(queue: Queue) -> None:
+    """`error` alone tells an operator nothing; the class does, and holds nothing that was said."""
+
+    def failing(operation: Operation, tools: Tools) -> None:
+        raise ModelError("error", error="ConnectError")
+
+    with handled(FAILING=failing):
+        queue.add(kind="FAILING")
+        assert [each.error for each in queue.run_pending()] == ["ModelError: error (ConnectError)"]
+
+
+def test_s47_a_model_named_wrongly_fails_no_operation(queue: Queue) -> None:
+    """Nothing is begun, and whoever called is told which flag to change."""
+    only = queue.add(kind=KIND)
+    sound, queue.settings = queue.settings, Settings(llm_base_url="127.0.0.1:11434")
+    with pytest.raises(ConfigError, match="LLM_BASE_URL"):
+        queue.run_pending()
+    queue.settings = sound
+    assert (queue.row(only).status, queue.row(only).tries) == ("pending", 0)
+
+
+def test_s46_zero_tries_never_gives_up(queue: Queue) -> None:
+    queue.settings = Settings(job_max_tries=0)
+
+    def failing(operation: Operation, tools: Tools) -> None:
+        raise ModelError("error")
+
+    with handled(FAILING=failing):
+        only = queue.add(kind="FAILING")
+        change = update(memory_jobs).where(memory_jobs.c.persona_id == queue.persona).values(tries=5000)
+        queue.db.transaction(lambda c: c.execute(change), source="memory_jobs")
+        assert [each.state for each in queue.run_pending()] == ["retrying"]
+    assert (queue.row(only).available_at - NOW).total_seconds() == 300
+
+
+# S47: where an operation acts, and what is asked for
+
+
+def test_s47_an_operation_acts_only_on_the_conversation_it_was_queued_for(queue: Queue) -> None:
+    """Of chat A run while B is open: the handler, and every door it calls, is in A."""
+    seen: list[Scope] = []
+
+    def look(operation: Operation, tools: Tools) -> None:
+        seen.append(current_scope())
+        assert tools.now == NOW and tools.model is model and operation.participant == "tg/ann"
+
+    def model(messages: Any) -> str:
+        return "ok"
+
+    with handled(LOOK=look):
+        here = Scope(queue.persona, "tg/A", "tg/ann")
+        queue.enqueue_operation("LOOK", scope=here)
+        (report,) = queue.run_pending(model=model, scope=Scope(queue.persona, "tg/B", "tg/ben"))
+    assert seen == [here] and report.conversation == "tg/A"
+    assert queue.list_operations(conversation="tg/B") == []
+    assert len(queue.list_operations(conversation="tg/A")) == 1
+
+
+def test_s47_bad_arguments_are_named(queue: Queue) -> None:
+    with pytest.raises(ValueError, match=r"'recap'.*Did you mean 'RECAP'"):
+        queue.enqueue_operation("recap")
+    with pytest.raises(ValueError, match=r"'URGENT'.*'HIGH', 'NORMAL' or 'LOW'"):
+        queue.enqueue_operation("RECAP", "URGENT")
+    for metadata in ([1], {"a": object()}, {"a": float("nan")}):
+        with pytest.raises(MessageError, match="metadata"):
+            queue.enqueue_operation("RECAP", metadata=metadata)
+    for others in ("12", 5, [True], [-1], ["1"]):
+        with pytest.raises(MessageError, match="depends_on"):
+            queue.enqueue_operation("RECAP", depends_on=others)
+    for limit in (-1, True, "3"):
+        with pytest.raises(ValueError, match="limit"):
+            queue.run_pending(limit)
+    with pytest.raises(ValueError, match="state is 'done'"):
+        queue.list_operations("done")
+    with pytest.raises(MessageError, match="id"):
+        queue.cancel("7")
+    assert queue.states() == {}
+
+
+def test_s43_a_type_nobody_here_knows_waits_for_a_worker_that_does(queue: Queue) -> None:
+    with handled(LATER=counted):
+        later = queue.add(kind="LATER")
+    assert queue.run_pending() == [] and queue.states() == {later: "pending"}
+    with handled(LATER=counted):
+        assert queue.done(queue.run_pending()) == [later]
+
+
+def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
+    """Per type and conversation; one that has begun does not see what came after, so another is put in."""
+    db, persona = queue.db, queue.persona
+    db.transaction(lambda c: conversations.make(c, db, Scope(persona, "tg/1")), source="conversations")
+    assert len(rows_of(db, conversations_table, persona)) == 1
+
+    def put(kind: str = KIND, conversation: str | None = "tg/1") -> int | None:
+        work = lambda c: jobs.enqueue(c, db, persona, kind, conversation=conversation, once=True)  # noqa: E731
+        return db.transaction(work, source="memory_jobs")
+
+    first = put()
+    assert first is not None and put() is None
+    assert all((put(conversation="tg/2"), put(kind="OTHER"), put(conversation=None)))
+    assert put(conversation=None) is None
+    claimed = jobs_claiming.claim(db, persona, first, "me", lease_seconds=600)
+    assert claimed is not None
+    second = put()
+    assert second is not None
+    jobs_claiming.put_off(db, claimed, "x", NOW)
+    queue.cancel(second)
+    assert put() is None, "one that waits for its next try has not begun"
+
+
+# Listing and pruning
+
+
+def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
+    first = queue.add("a", "HIGH", conversation="tg/1")
+    second = queue.add("b", "LOW", first, participant="tg/ann")
+    queue.claimed()
+    running, waiting = queue.list_operations()
+    assert running["state"] == "in_progress" and running["lease_until"] == (NOW + timedelta(minutes=10)).isoformat()
+    assert waiting == {
+        "id": second, "type": KIND, "state": "pending", "priority": "LOW", "conversation": None,
+        "participant": "tg/ann", "tries": 0, "error": "", "depends_on": [first], "created_at": NOW.isoformat(),
+        "updated_at": NOW.isoformat(), "available_at": "", "lease_until": "",
+    }  # fmt: skip
+    assert queue.count_operations() == {KIND: {"in_progress": 1, "pending": 1}}
+    assert [each["id"] for each in queue.list_operations(["pending", "failed"])] == [second]
+    assert queue.list_operations(types="RECAP") == [] and len(queue.list_operations(limit=1)) == 1
+    assert jobs_claiming.personas(queue.db).count(queue.persona) == 1
+
+
+def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Completed and cancelled after 7 days, failed after 30; open ones never. Age 7 days is old enough (G9)."""
+    monkeypatch.setattr(jobs, "PART", 2)
+    clock: Any = queue.db.clock
+    ids = [queue.add(n) for n in range(3)]
+    queue.run_pending()
+    failed, open_one = queue.add("f"), queue.add("o", "HIGH", kind="RECAP")
+    jobs.fail(queue.db, queue.persona, failed, "x")
+    clock.now = NOW + timedelta(days=7, microseconds=-1)
+    assert jobs.prune(queue.db, queue.persona) == 0
+    clock.now = NOW + timedelta(days=7)
+    assert [jobs.prune(queue.db, queue.persona) for _ in range(3)] == [2, 1, 0]
+    assert set(queue.states()) == {failed, open_one} and not set(ids) & set(queue.states())
+    clock.now = NOW + timedelta(days=30)
+    assert jobs.prune(queue.db, queue.persona) == 1
+    assert set(queue.states()) == {open_one}
+    assert queue.persona in jobs_claiming.personas(queue.db)
+
+
+@pytest.mark.engines("sqlite", "mariadb", "mysql")
+def test_d2_the_next_operation_is_found_by_its_index(queue: Queue) -> None:
+    """However many wait or have ended: the rows come in the order of the index and none is sorted."""
+    at = [NOW + timedelta(seconds=n) for n in range(3000)]
+    made = [
+        {
+            "id": n + 1, "persona_id": queue.persona, "type": KIND, "priority": n % 3, "created_at": at[n],
+            "status": ("pending", "completed")[n % 2], "updated_at": at[n],
+        }
+        for n in range(3000)
+    ]  # fmt: skip
+    queue.db.transaction(lambda c: rows.insert_rows(c, memory_jobs, made), source="memory_jobs")
+    if queue.db.family != "sqlite":
+        with queue.db.engines()[0].connect() as connection:
+            connection.exec_driver_sql("ANALYZE TABLE memory_jobs").all()
+    seen: list[tuple[str, Any]] = []
+    reading = queue.db.engines()[0]
+
+    def note(_c: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        seen.append((statement, values))
+
+    event.listen(reading, "before_cursor_execute", note)
+    looked = jobs_claiming.look(queue.db, queue.persona, [KIND], 16)
+    jobs.prune(queue.db, queue.persona)
+    event.remove(reading, "before_cursor_execute", note)
+    assert [each.id for each in looked.waiting] == [1 + 6 * n for n in range(16)]
+    assert len(seen) == 4
+    for statement, values in seen:
+        found = [each for each in explain(queue.db, statement, values) if each.table == "memory_jobs"]
+        assert found and all(each.index == "ix_jobs_next" and not each.is_scan for each in found), (statement, found)
+    with queue.db.engines()[0].connect() as connection:
+        word = "EXPLAIN QUERY PLAN " if queue.db.family == "sqlite" else "EXPLAIN "
+        shown = str(connection.exec_driver_sql(word + seen[0][0], tuple(seen[0][1])).all())
+    assert not [word for word in ("filesort", "TEMP B-TREE", "Sort:") if word in shown], shown

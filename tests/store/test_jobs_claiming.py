@@ -1,0 +1,222 @@
+"""S45, D34: whoever dies or is slow, an operation is done by one and its effect is stored once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from core.config import Settings
+from core.errors import ModelError
+from core.jobs import Effect, Operation, Tools
+from core.jobs.running import kept, run
+from core.store import jobs, jobs_claiming
+from core.store.engine import Database
+from core.store.schema_stories import memory_jobs
+from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
+from tests.store.relay import Relay
+from tests.store.world import NOW, Clock, open_db, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine, and a handler for operations that are counted."""
+    made = open_db(engine_url)
+    with handled(COUNTED=counted):
+        yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _noon(request: pytest.FixtureRequest) -> None:
+    """Let every test begin at NOW."""
+    if "db" in request.fixturenames:
+        request.getfixturevalue("db").clock.now = NOW
+
+
+@pytest.fixture
+def queue(db: Database) -> Queue:
+    """A queue of a persona nobody else has."""
+    return Queue(db)
+
+
+# S45: claims and leases
+
+
+def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
+    """One UPDATE changes a row, the other none, whatever both had seen before (D22)."""
+    only = queue.add("a")
+    first = jobs_claiming.claim(queue.db, queue.persona, only, "one", lease_seconds=600)
+    assert first is not None and first.operation.tries == 1 and first.operation.payload == {"n": "a"}
+    assert jobs_claiming.claim(queue.db, queue.persona, only, "two", lease_seconds=600) is None
+    assert queue.claimed() is None
+    queue.db.clock.forward(seconds=599.999)  # type: ignore[attr-defined]
+    assert queue.claimed() is None and queue.states() == {only: "in_progress"}
+
+
+def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effect_happens_once(queue: Queue) -> None:
+    """The worker was not dead but slow: whoever comes second stores nothing."""
+    only = queue.add("a")
+    slow = queue.claimed()
+    queue.db.clock.forward(seconds=600)  # type: ignore[attr-defined]
+    assert queue.states() == {only: "pending"} and queue.count_operations() == {KIND: {"pending": 1}}
+    quick = queue.claimed()
+    assert quick.operation.id == only and quick.operation.tries == 2
+    assert not jobs_claiming.keep(queue.db, slow, lease_seconds=600)
+    assert not jobs_claiming.give_up(queue.db, slow, "late") and not jobs_claiming.give_back(queue.db, slow)
+    assert run(queue.db, slow, settings=DEFAULTS).state == "dropped"
+    assert queue.effects == {}
+    assert run(queue.db, quick, settings=DEFAULTS).state == "completed"
+    assert run(queue.db, quick, settings=DEFAULTS).state == "dropped", "not even twice by the same"
+    assert queue.effects == {"effect a": 1, TOTAL: 1}
+
+
+def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
+    """Begun anew every third of it, until the work is done or the operation is somebody else's."""
+    queue.add("a")
+    claimed = queue.claimed(lease_seconds=0.3)
+    with kept(queue.db, claimed, 0.3):
+        for _ in range(50):
+            time.sleep(0.02)
+            queue.db.clock.forward(seconds=0.02)  # type: ignore[attr-defined]
+            lease = queue.row(claimed.operation.id).lease_until
+            if lease > NOW + timedelta(seconds=0.6):
+                break
+    assert lease > NOW + timedelta(seconds=0.6)
+    assert run(queue.db, claimed, settings=DEFAULTS).state == "completed"
+
+
+def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(queue: Queue) -> None:
+    """Otherwise it would take one worker after the other down."""
+    only = queue.add("a")
+    for tries in (1, 2, 3):
+        assert queue.claimed(max_tries=3).operation.tries == tries
+        queue.db.clock.forward(seconds=600)  # type: ignore[attr-defined]
+    assert queue.claimed(max_tries=3) is None
+    assert queue.states() == {only: "failed"} and queue.row(only).error == "WorkerLost"
+
+
+def test_s45_a_worker_that_is_interrupted_gives_its_operation_back(queue: Queue) -> None:
+    def interrupted(operation: Operation, tools: Tools) -> None:
+        raise KeyboardInterrupt
+
+    with handled(INTERRUPTED=interrupted):
+        only = queue.add(kind="INTERRUPTED")
+        with pytest.raises(KeyboardInterrupt):
+            queue.run_pending()
+    assert queue.states() == {only: "pending"} and queue.row(only).tries == 0
+
+
+def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Queue) -> None:
+    """An effect that breaks off leaves nothing, and the operation is tried again (G16)."""
+    broken = [True]
+
+    def half(operation: Operation, tools: Tools) -> Effect:
+        def effect(connection: Connection) -> None:
+            count_up(connection, tools.db, operation.persona, "first half")
+            if broken.pop() if broken else False:
+                connection.execute(select(func.no_such_function(1)))
+            count_up(connection, tools.db, operation.persona, "second half")
+
+        return effect
+
+    with handled(HALF=half):
+        only = queue.add(kind="HALF")
+        (report,) = queue.run_pending()
+        assert report.state == "retrying" and report.error.startswith("StoreWriteError: HALF")
+        assert queue.effects == {} and queue.row(only).status == "retrying"
+        queue.db.clock.forward(seconds=10)  # type: ignore[attr-defined]
+        assert [each.state for each in queue.run_pending()] == ["completed"]
+    assert queue.effects == {"first half": 1, "second half": 1}
+
+
+@pytest.mark.slow
+def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
+    """Three processes, 200 operations; then one is killed in the middle of others, and the end is the same."""
+    queue = Queue(db)
+    url = db.target.url.render_as_string(hide_password=False)
+    fill(db, queue.persona, 200)
+    workers = [start_worker(url, queue.persona) for _ in range(3)]
+    go(workers)
+    said = [worker.communicate(timeout=120) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0, 0], said
+    assert all(out for out, _ in said), "each of them did some"
+    lines = [line.split() for out, _ in said for line in out.splitlines()]
+    assert sorted(len(line) for line in lines) == [2] * 200, lines
+    assert {line[0] for line in lines} == {"completed"} and len({line[1] for line in lines}) == 200
+    assert queue.effects == {**{f"effect {n}": 1 for n in range(200)}, TOTAL: 200}
+
+
+@pytest.mark.slow
+def test_s45_a_worker_killed_in_the_middle_leaves_the_same_end_state(db: Database) -> None:
+    """SIGKILL while an operation is in progress: it is done by another when the lease is over, once."""
+    queue = Queue(db)
+    url = db.target.url.render_as_string(hide_password=False)
+    fill(db, queue.persona, 12, seconds=0.2)
+    worker = start_worker(url, queue.persona)
+    assert worker.stdout is not None
+    go([worker])
+    for _ in range(3):
+        worker.stdout.readline()
+    worker.kill()
+    worker.communicate()
+    left = queue.count_operations()[KIND]
+    assert left["completed"] >= 3 and left.get("pending", 0) >= 1, left
+    later = Database(url, clock=Clock())
+    later.clock.now = time_of(db, queue.persona) + timedelta(seconds=601)  # type: ignore[attr-defined]
+    queue.db = later
+    assert {each.state for each in queue.run_pending()} == {"completed"}
+    later.close()
+    queue.db = db
+    assert queue.effects == {**{f"effect {n}": 1 for n in range(12)}, TOTAL: 12}
+    assert queue.count_operations() == {KIND: {"completed": 12}}
+
+
+def time_of(db: Database, persona: str) -> Any:
+    """Return when the last change of an operation was made."""
+    return max(row.updated_at for row in rows_of(db, memory_jobs, persona))
+
+
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.parametrize("what", ["answer", "request"])
+def test_d34_a_lost_commit_is_neither_lost_nor_doubled(queue: Queue, what: Any) -> None:
+    """Queueing, claiming, completing, failing, cancelling: each commit lost once, and nobody notices."""
+    direct = queue.db
+    url = direct.target.url.render_as_string(hide_password=False)
+    failing = [True]
+
+    def handle(operation: Operation, tools: Tools) -> Effect:
+        relay.lose(what)
+        if failing.pop() if failing else False:
+            raise ModelError("timeout")
+        return counted(operation, tools)
+
+    with Relay(url) as relay, handled(LOST=handle):
+        queue.db = Database(relay.url, clock=direct.clock)
+        relay.lose(what)
+        first = queue.add("a", kind="LOST")
+        relay.lose(what)
+        assert [each.state for each in queue.run_pending()] == ["retrying"]
+        direct.clock.forward(seconds=10)  # type: ignore[attr-defined]
+        relay.lose(what)
+        assert [each.state for each in queue.run_pending()] == ["completed"]
+        second = queue.add("b")
+        relay.lose(what)
+        assert queue.cancel(second).stored
+        third = queue.add("c")
+        jobs.fail(queue.db, queue.persona, third, "x")
+        relay.lose(what)
+        assert queue.retry_operation(third).stored
+        relay.lose(what)
+        assert queue.clear_queue() == 1
+        assert relay.lost == 8
+        queue.db.close()
+    queue.db = direct
+    assert queue.states() == {first: "completed", second: "cancelled", third: "cancelled"}
+    assert queue.row(first).tries == 2 and queue.effects == {"effect a": 1, TOTAL: 1}

@@ -1,0 +1,178 @@
+"""`prompt-engine worker` and `prompt-engine jobs`: reports, the view of the queue, changing it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import jobs
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.db import open_database
+from core.errors import ModelError
+from core.jobs import Operation, Tools
+from core.scope import Scope
+from core.store import jobs_claiming
+from tests.store.job_world import counted, handled
+from tests.unit.cli.conftest import Command
+
+
+class Queue:
+    """Operations in the database of the command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.url = f"sqlite:///{folder / 'own.db'}"
+
+    def __call__(self, kind: str, n: int, *, persona: str = "default", claim: bool = False) -> int:
+        """Queue one of conversation tg/1; a claimed one stays in progress."""
+        db = open_database(self.url)
+        made = jobs.enqueue_operation(
+            kind, metadata={"n": n}, conversation="tg/1", db=db, settings=Settings(), scope=Scope(persona)
+        )
+        if claim:
+            assert jobs_claiming.claim(db, persona, made, "a worker", lease_seconds=600)
+        db.close()
+        return made
+
+
+@pytest.fixture
+def queue(run: Command, tmp_path: Path) -> Any:
+    """The queue of the command's database, with handlers for a type that works and two that fail."""
+
+    def refused(operation: Operation, tools: Tools) -> None:
+        raise ModelError("auth", status=401)
+
+    def slow(operation: Operation, tools: Tools) -> None:
+        raise ModelError("timeout")
+
+    with handled(COUNTED=counted, REFUSED=refused, SLOW=slow):
+        yield Queue(tmp_path)
+
+
+def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None:
+    """A line of JSON each for programs, a sentence for people; of all personas or of those asked for."""
+    first, second = queue("COUNTED", 1), queue("REFUSED", 2, persona="iris")
+    queue("COUNTED", 3, persona="other")
+    ran = run("worker", "--once", "--persona", "default", "--persona", "iris")
+    assert ran.code == 0 and ran.err == ""
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
+    assert [(each["id"], each["state"], each["error"]) for each in lines] == [
+        (first, "completed", ""),
+        (second, "failed", "ModelError: auth (401)"),
+    ]
+    ran = run("worker", "--once", "--text")
+    assert ran.out.startswith("COUNTED of tg/1 completed in 0.") and ran.out.count("\n") == 1
+    assert "Working for all personas" in ran.err and "1 operation done." in ran.err
+
+
+def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queue: Queue) -> None:
+    """Counts by type and state, the age of running ones, reasons; `show` is meant where nothing is named."""
+    assert run("jobs", "--text").out == "Nothing is queued for default.\n"
+    failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
+    run("worker", "--once")
+    running, _ = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
+    shown = run("jobs").json
+    assert shown == run("jobs", "show").json
+    assert list(shown) == ["persona", "counts", "in_progress", "retrying", "failed"]
+    assert shown["counts"] == {
+        "COUNTED": {"in_progress": 1, "pending": 1},
+        "REFUSED": {"failed": 1},
+        "SLOW": {"retrying": 1},
+    }
+    assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [running, tried, failed]
+    text = run("jobs", "--text").out
+    for said in ("in progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
+        assert said in text, text
+    assert "jobs retry ID" in text and run("jobs", "--persona-id", "iris").json["counts"] == {}
+
+
+def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> None:
+    """What could not be done is said, by the exit code too."""
+    waiting, failed = queue("COUNTED", 1), queue("REFUSED", 2)
+    assert run("jobs", "cancel", waiting).json == {"id": waiting, "cancelled": True}
+    again = run("jobs", "cancel", waiting, "--text")
+    assert again.code == 1 and "has ended" in again.out
+    assert run("jobs", "retry", waiting).code == 1
+    run("worker", "--once")
+    assert run("jobs", "retry", failed).json == {"id": failed, "pending": True, "reason": "", "notes": []}
+    assert run("jobs", "clear").json == {"cancelled": 1}
+    wrong = run("jobs", "cancel")
+    assert wrong.code == 2 and "jobs cancel" in wrong.err
+    assert run("jobs", "cansel").code == 2
+
+
+def test_s46_watching_shows_it_anew_until_ctrl_c(run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For programs a line of JSON each time."""
+    from core.cli import jobs as module
+
+    sleeps: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        if len(sleeps) % 2 == 0:
+            raise KeyboardInterrupt
+        queue("COUNTED", len(sleeps))
+
+    monkeypatch.setattr(module.time, "sleep", sleep)
+    ran = run("jobs", "--watch")
+    assert ran.code == 0
+    assert [json.loads(line)["counts"] for line in ran.out.splitlines()] == [{}, {"COUNTED": {"pending": 1}}]
+    ran = run("jobs", "--watch", "--text")
+    assert ran.code == 0 and ran.out.count("COUNTED") == 2
+    assert sleeps == [2.0] * 4
+
+
+def test_s46_all_failed_operations_are_put_back_together(run: Command, queue: Queue) -> None:
+    """After a wrong key everything that waited has failed; nobody types a thousand ids."""
+    for n in range(3):
+        queue("REFUSED", n)
+    waiting = queue("SLOW", 4)
+    run("worker", "--once")
+    assert run("jobs", "retry").code == run("jobs", "retry", waiting, "--all").code == 2
+    assert run("jobs", "retry", "--all").json == {"pending": 3, "refused": 0}
+    assert run("jobs").json["counts"] == {"REFUSED": {"pending": 3}, "SLOW": {"retrying": 1}}
+    assert run("jobs", "retry", "--all", "--text").out == "0 in the queue again.\n"
+
+
+def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
+    run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A typing error in LLM_BASE_URL must not use up everything that waits; the sentence says what to change."""
+    queue("COUNTED", 1)
+    monkeypatch.setenv("LLM_BASE_URL", "127.0.0.1:11434")
+    for form in ("--json", "--text"):
+        ran = run("worker", "--once", form)
+        assert ran.code == 1 and "LLM_BASE_URL is '127.0.0.1:11434'" in ran.err, ran
+    assert run("jobs").json["counts"] == {"COUNTED": {"pending": 1}}
+    monkeypatch.delenv("LLM_BASE_URL")
+    assert "texts are extracts" in run("worker", "--once", "--text").err
+
+
+def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queue: Queue) -> None:
+    """The worker serves all of them, this view one; without the hint a full queue looks empty."""
+    queue("COUNTED", 1, persona="iris")
+    assert run("jobs", "--text").out == "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
+
+
+def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queue) -> None:
+    """With --once it looks a single time; without --schedule nothing is looked at."""
+    queue("COUNTED", 1)
+    db = open_database(queue.url)
+    for n in range(30):
+        save_chat_message(
+            "tg/1", f"My name is Jonas. {n}", "Jonas", "jonas", message_id=f"m{n}", db=db, settings=Settings(),
+            scope=Scope("default"),
+        )  # fmt: skip
+    db.close()
+    assert '"cycle"' not in run("worker", "--once").out
+    lines = [json.loads(line) for line in run("worker", "--once", "--schedule").out.splitlines()]
+    cycles = [each for each in lines if "cycle" in each]
+    assert [(each["cycle"], each["stored"], each["conversations"], each["reason"]) for each in cycles] == [
+        ("default", 1, 1, ""),
+    ]
+    ran = run("worker", "--once", "--schedule", "--text", "--persona", "default")
+    assert ran.code == 0 and "Cycle of" not in ran.out
