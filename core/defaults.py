@@ -30,28 +30,60 @@ EMBEDDED_FILE = "prompt-engine.sqlite3"
 class _Process:
     db: Database | None = None
     settings: Settings | Mapping[str, object] | None = None
+    model: Any = None
 
 
 _process = _Process()
 _opening = threading.Lock()
 
 
-def configure(db: Database | str | None = None, *, settings: Settings | Mapping[str, object] | None = None) -> None:
+def configure(
+    db: Database | str | None = None,
+    *,
+    settings: Settings | Mapping[str, object] | None = None,
+    model: Any = None,
+) -> None:
     """Set what doors use from now on when they are passed nothing.
 
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
             config.yaml, then the embedded file.
         settings: settings, or a mapping of flag to value; None goes back to environment, table and file.
+        model: what recaps and summaries are asked of: a function taking the list of messages, or an object with
+            `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to none.
 
-    Source: G4.
+    Raises:
+        ConfigError: the connection string cannot be used.
+        TypeError: the model can be called in neither way.
+
+    Source: G4, G21.
     """
+    check_model(model)
     made = open_database(db, settings=settings) if isinstance(db, str) else db
     if isinstance(db, str) and made is not None:
         atexit.register(made.close)
     with _opening:
         _process.db = made
         _process.settings = settings
+        _process.model = model
+
+
+def check_model(model: Any) -> None:
+    """Refuse what can be asked in neither of the two ways of G21.
+
+    Raises:
+        TypeError: it has no `complete` that can be called, and cannot be called itself.
+    """
+    if model is not None and not callable(getattr(model, "complete", model)):
+        raise TypeError(
+            f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
+            "or an object with complete(messages, ...)."
+        )
+
+
+def default_model() -> Any:
+    """Return the model that `configure` was given, None without one."""
+    return _process.model
 
 
 def default_database() -> Database:

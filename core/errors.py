@@ -38,6 +38,18 @@ class MessageError(CoreError):
         self.fields = tuple(fields)
 
 
+class ItemNotFoundError(MessageError):
+    """No item of the scope has the id: there is none, or it belongs to somebody else (rules L6, L33)."""
+
+    def __init__(self, item: int) -> None:
+        super().__init__(
+            f"There is no item {item} here. Ask `search_items` for those there are; `restore_item` brings an archived "
+            "one back.",
+            fields=("id",),
+        )
+        self.item = item
+
+
 class PromptTooLargeError(CoreError):
     """The parts that are never cut are larger than the limit (rule P56).
 

@@ -114,6 +114,7 @@ def call(
     timeout_seconds: float,
     direct: bool = False,
     name: str = "",
+    group: str = "",
 ) -> Any:
     """Return what the function gives for those of the arguments its signature accepts.
 
@@ -124,6 +125,8 @@ def call(
         direct: call it in this thread and without a limit of time; for the project's own functions. An awaitable
             result is run to its end apart all the same.
         name: for errors; by default the function's own.
+        group: whose threads it takes. Each group has MAX_WORKERS of its own, so that calls that may hang for minutes
+            leave the hooks of a prompt theirs.
 
     Returns:
         The result; that of an awaitable once it has ended.
@@ -145,9 +148,9 @@ def call(
     name = name or str(getattr(function, "__name__", type(function).__name__))
     positional, keywords = accepted(function, arguments)
     if not direct:
-        return _run(lambda: function(*positional, **keywords), timeout_seconds, name)
+        return _run(lambda: function(*positional, **keywords), timeout_seconds, name, group)
     result = function(*positional, **keywords)
-    return _run(lambda: result, timeout_seconds, name) if inspect.isawaitable(result) else result
+    return _run(lambda: result, timeout_seconds, name, group) if inspect.isawaitable(result) else result
 
 
 def accepted(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -296,28 +299,27 @@ class _Workers:
             del job
 
 
-_workers: _Workers | None = None
+_workers: dict[str, _Workers] = {}
 _workers_lock = threading.Lock()
 
 
-def _pool() -> _Workers:
-    """Return the threads of this process; a forked child has none of its parent's."""
-    global _workers
-    workers = _workers
+def _pool(group: str = "") -> _Workers:
+    """Return the threads of this process for a group; a forked child has none of its parent's."""
+    workers = _workers.get(group)
     if workers is None or workers.pid != os.getpid():
         with _workers_lock:
-            workers = _workers
+            workers = _workers.get(group)
             if workers is None or workers.pid != os.getpid():
-                workers = _workers = _Workers()
+                workers = _workers[group] = _Workers()
     return workers
 
 
-def _run(work: Callable[[], Any], timeout_seconds: float, name: str) -> Any:
+def _run(work: Callable[[], Any], timeout_seconds: float, name: str, group: str) -> Any:
     """Run the work in a thread of its own with this thread's context variables, and wait for it."""
     wait_seconds = min(timeout_seconds, threading.TIMEOUT_MAX)
     end = monotonic() + wait_seconds
     job = _Job(work, copy_context())
-    if not _pool().start(job, wait_seconds) or not job.done.wait(max(0.0, end - monotonic())):
+    if not _pool(group).start(job, wait_seconds) or not job.done.wait(max(0.0, end - monotonic())):
         job.abandon()
         raise HookTimeout(name, timeout_seconds)
     error = job.error

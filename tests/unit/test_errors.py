@@ -19,6 +19,7 @@ from core.db import insert_memory, open_database
 from core.errors import (
     ConfigError,
     CoreError,
+    ItemNotFoundError,
     MessageError,
     ModelError,
     PromptTooLargeError,
@@ -51,13 +52,17 @@ def test_g25_exceptions_form_one_family() -> None:
     """A host that catches CoreError catches everything raised on purpose."""
     assert set(CoreError.__subclasses__()) >= FAMILY
     assert set(StoreError.__subclasses__()) >= {StoreReadError, StoreWriteError}
+    assert issubclass(ItemNotFoundError, MessageError)
     named = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)}
-    assert named == FAMILY | {CoreError, StoreReadError, StoreWriteError}
+    assert named == FAMILY | {CoreError, ItemNotFoundError, StoreReadError, StoreWriteError}
 
 
 INSIDE = {
     "core.flag_types.BadValueError",
     "core.prompt.sandbox.TooManyStepsError",
+    "core.rules.loose_json.TooDeepError",
+    "core.rules.rewrites.ImpossibleError",
+    "core.transfer.item_rows.NotTakenError",
     "core.transfer.records.RefusedError",
 }
 """Caught inside the package; no caller sees them."""

@@ -294,11 +294,11 @@ def test_g3_an_endless_time_is_no_error() -> None:
 
 
 def test_g3_threads_are_used_again_and_never_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "_workers", None)
+    monkeypatch.setattr(hooks, "_workers", {})
     names = {call(lambda: threading.current_thread().ident, {}, timeout_seconds=5) for _ in range(50)}
     assert len(names) == 1
     monkeypatch.setattr(hooks, "MAX_WORKERS", 3)
-    monkeypatch.setattr(hooks, "_workers", None)
+    monkeypatch.setattr(hooks, "_workers", {})
     gate = threading.Event()
     before = threading.active_count()
     for _ in range(3):

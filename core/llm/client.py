@@ -1,0 +1,253 @@
+"""A model server in the OpenAI dialect (rule G21): one request, one text, or a ModelError.
+
+Owns the HTTP connections of the process. It never tries again, never follows a redirect, takes no proxy, cookie or
+password from its surroundings, and keeps key and texts out of logs above debug level.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from core import logs
+from core.errors import ConfigError, ModelError
+from core.rules.text import clean
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_ANSWER_BYTES = 10_000_000
+"""A longer answer is given up."""
+CONNECT_SECONDS = 10.0
+"""Longest wait for a connection."""
+MAX_RETRY_AFTER_SECONDS = 3600.0
+"""A server that asks for a longer rest is taken to ask for this."""
+AUTH_STATUSES = (401, 403)
+_ENDPOINT = "/chat/completions"
+_STATUS = re.compile("[1-5][0-9]{2}")
+
+
+class ChatClient:
+    """A model behind `POST {base_url}/chat/completions`.
+
+    Made for each call: the connections belong to the process and are used again. Any number of threads may ask.
+    """
+
+    def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
+        """Take the address of the server, such as `http://127.0.0.1:11434/v1`.
+
+        Args:
+            model: sent as `model`; blank leaves the choice to the server.
+            api_key: sent as a bearer token; blank sends none.
+            timeout_seconds: of one answer as a whole.
+
+        Raises:
+            ConfigError: no such address, or the extra `llm` is not installed.
+        """
+        self._url = _endpoint(base_url)
+        if find_spec("httpx2") is None:
+            raise ConfigError(
+                "LLM_BASE_URL is set, and the package httpx2 that asks such a server is not installed. "
+                "Run `pip install 'prompt-engine[llm]'`, pass a model of your own, or remove LLM_BASE_URL.",
+                flag="LLM_BASE_URL",
+            )
+        self._model = model.strip()
+        self._key = api_key.strip()
+        self._timeout_seconds = timeout_seconds
+
+    def __repr__(self) -> str:
+        return f"ChatClient({self._url!r}, model={self._model!r})"
+
+    def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
+        """Return the answer's text.
+
+        Args:
+            messages: `{role, content}` each.
+            options: further keys of the request, such as `max_tokens`; those that are None are left out.
+
+        Raises:
+            ModelError: see `core.llm.ask`.
+        """
+        body = {"model": self._model or None, "messages": [dict(message) for message in messages], **options}
+        sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()
+        status, headers, content = self._post(sent)
+        if not 200 <= status < 300:
+            _tell(status, content)
+            reason = "auth" if status in AUTH_STATUSES else "error"
+            raise ModelError(reason, status=status, retry_after_seconds=retry_after(headers))
+        return text_of(content)
+
+    def _post(self, content: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
+
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        total = self._timeout_seconds
+        timeout = httpx2.Timeout(total, connect=min(CONNECT_SECONDS, total))
+        end = monotonic() + total
+        try:
+            with _http().stream("POST", self._url, content=content, headers=headers, timeout=timeout) as response:
+                return response.status_code, response.headers, _read(response, end)
+        except httpx2.TimeoutException as error:
+            failed = ModelError("timeout", error=type(error).__name__)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+            failed = ModelError("error", error=type(error).__name__)
+        raise failed  # out here, so that the exception underneath, which may quote the key, does not hang on to it
+
+
+def _endpoint(base_url: str) -> str:
+    """Return the address to post to.
+
+    >>> _endpoint("http://127.0.0.1:11434/v1/")
+    'http://127.0.0.1:11434/v1/chat/completions'
+    """
+    base = base_url.strip()
+    try:
+        parts = urlsplit(base)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        parts, usable = urlsplit(""), False
+    if "@" in base or parts.query or parts.fragment:  # not quoted: this is where people put passwords and keys
+        raise ConfigError(
+            "LLM_BASE_URL holds a user, a query or a fragment. It must be scheme, host and path alone, such as "
+            "'http://127.0.0.1:11434/v1'. Put the key into LLM_API_KEY.",
+            flag="LLM_BASE_URL",
+        )
+    if not usable:
+        raise ConfigError(
+            f"LLM_BASE_URL is {base!r}. It must be the address of a model server beginning with http:// or https://, "
+            "such as 'http://127.0.0.1:11434/v1'. Change it, or remove it to work without a model.",
+            flag="LLM_BASE_URL",
+        )
+    trimmed = base.rstrip("/")
+    return trimmed if trimmed.endswith(_ENDPOINT) else trimmed + _ENDPOINT
+
+
+def _read(response: httpx2.Response, end: float) -> bytes:
+    """Return the body, unless it is too long or takes too long."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in response.iter_bytes():
+        size += len(chunk)
+        if size > MAX_ANSWER_BYTES:
+            raise ModelError("error", error="AnswerTooLarge", status=response.status_code)
+        if monotonic() > end:
+            raise ModelError("timeout", error="AnswerTooSlow", status=response.status_code)
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def text_of(content: bytes) -> str:
+    """Return the text of an answer.
+
+    Args:
+        content: the body, a JSON object with `choices`. A content in parts gives the texts of its text parts, joined.
+
+    Raises:
+        ModelError: the body is no such object (error), holds an error (auth, error), or no text (no_text).
+
+    >>> text_of(b'{"choices": [{"message": {"role": "assistant", "content": "ok"}}]}')
+    'ok'
+    """
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        failed = ModelError("error", error=type(error).__name__)
+    else:
+        return _content(answer)
+    _tell(None, content)
+    raise failed
+
+
+def _content(answer: Any) -> str:
+    if isinstance(answer, dict) and answer.get("error"):  # some servers send it with status 200
+        _tell(200, json.dumps(answer["error"]).encode())
+        said = answer["error"]
+        code = str(said.get("code")) if isinstance(said, dict) else ""
+        status = int(code) if _STATUS.fullmatch(code) else None
+        raise ModelError("auth" if status in AUTH_STATUSES else "error", error="ErrorObject", status=status)
+    try:
+        message = answer["choices"][0]["message"]
+        content = message["content"]
+    except (KeyError, IndexError, TypeError) as error:
+        failed = ModelError("error", error=type(error).__name__)
+    else:
+        if isinstance(content, list):
+            texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+            content = "".join(text for text in texts if isinstance(text, str)) if texts else None
+        if isinstance(content, str):
+            return content
+        failed = ModelError("no_text", error=type(content).__name__)
+    raise failed
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds the server asks to wait: of `Retry-After`, a number or a date; None where it says none.
+
+    A date counts from the answer's own `Date`, so that no clock but the server's is asked.
+
+    >>> retry_after({"retry-after": "7"}), retry_after({"retry-after": "soon"}), retry_after({})
+    (7.0, None, None)
+    """
+    said = (headers.get("retry-after") or "").strip()[:64]
+    if not said:
+        return None
+    try:
+        if said.replace(".", "", 1).isdecimal():
+            seconds = float(said)
+        else:
+            there = parsedate_to_datetime(headers.get("date") or "")
+            seconds = (parsedate_to_datetime(said) - there).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _tell(status: int | None, content: bytes) -> None:
+    """Log what a server said against a request, at debug level: it may quote texts."""
+    logs.event(logging.DEBUG, "model_server_said", status=status, answer=content[:500])
+
+
+_clients: dict[int, httpx2.Client] = {}
+_clients_lock = threading.Lock()
+
+
+def _http() -> httpx2.Client:
+    """Return the connections of this process; a forked child takes none of its parent's."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
+
+    import httpx2  # noqa: PLC0415 - likewise
+
+    with _clients_lock:
+        client = _clients.get(os.getpid())
+        if client is None:
+            # Environment variables and the home folder would add proxies and passwords.
+            client = _clients[os.getpid()] = httpx2.Client(
+                trust_env=False,
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                limits=httpx2.Limits(max_connections=64, max_keepalive_connections=8),
+            )
+    return client
+
+
+def close() -> None:
+    """End the connections of this process; the next request opens new ones."""
+    with _clients_lock:
+        client = _clients.pop(os.getpid(), None)
+    if client is not None:
+        client.close()
+
+
+atexit.register(close)

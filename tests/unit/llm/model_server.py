@@ -1,0 +1,148 @@
+"""A model server in the OpenAI dialect on a loopback socket, which does what its address says."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Asked:
+    """One request as it arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    peer: tuple[str, int]
+
+
+@dataclass
+class ModelServer:
+    """A running server; `base("ok")` is the address whose answers `ok` gives."""
+
+    port: int
+    asked: list[Asked] = field(default_factory=list)
+
+    def base(self, behaviour: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{behaviour}/v1"
+
+
+def answer(content: Any, **more: Any) -> bytes:
+    """Return the body of an ordinary answer."""
+    message = {"role": "assistant", "content": content, **more}
+    return json.dumps({"choices": [{"index": 0, "message": message}]}, ensure_ascii=False).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    asked: list[Asked]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.asked.append(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, body, self.client_address))
+        BEHAVIOURS[self.path.split("/")[1]](self)
+
+    def reply(self, content: bytes, status: int = 200, **headers: str) -> None:
+        self.send_response_only(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def chunks(self, parts: Iterator[bytes], pause: float = 0.0) -> None:
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+            time.sleep(pause)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+def _half(handler: _Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices"')
+    handler.close_connection = True
+
+
+def _nothing(handler: _Handler) -> None:
+    handler.close_connection = True
+
+
+def _slow(handler: _Handler) -> None:
+    time.sleep(1.0)
+    handler.reply(answer("late"))
+
+
+def _to(status: int, location: str) -> Callable[[_Handler], None]:
+    return lambda handler: handler.reply(b"", status, Location=location, Connection="close")
+
+
+DATES = {"Date": "Tue, 10 Mar 2026 12:00:00 GMT", "Retry_After": "Tue, 10 Mar 2026 12:01:30 GMT"}
+SECRET_ANSWER = b'{"error": {"message": "you said canary-text with canary-key", "code": 400}}'
+
+BEHAVIOURS: dict[str, Callable[[Any], None]] = {
+    "ok": lambda h: h.reply(answer("ok")),
+    "unicode": lambda h: h.reply(answer("猫はトーフ 😀 café")),
+    "chunked": lambda h: h.chunks(answer("猫" * 50)[at : at + 7] for at in range(0, len(answer("猫" * 50)), 7)),
+    "parts": lambda h: h.reply(
+        answer([{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}])
+    ),
+    "cookie": lambda h: h.reply(answer("ok"), Set_Cookie="session=1; Path=/"),
+    "slow": _slow,
+    "dripping": lambda h: h.chunks((b" " for _ in range(30)), 0.1),
+    "huge": lambda h: h.chunks(b"x" * 1_000_000 for _ in range(30)),
+    "half": _half,
+    "nothing": _nothing,
+    "garbage": lambda h: h.reply(b"\xff\xfe not json"),
+    "html": lambda h: h.reply(b"<html>busy</html>"),
+    "deep": lambda h: h.reply(b"[" * 100_000),
+    "list": lambda h: h.reply(b"[]"),
+    "choiceless": lambda h: h.reply(b'{"choices": []}'),
+    "blank": lambda h: h.reply(answer(" \n")),
+    "refused": lambda h: h.reply(answer(None, refusal="I cannot do that.")),
+    "tools": lambda h: h.reply(answer(None, tool_calls=[{"id": "1"}])),
+    "number": lambda h: h.reply(answer(7)),
+    "error200": lambda h: h.reply(b'{"error": {"message": "slow down", "code": 429}}'),
+    "auth200": lambda h: h.reply(b'{"error": {"message": "no", "code": "401"}}'),
+    "text200": lambda h: h.reply(b'{"error": "model not loaded"}'),
+    "400": lambda h: h.reply(SECRET_ANSWER, 400),
+    "401": lambda h: h.reply(b'{"error": "bad key"}', 401),
+    "403": lambda h: h.reply(b"", 403),
+    "404": lambda h: h.reply(b"no such model", 404),
+    "429": lambda h: h.reply(b"slow down", 429, Retry_After="7"),
+    "429date": lambda h: h.reply(b"slow down", 429, **DATES),
+    "500": lambda h: h.reply(b"oops", 500),
+    "503": lambda h: h.reply(b"busy", 503, Retry_After="99999999"),
+    "302": _to(302, "http://127.0.0.1:9/elsewhere"),
+    "307": _to(307, "/ok/v1/chat/completions"),
+}
+
+
+@contextmanager
+def running() -> Iterator[ModelServer]:
+    """Run a server for as long as the block."""
+    asked: list[Asked] = []
+    handler = type("Handler", (_Handler,), {"asked": asked})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield ModelServer(server.server_address[1], asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

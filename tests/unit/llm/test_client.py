@@ -1,0 +1,235 @@
+"""G21, F56: a server in the OpenAI dialect gives a text, or an error without anything that was said."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from core import llm
+from core.errors import ConfigError, ModelError
+from core.llm.client import ChatClient, retry_after
+from tests.unit.llm.model_server import ModelServer, running
+
+ASKED = [{"role": "user", "content": "canary-text 猫"}]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with running() as made:
+        yield made
+    llm.close()
+
+
+def failed(server: ModelServer, behaviour: str, **options: Any) -> ModelError:
+    client = ChatClient(server.base(behaviour), api_key="canary-key", **{"timeout_seconds": 5.0, **options})
+    with pytest.raises(ModelError) as raised:
+        client.complete(ASKED)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "text"),
+    [("ok", "ok"), ("unicode", "猫はトーフ 😀 café"), ("chunked", "猫" * 50), ("parts", "ab"), ("blank", " \n")],
+)
+def test_g21_the_text_of_the_answer_comes_back(server: ModelServer, behaviour: str, text: str) -> None:
+    assert ChatClient(server.base(behaviour)).complete(ASKED) == text
+
+
+def test_g21_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> None:
+    client = ChatClient(server.base("ok") + "/", model="small", api_key=" sk-1\n")
+    client.complete(ASKED, max_tokens=50, temperature=0.0, response_format={"type": "json_object"}, stop=None)
+    asked = server.asked[-1]
+    assert asked.path == "/ok/v1/chat/completions"
+    assert asked.headers["authorization"] == "Bearer sk-1"
+    assert asked.headers["content-type"] == "application/json"
+    options = {"max_tokens": 50, "temperature": 0.0, "response_format": {"type": "json_object"}}
+    assert asked.body == {"model": "small", "messages": ASKED, **options}
+    ChatClient(server.base("ok")).complete([{"role": "user", "content": "\ud800"}])
+    assert server.asked[-1].body == {"messages": [{"role": "user", "content": "�"}]}
+    assert "authorization" not in server.asked[-1].headers
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "status"),
+    [
+        ("401", "auth", 401),
+        ("403", "auth", 403),
+        ("auth200", "auth", 401),
+        ("400", "error", 400),
+        ("404", "error", 404),
+        ("429", "error", 429),
+        ("500", "error", 500),
+        ("error200", "error", 429),
+        ("text200", "error", None),
+        ("302", "error", 302),
+        ("307", "error", 307),
+        ("garbage", "error", None),
+        ("html", "error", None),
+        ("deep", "error", None),
+        ("list", "error", None),
+        ("choiceless", "error", None),
+        ("half", "error", None),
+        ("nothing", "error", None),
+        ("refused", "no_text", None),
+        ("tools", "no_text", None),
+        ("number", "no_text", None),
+    ],
+)
+def test_f56_whatever_goes_wrong_has_a_reason(
+    server: ModelServer, behaviour: str, reason: str, status: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        error = failed(server, behaviour)
+    assert (error.reason, error.status) == (reason, status)
+    shown = f"{error!r} {error.__cause__!r} {error.__context__!r} {caplog.text}"
+    assert "canary" not in shown
+
+
+def test_g26_what_a_server_wrote_is_logged_at_debug_level_alone(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        failed(server, "400")
+    held = [record for record in caplog.records if "canary" in record.getMessage()]
+    assert [record.levelno for record in held] == [logging.DEBUG]
+    assert "canary-key" not in repr(ChatClient(server.base("ok"), api_key="canary-key"))
+
+
+def test_g21_how_long_to_wait_is_told(server: ModelServer) -> None:
+    assert failed(server, "429").retry_after_seconds == 7
+    assert failed(server, "429date").retry_after_seconds == 90
+    assert failed(server, "503").retry_after_seconds == 3600, "no longer than an hour"
+    assert failed(server, "500").retry_after_seconds is None
+
+
+@pytest.mark.parametrize(
+    "said", ["", "soon", "-5", "1.2.3", "nan", "1e9", "٣x", "Tue, 10 Mar 2026 12:00:00 GMT", "9" * 500]
+)
+def test_g21_a_wait_that_cannot_be_read_is_none_or_within_bounds(said: str) -> None:
+    found = retry_after({"retry-after": said})
+    assert found is None or 0 <= found <= 3600
+    assert retry_after({"retry-after": said, "date": "x"}) == found
+
+
+@pytest.mark.parametrize("behaviour", ["slow", "dripping"])
+def test_g21_no_answer_in_time_is_a_failure(server: ModelServer, behaviour: str) -> None:
+    """A server that sends a byte now and then is given up as well."""
+    began = perf_counter()
+    assert failed(server, behaviour, timeout_seconds=0.4).reason == "timeout"
+    assert perf_counter() - began < 0.95
+
+
+def test_g21_a_server_that_is_not_there_is_a_failure() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(ModelError) as raised:
+            ChatClient(f"http://127.0.0.1:{taken.getsockname()[1]}").complete(ASKED)
+    assert (raised.value.reason, raised.value.error) == ("error", "ConnectError")
+    with pytest.raises(ModelError):
+        ChatClient("http://no-such-host.invalid/v1", timeout_seconds=3).complete(ASKED)
+
+
+def test_g21_an_answer_without_end_is_given_up(server: ModelServer) -> None:
+    assert failed(server, "huge").error == "AnswerTooLarge"
+
+
+def test_g21_no_redirect_is_followed_and_no_cookie_is_kept(server: ModelServer) -> None:
+    """The key and what was said go to the configured server and nowhere else."""
+    before = len(server.asked)
+    failed(server, "307")
+    assert len(server.asked) == before + 1
+    for _ in range(2):
+        ChatClient(server.base("cookie")).complete(ASKED)
+    assert "cookie" not in server.asked[-1].headers
+
+
+def test_g21_no_proxy_or_password_comes_from_the_surroundings(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm.close()
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert ChatClient(server.base("ok")).complete(ASKED) == "ok"
+    llm.close()
+
+
+def test_g21_connections_are_used_again_and_closed(server: ModelServer) -> None:
+    llm.close()
+    for _ in range(3):
+        ChatClient(server.base("ok")).complete(ASKED)
+    assert len({asked.peer for asked in server.asked[-3:]}) == 1
+    llm.close()
+    llm.close()
+    assert ChatClient(server.base("ok")).complete(ASKED) == "ok"
+    assert server.asked[-1].peer != server.asked[-2].peer
+
+
+def test_g21_many_threads_may_ask_at_once(server: ModelServer) -> None:
+    client, answers = ChatClient(server.base("chunked")), []
+    threads = [threading.Thread(target=lambda: answers.append(client.complete(ASKED))) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["猫" * 50] * 16
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:11434/v1", "ftp://x/v1", "http://", "/v1", "http://x:0/v1", "http://x:99999/v1", "http://[::1/v1", "x"],
+)
+def test_g21_an_address_that_is_none_is_named(address: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        ChatClient(address)
+    assert raised.value.flag == "LLM_BASE_URL"
+    assert repr(address) in str(raised.value)
+
+
+@pytest.mark.parametrize("address", ["http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary"])
+def test_g26_an_address_that_holds_a_secret_is_refused_unquoted(address: str) -> None:
+    """The HTTP package logs addresses."""
+    with pytest.raises(ConfigError) as raised:
+        ChatClient(address)
+    assert "canary" not in str(raised.value)
+    assert "LLM_API_KEY" in str(raised.value)
+
+
+def test_g21_a_whole_endpoint_is_an_address_too(server: ModelServer) -> None:
+    assert ChatClient(server.base("ok") + "/chat/completions").complete(ASKED) == "ok"
+
+
+def test_g21_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(ConfigError, match=r"prompt-engine\[llm\]"):
+        ChatClient("http://127.0.0.1:1/v1")
+
+
+def test_g21_a_key_no_header_can_hold_is_a_failure_without_its_text(server: ModelServer) -> None:
+    for key in ("canary\nx", "canary-鍵"):
+        with pytest.raises(ModelError) as raised:
+            ChatClient(server.base("ok"), api_key=key).complete(ASKED)
+        assert "canary" not in f"{raised.value} {raised.value.__context__!r}"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_g21_a_forked_process_opens_connections_of_its_own(server: ModelServer) -> None:
+    code = (
+        "import os, sys\nfrom core import llm\n"
+        "ask = lambda: llm.ChatClient(sys.argv[1]).complete([{'role': 'user', 'content': 'x'}])\n"
+        "ask()\nchild = os.fork()\n"
+        "if child == 0:\n    ask(); os._exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0; ask(); print('ok')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, server.base("ok")], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "ok", done.stderr
+    first, second, third = [asked.peer for asked in server.asked[-3:]]
+    assert first == third != second

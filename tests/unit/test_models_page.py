@@ -1,0 +1,51 @@
+"""What docs/models.md shows is run, and prints what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import defaults
+from core.config import FLAGS
+from core.config_file import read_yaml_value
+from core.db import configure
+from core.errors import _MODEL_REASONS
+from tests.unit.test_readme import ROOT
+
+TEXT = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run in an empty folder, and leave the process without a default database afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    yield
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    configure(None)
+
+
+def test_the_examples_about_models_run(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """One after the other; each print gives what stands beside it."""
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 5
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/models.md", "exec"), names)
+        said = re.findall(r"print\(.*\)  # (.*)", block)
+        assert capsys.readouterr().out.splitlines() == said
+    names["db"].close()
+
+
+def test_the_page_names_every_reason_and_every_flag() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) - {"reason"} == set(_MODEL_REASONS)
+    assert {name for name in FLAGS if name.startswith("LLM_")} - set(re.findall(r"LLM_[A-Z_]+", TEXT)) == set()
+    languages = read_yaml_value((ROOT / "prompts" / "refused.yaml").read_text(encoding="utf-8"))
+    assert isinstance(languages, dict)
+    assert len(set(languages) - {"machine"}) == 15
+    assert "fifteen languages" in TEXT
