@@ -13,13 +13,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from core import logs
 from core.config import Settings
 from core.hooks import set_hook
+from core.prompt import messages
 from core.prompt.counters import resolve_counter
-from core.prompt.messages import to_messages
+from core.prompt.messages import Messages
 from core.prompt.report import Report
 from core.rules.reduction import fit, reduce_json_text
 from core.rules.sizes import to_json
@@ -206,6 +207,70 @@ def fit_prompt(
     report = Report()
     report.reduced(fitted, limit=max_chars, limit_tokens=limit_tokens, counter=name, count=count)
     return fitted.prompt, report.as_dict()
+
+
+@overload
+def to_messages(
+    prompt: Mapping[str, Any],
+    dialect: Literal["openai"] = "openai",
+    *,
+    injection: Mapping[str, Any] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Messages: ...
+@overload
+def to_messages(
+    prompt: Mapping[str, Any],
+    dialect: Literal["anthropic"],
+    *,
+    injection: Mapping[str, Any] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> dict[str, Any]: ...
+@overload
+def to_messages(
+    prompt: Mapping[str, Any],
+    dialect: str,
+    *,
+    injection: Mapping[str, Any] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Messages | dict[str, Any]: ...
+def to_messages(
+    prompt: Mapping[str, Any],
+    dialect: str = "openai",
+    *,
+    injection: Mapping[str, Any] | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Messages | dict[str, Any]:
+    """Return the prompt as messages: one for the system, then one for each part that is not empty.
+
+    The parts are the static context, the history, the volatile context and the input, in this order; the running recap
+    stands where `injection` or the settings say. Each is one JSON object of the prompt's own keys.
+
+    Args:
+        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so (P18).
+        dialect: `openai` or `anthropic`.
+        injection: `position`, `depth` and `role` of the running recap, as
+            `core.stories.get_running_recap_injection` gives them. None takes SCENE_RECAP_POSITION and
+            SCENE_RECAP_DEPTH, with the role user: recalled text is no system message unless the host says so (F31).
+        settings: those of the process by default.
+
+    Returns:
+        openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` where
+        system is text blocks and messages one user message of text blocks; the last block of the system and the
+        static context carry `cache_control`.
+
+    Raises:
+        ValueError: another dialect, position, depth or role.
+        TypeError: the prompt is no mapping.
+
+    Source: P61, P62, P63, S39, S42.
+    """
+    context = prompt.get("context") if isinstance(prompt, Mapping) else None
+    if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
+        from core import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
+
+        known = defaults.known_settings(settings, None)
+        injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": "user"}
+    return messages.to_messages(prompt, dialect, injection=injection)
 
 
 def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:

@@ -1,0 +1,423 @@
+"""S26 to S31, S33: versions of the running recap, what they are made from, what is refused."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core import jobs, stories
+from core.errors import MessageError
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import conversations
+from core.store.schema_stories import running_recaps
+from tests.spec.stage import ELSEWHERE, HERE
+from tests.spec.story_stage import Model, StoryStage
+from tests.store.world import NOW
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def stage(db: Database) -> StoryStage:
+    """A persona of its own."""
+    return StoryStage(db)
+
+
+def rows(stage: StoryStage, path: str = HERE) -> list[Any]:
+    """Return the stored versions, deleted ones too."""
+    v = running_recaps.c
+    chosen = select(running_recaps).where(v.persona_id == stage.persona, v.conversation_key == path)
+    assert stage.db is not None
+    return list(stage.db.read(chosen.order_by(v.version), source="running_recaps"))
+
+
+def next_number(stage: StoryStage, path: str = HERE) -> int:
+    """Return the conversation's counter."""
+    c = conversations.c
+    chosen = select(c.next_recap_version).where(c.persona_id == stage.persona, c.conversation_key == path)
+    assert stage.db is not None
+    return int(stage.db.read(chosen, source="conversations")[0][0])
+
+
+def test_s26_numbers_are_given_once(stage: StoryStage) -> None:
+    assert stage.add("zero") == 0
+    assert [stage.add(f"text {n}") for n in range(1, 5)] == [1, 2, 3, 4]
+    for gone in (2, 3):
+        assert stories.delete_running_recap_version(gone, conversation=HERE, **stage.given).stored
+    stored = rows(stage)
+    assert [row.version for row in stored] == [0, 1, 2, 3, 4], "D21: five rows"
+    assert [row.version for row in stored if row.deleted_at is not None] == [2, 3], "D21: two with deleted_at"
+    assert [row.content for row in stored if row.deleted_at is not None] == ["", ""], "what was deleted is gone"
+    assert next_number(stage) == 5
+    assert [each["version"] for each in stage.storage()["versions"]] == [0, 1, 4]
+    assert stage.add("five") == 5
+    assert stories.delete_running_recap_version(5, conversation=HERE, **stage.given).stored
+    assert stage.add("six") == 6
+    assert stories.delete_running_recap_version(5, conversation=HERE, **stage.given).reason == "unchanged"
+    assert stage.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
+
+
+@pytest.mark.engines("every")
+def test_s26_eight_threads_adding_ten_each_give_0_to_79(stage: StoryStage) -> None:
+    given: list[int | None] = []
+    failed: list[Exception] = []
+    ready = threading.Barrier(8)
+
+    def add(who: int) -> None:
+        try:
+            ready.wait()
+            given.extend([stage.add(f"text {who} {n}") for n in range(10)])
+        except Exception as error:  # noqa: BLE001 - told by the thread that looks at it
+            failed.append(error)
+
+    threads = [threading.Thread(target=add, args=(who,)) for who in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert sorted(given) == list(range(80))  # type: ignore[type-var]
+    storage = stage.storage()
+    assert [each["version"] for each in storage["versions"]] == list(range(80))
+    assert len({each["content"] for each in storage["versions"]}) == 80
+    assert (storage["current_version"], next_number(stage)) == (79, 80)
+
+
+_ADDER = """
+import sys
+from core import stories
+from core.config import Settings
+from core.scope import Scope
+from core.store.engine import Database
+url, persona, path, who = sys.argv[1:]
+db = Database(url)
+for n in range(10):
+    number = stories.add_running_recap_version(
+        f"process {who} {n}", conversation=path, db=db, settings=Settings(), scope=Scope(persona)
+    )
+    print(number)
+db.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.engines("every")
+def test_s26_two_processes_give_0_to_19(stage: StoryStage, engine_url: str) -> None:
+    stage.tell(1)
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", _ADDER, engine_url, stage.persona, HERE, who],
+            cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        )
+        for who in "ab"
+    ]  # fmt: skip
+    told = [process.communicate(timeout=60)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert sorted(int(line) for text in told for line in text.split()) == list(range(20))
+    assert len({row.content for row in rows(stage)}) == 20
+
+
+def test_s27_a_version_and_the_storage_have_their_keys(stage: StoryStage) -> None:
+    empty = stage.storage()
+    assert empty == {"chat_id": HERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
+    assert stories.get_running_recap_versions(HERE, **stage.given) == []
+    assert stage.add("text", 3, 1, 4, 9) == 0
+    (version,) = stage.storage()["versions"]
+    assert list(version.items()) == [
+        ("version", 0),
+        ("timestamp", int(NOW.timestamp() * 1000)),
+        ("content", "text"),
+        ("scene_count", 3),
+        ("excluded_count", 1),
+        ("prev_scene_index", 4),
+        ("new_scene_index", 9),
+        ("provenance", "model"),
+    ]
+    assert list(stage.storage()) == ["chat_id", "current_version", "versions"]
+    assert stories.get_running_recap_versions(HERE, **stage.given) == [version]
+    with pytest.raises(MessageError, match="scene_count"):
+        stage.add("x", scene_count="three")
+    with pytest.raises(ValueError, match="provenance"):
+        stage.add("x", provenance="guess")
+
+
+def test_s27_the_storage_of_an_unused_conversation_is_stored_by_the_first_add(stage: StoryStage) -> None:
+    handed_out = stage.storage()
+    assert stage.add("text", path=None, storage=handed_out) == 0  # type: ignore[arg-type]
+    assert handed_out["versions"] == [], "no argument is changed (G12)"
+    assert [each["content"] for each in stage.storage()["versions"]] == ["text"]
+    assert stories.get_running_recap(storage=handed_out, **stage.given) == stage.storage()["versions"][0]
+
+
+def test_s28_the_current_version(stage: StoryStage) -> None:
+    for n in range(5):
+        stage.add(f"text {n}")
+    for gone in (2, 3):
+        stories.delete_running_recap_version(gone, conversation=HERE, **stage.given)
+    refused = stories.set_current_running_recap(3, conversation=HERE, **stage.given)
+    assert (refused.stored, refused.reason) == (False, "refused")
+    assert "0, 1, 4" in refused.notes[0]
+    assert stage.storage()["current_version"] == 4
+    assert stories.delete_running_recap_version(4, conversation=HERE, **stage.given).stored
+    assert stage.storage()["current_version"] == 1
+    assert stories.set_current_running_recap(0, conversation=HERE, **stage.given) == (True, 0, "")
+    current = stories.get_running_recap(conversation=HERE, **stage.given)
+    one = stories.get_running_recap(1, conversation=HERE, **stage.given)
+    assert current is not None
+    assert one is not None
+    assert (current["content"], one["content"]) == ("text 0", "text 1")
+    assert stories.get_running_recap(4, conversation=HERE, **stage.given) is None
+    assert stories.delete_running_recap_version(1, conversation=HERE, **stage.given).stored
+    assert stage.storage()["current_version"] == 0, "deleting another leaves it"
+    assert stories.delete_running_recap_version(0, conversation=HERE, **stage.given).stored
+    assert stage.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
+    assert stage.add("again") == 5
+    with pytest.raises(MessageError, match="version"):
+        stories.set_current_running_recap(None, conversation=HERE, **stage.given)  # type: ignore[arg-type]
+    assert not stories.set_current_running_recap(0, conversation="tg/none", **stage.given).stored
+
+
+def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
+    stage: StoryStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    for n in range(3):
+        stage.add(f"text {n}")
+    stage.tell(1, ELSEWHERE)
+    of_a = stage.storage()
+    empty = {"chat_id": ELSEWHERE, "current_version": 0, "versions": []}
+    calls: list[tuple[Any, Any]] = [
+        (lambda: stories.get_running_recap_storage(ELSEWHERE, of_a, **stage.given), empty),
+        (lambda: stories.get_running_recap_versions(ELSEWHERE, of_a, **stage.given), []),
+        (lambda: stories.get_running_recap(conversation=ELSEWHERE, storage=of_a, **stage.given), None),
+        (lambda: stage.add("new", path=ELSEWHERE, storage=of_a), 0),
+    ]
+    for call, expected in calls:
+        caplog.clear()
+        with caplog.at_level(logging.ERROR, "prompt_engine"):
+            assert call() == expected
+        (record,) = caplog.records
+        assert HERE in record.getMessage()
+        assert ELSEWHERE in record.getMessage()
+        assert "text" not in record.getMessage()
+        assert stage.storage() == of_a, "A still has all"
+    caplog.clear()
+    assert stories.get_running_recap_storage(HERE, of_a, **stage.given) == of_a
+    assert caplog.records == []
+    with pytest.raises(MessageError, match="storage is of type list"):
+        stories.get_running_recap_storage(HERE, [], **stage.given)  # type: ignore[arg-type]
+
+
+def test_s31_another_persona_or_a_private_chat_of_others_is_as_if_it_were_not_there(stage: StoryStage) -> None:
+    stage.say("hello", "tg/7", privacy="direct", participant="tg/ann")
+    stage.add("secret", path="tg/7")
+    asking = {**stage.given, "scope": stage.scope(ELSEWHERE)}
+    assert stories.get_running_recap_storage("tg/7", **asking)["versions"] == []
+    with pytest.raises(MessageError, match="no such conversation"):
+        stories.add_running_recap_version("x", conversation="tg/7", **asking)
+    assert not stories.delete_running_recap_version(0, conversation="tg/7", **asking).stored
+    assert stories.get_running_recap_storage("tg/7", **{**stage.given, "scope": Scope("nobody")})["versions"] == []
+    assert len(stage.storage("tg/7")["versions"]) == 1
+
+
+# What it is made from
+
+
+def told(stage: StoryStage, *at: int, count: int = 55) -> list[int]:
+    """Store messages, break them where said, and give each scene a recap by hand; nothing is queued for it."""
+    made = stage.tell(count)
+    for index in at:
+        stories.add_scene_break(made[index], recap=False, **stage.given)
+        stories.set_scene_recap(
+            made[index], f"Scene to {index}.", **stage.with_flags(running_scene_recap_auto_generate=False)
+        )
+    return made
+
+
+def combine(stage: StoryStage, model: Any = None, **metadata: Any) -> list[tuple[str, str]]:
+    """Run one RUNNING_SCENE_RECAP and return state and error."""
+    jobs.enqueue_operation("RUNNING_SCENE_RECAP", metadata=metadata, conversation=HERE, **stage.given)
+    return [(each.state, each.error) for each in stage.run(model)]
+
+
+def numbers(version: Any) -> tuple[int, ...]:
+    """Return the four numbers of a version."""
+    names = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
+    return tuple(version[name] for name in names)
+
+
+def test_s29_bulk_then_incremental_then_anew_from_the_version_before(stage: StoryStage) -> None:
+    made = told(stage, 10, 20, 30)
+    model = Model(lambda request: '{"recap": {"developments": ["d' + str(request.count("Scene to")) + '"]}}')
+    assert combine(stage, model) == [("completed", "")]
+    (v0,) = stage.storage()["versions"]
+    assert numbers(v0) == (2, 1, 0, 20)
+    assert "Scene to 30." not in model.asked[0]
+    # a version and a new scene
+    assert combine(stage, model) == [("completed", "")]
+    v1 = stage.storage()["versions"][1]
+    assert numbers(v1) == (3, 0, 20, 30)
+    assert "Scene to 30." in model.asked[1]
+    assert "Scene to 20." not in model.asked[1]
+    assert '"d2"' in model.asked[1], "the previous text goes with it"
+    assert v1["content"].splitlines() == ["d2", "d1"], "developments are appended"
+    # nothing new: the model is not asked
+    assert combine(stage, model) == [("completed", "")]
+    assert (len(model.asked), len(stage.storage()["versions"])) == (2, 2)
+    # a recap edited afterwards
+    stories.set_scene_recap(made[30], "Scene to 30, told anew.", **stage.given)
+    stage.run(model)
+    v2 = stage.storage()["versions"][2]
+    assert numbers(v2) == (3, 0, 20, 30)
+    assert "told anew" in model.asked[2]
+    assert '"d1"' not in model.asked[2], "from the version before that scene"
+    stories.set_scene_recap(made[10], "Scene to 10, told anew.", **stage.given)
+    stage.run(model)
+    assert numbers(stage.storage()["versions"][3]) == (3, 0, 0, 30)
+    assert combine(stage, model, anew=True) == [("completed", "")]
+    assert numbers(stage.storage()["versions"][4]) == (2, 1, 0, 20)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s29_one_scene_is_used_and_none_gives_no_version(stage: StoryStage) -> None:
+    assert combine(stage, Model("{}")) == [("completed", "")]
+    assert stage.storage()["versions"] == []
+    told(stage, 10)
+    combine(stage, Model('{"recap": {"developments": ["d"]}}'))
+    assert numbers(stage.storage()["versions"][0]) == (1, 0, 0, 10)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s30_parts_of_the_reply_are_joined_to_the_recap(stage: StoryStage) -> None:
+    made = told(stage, 10)
+    first = (
+        '{"recap": {"developments": ["They met."], "open": ["find key"], "state": "Dawn."}, "entities": {"Ada": "x"}}'
+    )
+    combine(stage, Model(first))
+    assert (
+        stage.storage()["versions"][0]["content"] == "They met.\nWho and what:\n- Ada: x\nOpen:\n- find key\nNow: Dawn."
+    )
+    stories.add_scene_break(made[20], recap=False, **stage.given)
+    stories.set_scene_recap(made[20], "They found it.", **stage.given)
+    second = '{"recap": {"developments": ["They found it."], "open": [], "resolved": ["find key"], "state": "Noon."}}'
+    stage.run(Model(second))
+    assert stage.storage()["versions"][1]["content"] == (
+        "They met.\nThey found it.\nWho and what:\n- Ada: x\nNow: Noon."
+    )
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g23_without_a_model_it_is_made_of_extracts(stage: StoryStage) -> None:
+    told(stage, 10, 20)
+    combine(stage)
+    combine(stage)
+    v0, v1 = stage.storage()["versions"]
+    assert (v0["content"], v0["provenance"]) == ("Scene to 10.", "extract")
+    assert (v1["content"], v1["provenance"]) == ("Scene to 10.\nScene to 20.", "extract")
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s30_a_text_of_the_host_is_carried_on(stage: StoryStage) -> None:
+    told(stage, 10, 20)
+    stage.add("What the host knows.", 1, 0, 0, 10)
+    combine(stage, Model("Plain words of a small model."))
+    assert stage.storage()["versions"][1]["content"] == "What the host knows.\nPlain words of a small model."
+    assert numbers(stage.storage()["versions"][1]) == (2, 0, 10, 20)
+
+
+@pytest.mark.engines("every")
+def test_two_at_once_do_not_lose_a_scene(stage: StoryStage) -> None:
+    """Who finds that another version became current meanwhile stores nothing and is queued again."""
+    made = told(stage, 10, 20)
+
+    def meanwhile(request: str) -> str:
+        if len(stage.storage()["versions"]) == 1:
+            stories.add_scene_break(made[30], recap=False, **stage.given)
+            stage.add("Put in meanwhile, a text long enough to be carried on.", 2, 0, 0, 20)
+        return '{"recap": {"developments": ["new"]}}'
+
+    stage.add("First.", 1, 0, 0, 10)
+    combine(stage, Model(meanwhile))
+    versions = stage.storage()["versions"]
+    assert [each["version"] for each in versions] == [0, 1], "no third, and the second is the one put in meanwhile"
+    assert stage.states() == [("RUNNING_SCENE_RECAP", "completed")] * 2
+
+
+# What is refused
+
+
+def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(stage: StoryStage) -> None:
+    stage.add("x" * 1000)
+    assert stage.add("y" * 299) is None
+    assert stage.add(" \n") is None
+    assert stage.add("Error 429: too many requests") is None
+    assert stage.storage()["current_version"] == 0
+    found = stories.list_refused(HERE, **stage.given)
+    assert [(each["reason"], len(each["content"])) for each in found] == [
+        ("shorter", 299),
+        ("empty", 2),
+        ("error_like", 28),
+    ]
+    assert {each["target"] for each in found} == {"running"}
+    assert stage.add("y" * 300) == 1
+    assert stage.add("z" * 199) == 2
+    assert stage.add("a") == 3, "below 200 characters any text that is not blank"
+    assert stage.add("b" * 1000) == 4
+    assert stage.add("by hand", provenance="manual") == 5
+
+
+def test_s33_a_refused_text_can_be_accepted_or_dismissed(stage: StoryStage) -> None:
+    stage.add("x" * 1000)
+    stage.add("short", 3, 0, 1, 2)
+    stage.add("other")
+    one, two = stories.list_refused(HERE, **stage.given)
+    where = {"conversation": HERE, **stage.given}
+    assert stories.accept_refused(one["id"], **where) == (True, 1, "")
+    version = stage.storage()["versions"][1]
+    assert (version["content"], numbers(version)) == ("short", (3, 0, 1, 2))
+    assert stories.accept_refused(one["id"], **where).reason == "unchanged"
+    assert stories.dismiss_refused(two["id"], **where).stored
+    assert stories.list_refused(HERE, **stage.given) == []
+    stage.add("x" * 1000)
+    stage.add("short")
+    (last,) = stories.list_refused(HERE, target="running", **stage.given)
+    assert stories.accept_refused(last["id"], conversation="tg/0", **stage.given).reason == "unchanged"
+    assert stories.list_refused(HERE, target="scene", **stage.given) == []
+    with pytest.raises(ValueError, match="'message', 'scene' or 'running'"):
+        stories.list_refused(HERE, target="all", **stage.given)  # type: ignore[arg-type]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s33_a_refused_reply_is_kept_tried_again_and_accepted_as_part_of_the_recap(stage: StoryStage) -> None:
+    told(stage, 10)
+    model = Model("Error 429: too many requests")
+    assert combine(stage, model) == [("retrying", "ModelError: error_like")]
+    assert stage.storage()["versions"] == []
+    (refused,) = stories.list_refused(HERE, **stage.given)
+    assert (refused["content"], refused["reason"]) == ("Error 429: too many requests", "error_like")
+    assert [state for _, state in stage.states()] == ["retrying"]
+    accepted = stories.accept_refused(refused["id"], conversation=HERE, **stage.given)
+    assert accepted.stored
+    version = stage.storage()["versions"][0]
+    assert (version["content"], numbers(version)) == ("Error 429: too many requests", (1, 0, 0, 10))
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(stage: StoryStage) -> None:
+    told(stage, 10)
+    stage.add("x" * 1000, 1, 0, 0, 10)
+    assert combine(stage, Model('{"recap": {"developments": ["too little"]}}'), anew=True) == [
+        ("retrying", "ModelError: shorter")
+    ]
+    (refused,) = stories.list_refused(HERE, **stage.given)
+    assert refused["content"] == "too little"
+    assert combine(stage, Model("{ broken"), anew=True)[0] == ("retrying", "ModelError: unreadable")

@@ -1,0 +1,447 @@
+"""What is included, hidden and shown, and what a refresh costs (S6, S10 to S16, S34 to S37)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from core import chat_history_cache, stories
+from core.errors import StoreWriteError
+from core.store import chat, chat_changes, hidden, message_recaps, messages
+from core.store.schema import chat_history_cache as chat_table
+from core.store.schema_stories import message_recaps as recaps_table
+from core.story import counting, inclusion, saving
+from core.synth_core_memory import search_memories
+from tests.spec.stage import NOW, Stage, reasons, said
+from tests.spec.story import Story, by_words
+from tests.store.world import open_db, rows_of
+
+
+@pytest.fixture
+def story(stage: Stage) -> Story:
+    """A conversation of its own."""
+    return Story(stage)
+
+
+@contextmanager
+def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
+    """Collect the statements of these kinds that are sent meanwhile."""
+    found: list[str] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.lstrip("( ").split(None, 1)[0].upper() in verbs:
+            found.append(statement)
+
+    engines = set(story.db.engines())
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
+
+
+WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+class Counter:
+    """A counter that knows what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.__name__ = "by_words"
+
+    def __call__(self, text: str) -> int:
+        self.asked.append(text)
+        return len(text.split())
+
+
+# S10 to S15
+
+
+def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
+    for role in ("system", "narrator", "thought"):
+        story.say(f"by {role}", role=role)
+    story.say("program", role="system", metadata={"program_message": True})
+    story.say("disabled then", metadata={"disabled": True})
+    story.say("by Bob", who="Bob")
+    story.say("nine words are in this text here and now")
+    story.set(story.messages[2], "exclude", True)
+    flags = {"INCLUDE_SYSTEM_MESSAGES": 0, "INCLUDE_NARRATOR_MESSAGES": 0, "MESSAGE_LENGTH_THRESHOLD": 10}
+
+    def why(**flags: Any) -> list[str]:
+        check = stories.check_message_exclusion
+        return [story.call(check, row, counter=by_words, disabled=["Bob"], **flags) for row in story.messages]
+
+    assert why(**flags) == ["system", "narrator", "excluded", "program", "disabled", "disabled", "short"]
+    assert why() == ["", "", "excluded", "program", "disabled", "disabled", ""]
+    assert why(INCLUDE_USER_MESSAGES=0)[4:] == ["user", "user", "user"]
+    assert story.call(stories.check_message_exclusion, story.messages[5]) == ""
+    with pytest.raises(Exception, match="There is no such message"):
+        story.call(stories.check_message_exclusion, 17)
+
+
+def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
+    story.recap("one", "two three four five", None, "six seven eight nine", "ten eleven twelve end")
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=10) == [3, 4]
+    assert [story.get(row, "include") for row in story.messages] == [
+        None, None, None, "Recap of message(s)", "Recap of message(s)",
+    ]  # fmt: skip
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=8) == [3, 4]
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12) == [1, 3, 4]
+    text = story.call(stories.get_recap_text)
+    assert text == "two three four five\nsix seven eight nine\nten eleven twelve end"
+    assert story.call(stories.concatenate_recap, text, story.messages[0]) == "one\n" + text
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=0) == []
+    assert story.call(stories.get_recap_text) == ""
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12, TOKEN_CORRECTION=1.01) == [3, 4]
+
+
+def test_s11_left_out_messages_are_walked_over(story: Story) -> None:
+    story.recap("one", "two", "three")
+    story.set(story.messages[1], "exclude", True)
+    assert story.included() == [0, 2]
+    assert story.included(disabled=["ann"]) == []
+    assert story.included(INCLUDE_USER_MESSAGES=0) == []
+    assert story.included(MESSAGE_LENGTH_THRESHOLD=3) == []
+    assert story.included(MESSAGE_LENGTH_THRESHOLD=2) == [0, 2]
+
+
+def test_s14_the_limit_of_message_recaps(story: Story) -> None:
+    limit = stories.get_short_token_limit
+    percent = {"MESSAGE_RECAP_CONTEXT_TYPE": "percent"}
+    found = [story.call(limit, MESSAGE_RECAP_CONTEXT_LIMIT=n, **percent) for n in (10, 0, 100)]
+    assert found == [819, 0, 8192]
+    assert story.call(limit, MESSAGE_RECAP_CONTEXT_LIMIT=500) == 500
+
+
+def fill(story: Story, size: int) -> None:
+    """Store messages with recaps of four words, counted, as a long story has them."""
+    made = []
+    for n in range(size):
+        one = messages.read(
+            story.scope, story.path, f"message number {n}", now=NOW, sender_id="ann", sender_name="Ann",
+            timestamp=story.time(n),
+        )  # fmt: skip
+        assert one is not None
+        made.append(one)
+    stored = chat.insert_many(story.db, story.scope, made, privacy_default="none")
+    story.messages = [result.id for result in stored if result.id is not None]
+    rows = [
+        {"persona_id": story.stage.persona, "message_row": row, "alternative": message_recaps.OWN,
+         "conversation_key": story.path, "memory": f"so it went {n}", "token_count": 4, "counter": "by_words"}
+        for n, row in enumerate(story.messages)
+    ]  # fmt: skip
+    story.db.transaction(lambda connection: connection.execute(recaps_table.insert(), rows), source="message_recaps")
+
+
+def cost_of_one_more(story: Story, **flags: Any) -> tuple[int, int, list[str]]:
+    """Return statements read and written and texts counted by a refresh after one new message with a recap."""
+    counter = Counter()
+    story.refresh(counter=counter, **flags)
+    (row,) = story.say("and then one more")
+    counter.asked.clear()
+    story.set(row, "memory", "and the end", counter=counter)
+    with story.db.traced() as read, statements(story, WRITES) as written:
+        refreshed = story.refresh(counter=counter, **flags)
+    assert refreshed["included"][-1] == row
+    return len(read), len(written), counter.asked
+
+
+def test_s13_a_refresh_after_one_message_costs_the_same_in_a_long_chat(stage: Stage) -> None:
+    """What is counted, read and written does not grow: one text, a handful of statements."""
+    short, long = Story(stage, "tg/short"), Story(stage, "tg/long")
+    fill(short, 100)
+    fill(long, 1500)
+    flags = {"MESSAGE_RECAP_CONTEXT_LIMIT": 200}
+    costs = [cost_of_one_more(each, **flags) for each in (short, long)]
+    assert costs[0] == costs[1]
+    read, written, asked = costs[0]
+    assert asked == ["and the end"]
+    assert read <= 8
+    assert written <= 3
+    flags = {**flags, "MESSAGE_LENGTH_THRESHOLD": 1}
+    costs = [cost_of_one_more(each, **flags) for each in (short, long)]
+    assert costs[0] == costs[1]
+    assert costs[0][2] == ["and the end", "and then one more"]
+
+
+def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story) -> None:
+    fill(story, 1500)
+    brought: list[int] = []
+
+    def read(statement: Any, values: Any) -> Any:
+        found = story.db.read(statement, values, source="test")
+        brought.append(len(found))
+        return found
+
+    settings = story.settings(message_recap_context_limit=200)
+    by = counting.Counting(by_words, "by_words")
+    chosen, change = inclusion.work_out(story.db, read, story.stage.persona, story.path, settings, by)
+    assert (len(chosen), len(change.include)) == (50, 50)
+    assert sum(brought) <= 100
+
+
+def test_s13_counts_of_another_counter_are_not_taken(story: Story) -> None:
+    story.recap("one two", "three")
+
+    def by_letters(text: str) -> int:
+        return len(text)
+
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=3) == [0, 1]
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=13, counter=by_letters) == [0, 1]
+    assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12, counter=by_letters) == [1]
+    stored = sorted(rows_of(story.db, recaps_table, story.stage.persona), key=lambda r: r.message_row)
+    assert [(r.token_count, r.counter) for r in stored] == [(7, "by_letters"), (5, "by_letters")]
+
+
+# S16
+
+
+def test_s16_what_stands_in_the_history_is_not_told_again(stage: Stage) -> None:
+    story = Story(stage)
+    story.recap(*(f"recap {n}" for n in range(1, 11)))
+    story.refresh()
+    flags = {"ENABLE_MESSAGE_RECAPS": 1, "CONTEXT_VERBOSITY": 3}
+    prompt, report = stage.explain("what", **flags)
+    context = prompt["context"]
+    assert said(context["history_current_chat"]) == ["message 7", "message 8", "message 9"]
+    assert context["message_recaps"] == "\n".join(f"recap {n}" for n in range(1, 8))
+    assert reasons(report, "message_recaps") == ["visible"] * 3
+    whole = stage.context("what", RECAP_SKIP_VISIBLE=0, **flags)["message_recaps"]
+    assert whole == "\n".join(f"recap {n}" for n in range(1, 11))
+    assert "message_recaps" not in stage.context("what", CONTEXT_VERBOSITY=3)
+    assert "message_recaps" not in stage.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
+    live = {story.path: [{"text": "message 2", "sender_id": "ann", "sender_name": "Ann", "timestamp": NOW.isoformat()}]}
+    assert "recap 3\n" not in stage.context("what", live, **flags)["message_recaps"]
+
+
+def test_d35_recaps_come_with_the_last_round_trip(stage: Stage) -> None:
+    story = Story(stage)
+    story.recap("one", "two")
+    story.refresh()
+    with story.db.traced() as read:
+        stage.context("what else", ENABLE_MESSAGE_RECAPS=1, CONTEXT_VERBOSITY=1)
+    assert len(read) <= 3
+
+
+# S34 to S37
+
+
+def hidden_of(story: Story) -> list[int]:
+    """Return the indexes of hidden messages as stored."""
+    rows = {r.id: r.hidden for r in rows_of(story.db, chat_table, story.stage.persona)}
+    return [at for at, row in enumerate(story.messages) if rows[row]]
+
+
+def test_s34_s35_the_plan_of_a_story_with_five_scenes(stage: Stage) -> None:
+    story = Story(stage)
+    fill(story, 100)
+    for at in (10, 30, 50, 70, 90):
+        story.set(story.messages[at], "scene_break", True)
+    plan = stories.auto_hide_plan
+    assert [story.call(plan, count)["hide"] for count in (2, 1, 0, 5, 6, -1)] == [
+        [(0, 70)], [(0, 90)], [(0, 90)], [(0, 10)], [], [],
+    ]  # fmt: skip
+    assert story.call(plan, AUTO_HIDE_SCENE_COUNT=2) == {"hide": [(0, 70)], "show": []}
+    done = story.refresh(AUTO_HIDE_SCENE_COUNT=2)
+    assert (done["hidden"], done["shown"]) == ([(0, 70)], [])
+    assert hidden_of(story) == list(range(71))
+    last = hidden.Place(story.time(70), story.messages[70])
+    work = lambda connection: hidden.apply(connection, stage.persona, story.path, last)  # noqa: E731
+    assert story.db.transaction(work, source="test") == 0
+    assert story.call(plan, 2) == {"hide": [], "show": []}
+    assert story.call(plan, 5) == {"hide": [], "show": [(11, 70)]}
+    story.set(story.messages[70], "scene_break_visible", False)
+    assert story.call(plan, 2) == {"hide": [], "show": [(51, 70)]}
+    assert story.refresh(AUTO_HIDE_SCENE_COUNT=-1)["shown"] == []
+    assert story.refresh(AUTO_HIDE_SCENE_COUNT=9)["shown"] == [(0, 70)]
+    assert hidden_of(story) == []
+
+
+def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(stage: Stage) -> None:
+    story = Story(stage)
+    story.say("the cat sat on the mat", "a scene ends", "what now")
+    story.set(story.messages[1], "scene_break", True)
+    shown = stage.context("cat", CONTEXT_VERBOSITY=5)
+    assert said(shown["history_current_chat"]) == ["the cat sat on the mat", "a scene ends", "what now"]
+    story.refresh()
+    prompt, report = stage.explain("cat", CONTEXT_VERBOSITY=5)
+    assert said(prompt["context"]["history_current_chat"]) == ["what now"]
+    assert reasons(report, "history_current_chat") == ["hidden", "hidden"]
+    assert story.messages[0] in [hit["id"] for hit in prompt["context"]["memories"]]
+    found = search_memories(keywords=["cat"], db=story.db, settings=story.settings(), scope=story.scope)
+    assert story.messages[0] in [hit["id"] for hit in found]
+    assert said(stage.context("dog", path="tg/another")["history_recent"]) == ["what now"]
+
+
+def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
+    story.recap(*(f"recap {n}" for n in range(30)))
+    story.set(story.messages[9], "scene_break", True)
+    first = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
+    assert first["changed"] == 30
+    with statements(story, WRITES) as written:
+        second = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
+    assert written == []
+    assert (second["hidden"], second["shown"], second["changed"]) == ([], [], 0)
+    assert second["included"] == first["included"]
+    with statements(story, WRITES) as written:
+        assert len(story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=10)["included"]) == 5
+    assert len(written) == 1
+
+
+def test_s37_nothing_is_there_for_a_conversation_nobody_knows(stage: Stage) -> None:
+    story = Story(stage, "tg/none")
+    assert story.refresh()["included"] == []
+    assert story.call(stories.auto_hide_plan, 1) == {"hide": [], "show": []}
+    assert story.call(stories.update_message_inclusion_flags) == ()
+
+
+# S6
+
+
+def test_s6_derived_data_is_written_once_after_a_burst(stage: Stage) -> None:
+    """Fifty changes within the pause are one transaction, and reads know them before."""
+    story = Story(stage, save_debounce_seconds=0.3)
+    (row,) = story.recap("one")
+    before = saving.of(story.db).writes
+    for n in range(50):
+        story.set(row, "include", f"by hand {n}")
+    assert saving.of(story.db).writes == before
+    assert story.get(row, "include") == "by hand 49"
+    (stored,) = rows_of(story.db, recaps_table, stage.persona)
+    assert stored.include is None
+    until = time.monotonic() + 10
+    while saving.of(story.db).writes == before and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    assert saving.of(story.db).writes == before + 1
+    (stored,) = rows_of(story.db, recaps_table, stage.persona)
+    assert stored.include == "by hand 49"
+
+
+def test_s6_a_prompt_and_closing_the_handle_lose_nothing(stage: Stage) -> None:
+    story = Story(stage, save_debounce_seconds=60)
+    story.recap("one", "two")
+    story.set(story.messages[0], "scene_break", True)
+    done = story.refresh()
+    assert (done["hidden"], done["changed"]) == ([(0, 0)], 2)
+    again = story.refresh()
+    assert (again["hidden"], again["changed"]) == ([], 0)
+    assert story.call(stories.auto_hide_plan) == {"hide": [], "show": []}
+    assert hidden_of(story) == []
+    context = stage.context("what", ENABLE_MESSAGE_RECAPS=1, RECAP_SKIP_VISIBLE=0)
+    assert said(context["history_current_chat"]) == ["message 1"]
+    assert context["message_recaps"] == "one\ntwo"
+    assert hidden_of(story) == [0]
+    story.set(story.messages[0], "include", None)
+    story.db.close()
+    assert [r.include for r in rows_of(story.db, recaps_table, stage.persona)] == [None, "Recap of message(s)"]
+
+
+def test_s6_what_a_person_wrote_is_written_at_once(stage: Stage) -> None:
+    story = Story(stage, save_debounce_seconds=60)
+    (row,) = story.say("one")
+    story.set(row, "memory", "kept")
+    (stored,) = rows_of(story.db, recaps_table, stage.persona)
+    assert stored.memory == "kept"
+
+
+def test_s6_what_could_not_be_written_is_written_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(stage, save_debounce_seconds=60)
+    (row,) = story.recap("one")
+    story.set(row, "include", "by hand")
+    saver = saving.of(story.db)
+    with monkeypatch.context() as broken:
+
+        def fails(*_: Any, **__: Any) -> None:
+            raise StoreWriteError("no")
+
+        broken.setattr(story.db, "transaction", fails)
+        assert not saver.flush()
+    assert story.get(row, "include") == "by hand"
+    assert saver.flush()
+    (stored,) = rows_of(story.db, recaps_table, stage.persona)
+    assert stored.include == "by hand"
+
+
+@pytest.mark.parametrize("threads", [4])
+def test_s6_changes_of_several_threads_are_all_written(stage: Stage, threads: int) -> None:
+    story = Story(stage, save_debounce_seconds=60)
+    rows = story.recap(*(f"recap {n}" for n in range(40)))
+
+    def mark(number: int) -> None:
+        for row in rows[number::threads]:
+            story.set(row, "include", f"by {number}")
+
+    running = [threading.Thread(target=mark, args=(n,)) for n in range(threads)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    story.db.settle()
+    stored = sorted(rows_of(story.db, recaps_table, stage.persona), key=lambda r: rows.index(r.message_row))
+    assert [r.include for r in stored] == [f"by {n % threads}" for n in range(40)]
+
+
+def test_p44_clearing_a_conversation_leaves_nothing_of_its_story(story: Story) -> None:
+    story.recap("one", "two")
+    story.refresh()
+    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope}
+    assert chat_history_cache.clear_chat_history(story.path, **asked) == 2
+    assert rows_of(story.db, recaps_table, story.stage.persona) == []
+    assert story.refresh()["included"] == []
+
+
+_ENDING = """
+import sys
+from core import chat_history_cache, db, stories
+from core.config import Settings
+opened = db.open_database(sys.argv[1])
+asked = {"db": opened, "settings": Settings(save_debounce_seconds=60)}
+row = chat_history_cache.save_chat_message("tg/1", "hello", "Ann", "ann", **asked).id
+stories.set_data(row, "memory", "she came", **asked)
+stories.refresh_memory("tg/1", **asked)
+"""
+
+
+@pytest.mark.engines("sqlite")
+def test_s6_the_end_of_the_process_loses_nothing(fresh_url: str) -> None:
+    """A host that never closes its handle keeps what was worked out last."""
+    subprocess.run([sys.executable, "-c", _ENDING, fresh_url], check=True, capture_output=True)
+    db = open_db(fresh_url)
+    assert [(r.memory, r.include) for r in rows_of(db, recaps_table, "default")] == [
+        ("she came", "Recap of message(s)")
+    ]
+    db.close()
+
+
+def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: Story) -> None:
+    """Who leaves a message out has read its recap in a prompt, and does not know of refreshes."""
+    story.recap("one", "two", "three")
+    assert story.included() == [0, 1, 2]
+    story.set(story.messages[1], "exclude", True)
+    assert story.call(stories.get_recap_text) == "one\nthree"
+    story.set(story.messages[1], "exclude", None)
+    assert story.call(stories.get_recap_text) == "one\ntwo\nthree"
+
+
+def test_s34_what_a_deleted_break_had_hidden_is_shown_again(story: Story) -> None:
+    """The break goes with its message: without it nothing says why what lies before is hidden."""
+    story.say("one", "two", "three", "four")
+    at = story.messages[2]
+    assert story.call(stories.add_scene_break, at, recap=False).stored
+    assert said(story.stage.context("what now")["history_current_chat"]) == ["four"]
+    gone = story.call(chat_history_cache.delete_chat_message, at)
+    assert gone.stored and gone.notes == (chat_changes.SCENE_GONE,)
+    assert said(story.stage.context("what now")["history_current_chat"]) == ["one", "two", "four"]
+    assert story.call(chat_history_cache.delete_chat_message, story.messages[0]).notes == ()

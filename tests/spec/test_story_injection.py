@@ -1,0 +1,180 @@
+"""S14, S38, S41, S42: the running recap in the injection, in the prompt, in its messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import stories
+from core.config import Settings
+from core.prompt_engine import to_messages
+from core.store import running_recaps
+from core.store.engine import Database
+from tests.spec.stage import ELSEWHERE, HERE
+from tests.spec.story_stage import StoryStage
+
+
+@pytest.fixture
+def stage(db: Database) -> StoryStage:
+    """A persona of its own."""
+    return StoryStage(db)
+
+
+def injection(stage: StoryStage, path: str = HERE, **flags: Any) -> Any:
+    """Return the injection of a conversation."""
+    return stories.get_running_recap_injection(path, **stage.with_flags(**flags))
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s38_defaults_and_flags(stage: StoryStage) -> None:
+    stage.add("x", provenance="manual")
+    made = injection(stage)
+    assert list(made.items()) == [
+        ("key", "auto_recap_scene"),
+        ("value", "The story so far:\nx"),
+        ("position", "in_chat"),
+        ("depth", 2),
+        ("scan", False),
+        ("role", "system"),
+    ]
+    other = injection(
+        stage, scene_recap_position="after_prompt", scene_recap_depth=5, scene_recap_scan=True, scene_recap_role="user"
+    )
+    assert list(other.values())[2:] == ["after_prompt", 5, True, "user"]
+    by_hand = stories.get_running_recap_injection(
+        HERE, position="before_prompt", depth=0, scan=True, role="assistant", **stage.given
+    )
+    assert list(by_hand.values())[2:] == ["before_prompt", 0, True, "assistant"]
+    assert stories.to_numbers(by_hand)["position"] == 2
+    for wrong in ({"position": "middle"}, {"role": "bot"}, {"depth": -1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            stories.get_running_recap_injection(HERE, **wrong, **stage.given)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s38_a_bad_position_in_the_settings_names_the_four(stage: StoryStage, caplog: pytest.LogCaptureFixture) -> None:
+    given: dict[str, Any] = {
+        "db": stage.db,
+        "settings": {"SCENE_RECAP_POSITION": f"middle of {stage.persona}"},
+        "scope": stage.scope(),
+    }
+    assert stories.get_running_recap_injection(HERE, **given)["position"] == "in_chat"
+    assert all(name in caplog.text for name in ("before_prompt", "in_prompt", "in_chat", "after_prompt"))
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s41_the_text_is_that_of_the_template(stage: StoryStage, tmp_path: Path) -> None:
+    stage.add("x")
+    overlay = tmp_path / "running_recap.txt.j2"
+    overlay.write_text("So far: {{ running_recap }}", encoding="utf-8")
+    assert injection(stage, templates_dir=tmp_path)["value"] == "So far: x"
+    assert stage.context(TEMPLATES_DIR=tmp_path)["running_recap"] == "So far: x"
+    for blank in ("", "  \n", "{# nothing #}"):
+        overlay.write_text(blank, encoding="utf-8")
+        assert injection(stage, templates_dir=tmp_path)["value"] == "x"
+    assert injection(stage)["value"] == "The story so far:\nx"
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g23_an_extract_is_shown_as_one(stage: StoryStage) -> None:
+    stage.add("x", provenance="extract")
+    assert injection(stage)["value"] == "The story so far, in sentences taken from it:\nx"
+
+
+def test_s41_without_recap_or_with_stories_off_nothing_is_injected(stage: StoryStage) -> None:
+    stage.tell(2)
+    assert injection(stage)["value"] == ""
+    assert "running_recap" not in stage.context()
+    stage.add("x")
+    assert stage.context()["running_recap"] == "The story so far:\nx"
+    assert "running_recap" not in stage.context(ENABLE_RUNNING_RECAP=0)
+    assert stories.switch_stories(False, HERE, **stage.given).stored
+    assert stories.switch_stories(False, HERE, **stage.given).reason == "unchanged"
+    assert injection(stage)["value"] == ""
+    assert "running_recap" not in stage.context()
+    assert stories.refresh_memory(HERE, **stage.given)["running_recap"] == ""
+    assert stories.switch_stories(True, HERE, **stage.given).stored
+    assert stories.refresh_memory(HERE, **stage.given)["running_recap"] == "The story so far:\nx"
+    stories.delete_running_recap_version(0, conversation=HERE, **stage.given)
+    assert "running_recap" not in stage.context()
+    assert not stories.switch_stories(False, "tg/none", **stage.given).stored
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s41_switched_off_operations_make_nothing(stage: StoryStage) -> None:
+    rows = stage.tell(12)
+    stories.add_scene_break(rows[10], **stage.given)
+    stories.switch_stories(False, HERE, **stage.given)
+    stories.add_scene_break(rows[5], **stage.given)
+    assert stage.states() == [("SCENE_RECAP", "pending")]
+    stage.run()
+    assert [each["recap_index"] for each in stories.list_scenes(HERE, **stage.given)] == [None, None]
+
+
+def test_s42_prompt_and_messages_hold_the_text_once(stage: StoryStage) -> None:
+    stage.tell(4)
+    stage.add("the canary of the story")
+    prompt, report = stage.explain()
+    assert prompt["context"]["running_recap"] == "The story so far:\nthe canary of the story"
+    assert json.dumps(prompt).count("canary") == 1
+    made = to_messages(prompt, settings=Settings())
+    assert json.dumps(made).count("canary") == 1
+    at = next(n for n, message in enumerate(made) if "canary" in message["content"])
+    assert "house 3" in made[at + 1]["content"], "depth 2: one line of the history and the new message come after"
+    assert "house 2" in made[at - 1]["content"]
+    assert report["sections"]["running_recap"]["found"] == 1
+    assert stage.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
+
+
+def test_s42_it_is_read_in_the_same_round_trips(stage: StoryStage) -> None:
+    stage.add("x")
+    assert stage.db is not None
+    with stage.db.traced() as statements:
+        stage.context("tofu")
+    assert len(statements) <= 3
+
+
+def test_s42_what_others_may_not_see_is_not_in_the_prompt(stage: StoryStage) -> None:
+    stage.say("hello", "tg/7", privacy="direct", participant="tg/ann")
+    stage.add("secret", path="tg/7")
+    own = stage.context(path="tg/7", who="Ann", scope=stage.scope(privacy="direct"))
+    assert "secret" in own["running_recap"]
+    asking = stories.get_running_recap_injection("tg/7", **{**stage.given, "scope": stage.scope(ELSEWHERE)})
+    assert asking["value"] == ""
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StoryStage) -> None:
+    """The oldest developments go first, and the report names each that is gone."""
+    stage.tell(1)
+    told = {"recap": {"developments": [f"d{n} one two three" for n in range(50)], "open": ["o"], "state": "now"}}
+    new = running_recaps.NewVersion(
+        "\n".join([*told["recap"]["developments"], "Open:", "- o", "Now: now"]), provenance="manual", data=told
+    )
+    assert stage.db is not None
+    stage.db.transaction(lambda c: running_recaps.add(c, stage.db, stage.scope(HERE), new), source="x")  # type: ignore[arg-type]
+
+    def count(text: str) -> int:
+        return len(text.split())
+
+    flags = {"context_tokens": 1000, "running_recap_context_limit": 10}
+    made = stories.get_running_recap_injection(HERE, counter=count, **stage.with_flags(**flags))
+    lines = made["value"].splitlines()
+    assert count(made["value"]) <= 100 < count(made["value"]) + 4
+    assert (lines[0], lines[-1]) == ("The story so far:", "Now: now")
+    assert lines[1:-3] == [f"d{n} one two three" for n in range(50 - (len(lines) - 4), 50)]
+    corrected = stories.get_running_recap_injection(
+        HERE, counter=count, **stage.with_flags(**flags, token_correction=2.0)
+    )
+    assert count(corrected["value"]) <= 50
+    nothing = stories.get_running_recap_injection(HERE, **stage.with_flags(running_recap_context_limit=0))
+    assert nothing["value"] == ""
+    _, report = stage.explain(CONTEXT_TOKENS=1000, RUNNING_RECAP_CONTEXT_LIMIT=10)
+    section = report["sections"]["running_recap"]
+    gone = [each for each in report["left_out"] if each["section"] == "running_recap"]
+    assert (section["kept"], section["found"]) == (1, 1 + len(gone))
+    assert len(gone) > 10
+    assert {each["reason"] for each in gone} == {"limit"}

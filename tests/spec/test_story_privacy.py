@@ -1,0 +1,455 @@
+"""Whose words stand in what stories make: levels, audiences, what stays on the machine, what is cleared meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from core import chat_history_cache, jobs, short_term, stories
+from core.config import Settings
+from core.conversations import add_recent_conversation
+from core.errors import MessageError
+from core.privacy import set_privacy
+from core.shapes import OperationRun
+from core.store import schema_recent, schema_stories
+from core.store.engine import Database
+from core.store.schema import conversations
+from tests.spec.stage import HERE
+from tests.spec.story_stage import Model, StoryStage
+from tests.store.world import count, rows_of
+
+CANARY = "xylofant"
+MADE = (
+    schema_stories.message_recaps,
+    schema_stories.message_alternatives,
+    schema_stories.scene_recaps,
+    schema_stories.running_recaps,
+    schema_stories.refused_recaps,
+    schema_recent.conversation_summaries,
+    schema_recent.short_term_memories,
+    schema_stories.memory_jobs,
+)
+"""Tables of texts that are made of messages."""
+
+
+@pytest.fixture
+def stage(db: Database) -> StoryStage:
+    """A persona of its own."""
+    return StoryStage(db)
+
+
+def echo(request: str) -> str:
+    """Answer with what was shown, as far as it is of interest."""
+    return f"They spoke of {CANARY if CANARY in request else 'tea'} at length."
+
+
+def where(stage: StoryStage) -> list[str]:
+    """Return the tables in which the canary stands."""
+    assert stage.db is not None
+    return [
+        table.name
+        for table in MADE
+        if any(CANARY in str(tuple(row)) for row in rows_of(stage.db, table, stage.persona))
+    ]
+
+
+def level(stage: StoryStage, to: str = "full", who: str = "tg/ann") -> None:
+    set_privacy(who, to, **stage.given)
+
+
+def conversation(stage: StoryStage) -> tuple[list[int], list[int]]:
+    """Ann says the canary four times, Bob tells of a lamp; return their rows."""
+    ann = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(4)]
+    bob = [stage.say(f"Bob bought lamp {n} in Rome.", who="Bob", minutes=50 - n) for n in range(4)]
+    return ann, bob
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("by_model", [True, False])
+def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(stage: StoryStage, by_model: bool) -> None:
+    _, bob = conversation(stage)
+    level(stage)
+    model = Model(echo)
+    stories.add_scene_break(bob[-1], **stage.given)
+    jobs.enqueue_operation("SCENE_DETECTION", **{**stage.given, "scope": stage.scope(HERE)})
+    stories.queue_recaps(HERE, **stage.given)
+    stage.run(model if by_model else None, scene_min_length=1, scene_offset=0)
+    assert where(stage) == []
+    assert not any(CANARY in asked for asked in model.asked)
+    assert stories.list_scenes(HERE, **stage.given)[0]["recap"] != ""
+    assert stories.get_running_recap(conversation=HERE, **stage.given) is not None
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f20_who_looks_for_scenes_is_not_shown_the_lines_of_people_at_full(stage: StoryStage) -> None:
+    conversation(stage)
+    level(stage)
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
+    model = Model('{"sceneBreakAt": false}')
+    stage.run(model, scene_min_length=1, scene_offset=0)
+    assert len(model.asked) == 1
+    assert CANARY not in model.asked[0]
+    assert "lamp 3" in model.asked[0]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(stage: StoryStage) -> None:
+    stage.say(f"The {CANARY} walked home.")
+    asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann")}
+    answer = chat_history_cache.save_chat_message(
+        HERE, f"Did the {CANARY} come?", "Iris", "self", triggered_by="tg/ann", **asking
+    )
+    level(stage)
+    stories.add_scene_break(answer.id, **stage.given)
+    model = Model(echo)
+    assert [each.state for each in stage.run(model)] == ["completed"]
+    assert model.asked == []
+    assert stories.list_scenes(HERE, **stage.given)[0]["recap_index"] is None
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP"])
+def test_f21_a_level_set_while_the_model_writes_counts(stage: StoryStage, kind: str) -> None:
+    ann, bob = conversation(stage)
+    if kind == "RECAP":
+        jobs.enqueue_operation(kind, metadata={"message_id": ann[0]}, conversation=HERE, **stage.given)
+    else:
+        stories.add_scene_break(bob[-1], **stage.given)
+
+    def meanwhile(request: str) -> str:
+        level(stage)
+        return echo(request)
+
+    model = Model(meanwhile)
+    assert stage.run(model)[0].state == "completed"
+    assert CANARY in model.asked[0]
+    assert where(stage) == []
+    if kind == "SCENE_RECAP":  # made again of what is left
+        assert "lamp" in model.asked[1]
+        assert "tea" in stories.list_scenes(HERE, **stage.given)[0]["recap"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f20_a_refused_recap_of_somebody_at_full_is_neither_kept_nor_accepted(stage: StoryStage) -> None:
+    ann, _ = conversation(stage)
+    jobs.enqueue_operation("RECAP", metadata={"message_id": ann[0]}, conversation=HERE, **stage.given)
+    stage.run(Model(f"Error 429: {CANARY}"))
+    (refused,) = stories.list_refused(HERE, **stage.given)
+    level(stage)
+    result = stories.accept_refused(refused["id"], conversation=HERE, **stage.given)
+    assert (result.stored, result.reason) == (False, "privacy")
+    assert stories.get_memory(ann[0], **stage.given) is None
+    level(stage, "none")
+    jobs.enqueue_operation("RECAP", metadata={"message_id": ann[1]}, conversation=HERE, **stage.given)
+
+    def meanwhile(request: str) -> str:
+        level(stage)
+        return f"Error 429: {CANARY}"
+
+    stage.run(Model(meanwhile))
+    assert where(stage) == []
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(stage: StoryStage) -> None:
+    ann, bob = conversation(stage)
+    level(stage)
+    with pytest.raises(MessageError, match="privacy level is full"):
+        stories.add_alternative(ann[0], f"another {CANARY}", **stage.given)
+    assert where(stage) == []
+    assert stories.add_alternative(bob[0], "another lamp", **stage.given) == 1
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("destination", ["remote", "local"])
+def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(stage: StoryStage, destination: str) -> None:
+    _, bob = conversation(stage)
+    stories.add_scene_break(bob[-1], **stage.given)
+    stories.queue_recaps(HERE, **stage.given)
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
+    mine = update(conversations).where(conversations.c.persona_id == stage.persona).values(local_only=1)
+    assert stage.db is not None
+    stage.db.transaction(lambda connection: connection.execute(mine), source="conversations")
+    model = Model(echo)
+    flags = {"prompt_destination": destination, "scene_min_length": 1, "scene_offset": 0}
+    assert {each.state for each in stage.run(model, **flags)} == {"completed"}
+    assert bool(model.asked) is (destination == "local")
+    made = {row.provenance for row in rows_of(stage.db, schema_stories.scene_recaps, stage.persona)}
+    assert made == {"model" if destination == "local" else "extract"}
+
+
+# What is cleared or deleted while it is worked on
+
+
+def _scene(stage: StoryStage, rows: list[int]) -> None:
+    stories.add_scene_break(rows[-1], **stage.given)
+
+
+def _running(stage: StoryStage, rows: list[int]) -> None:
+    stories.add_scene_break(rows[-1], recap=False, **stage.given)
+    stories.set_scene_recap(rows[-1], f"They met the {CANARY}.", **stage.given)
+
+
+def _recap(stage: StoryStage, rows: list[int]) -> None:
+    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[0]}, conversation=HERE, **stage.given)
+
+
+def _detection(stage: StoryStage, rows: list[int]) -> None:
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **stage.given)
+
+
+def _summary(stage: StoryStage, rows: list[int]) -> None:
+    add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
+
+
+@pytest.mark.parametrize("begin", [_scene, _running, _recap, _detection, _summary])
+@pytest.mark.parametrize("answer", [echo, lambda request: f"Error 429: {CANARY}"], ids=["text", "refused"])
+def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
+    stage: StoryStage, begin: Callable[..., None], answer: Callable[[str], str]
+) -> None:
+    rows = [stage.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
+    begin(stage, rows)
+    asked: list[str] = []
+
+    def meanwhile(request: str) -> str:
+        if not asked:
+            assert chat_history_cache.clear_chat_history(HERE, **stage.given) == 12
+        asked.append(request)
+        return '{"sceneBreakAt": 5}' if begin is _detection else answer(request)
+
+    runs: list[OperationRun] = stage.run(Model(meanwhile), scene_min_length=1, scene_offset=0)
+    assert asked and runs
+    assert where(stage) == []
+    assert stage.db is not None
+    assert [count(stage.db, table, stage.persona) for table in MADE[:6]] == [0] * 6
+    assert stories.list_scenes(HERE, **stage.given) == []
+    assert count(stage.db, schema_stories.scenes, stage.persona) == 0
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("change", ["delete", "edit"])
+def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(stage: StoryStage, change: str) -> None:
+    rows = [stage.say(f"Ann saw {CANARY if n == 1 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(4)]
+    stories.add_scene_break(rows[-1], **stage.given)
+
+    def meanwhile(request: str) -> str:
+        if change == "delete":
+            chat_history_cache.delete_chat_message(rows[1], **stage.given)
+        else:
+            chat_history_cache.edit_chat_message(rows[1], "Ann saw nothing.", **stage.given)
+        return echo(request)
+
+    model = Model(meanwhile)
+    stage.run(model)
+    assert where(stage) == []
+    assert "tea" in stories.list_scenes(HERE, **stage.given)[0]["recap"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("how", ["remove", "set_data", "delete"])
+def test_s33_refused_recaps_of_a_scene_go_with_its_break(stage: StoryStage, how: str) -> None:
+    rows = stage.tell(4)
+    stories.add_scene_break(rows[-1], **stage.given)
+    stage.run(Model(f"Error 429: {CANARY}"))
+    assert where(stage) == ["refused_recaps"]
+    if how == "remove":
+        assert stories.remove_scene_break(rows[-1], **stage.given).stored
+    elif how == "set_data":
+        assert stories.set_data(rows[-1], "scene_break", False, **stage.given).stored
+    else:
+        assert chat_history_cache.delete_chat_message(rows[-1], **stage.given).stored
+    assert where(stage) == []
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(stage: StoryStage) -> None:
+    """What was cleared here must not be told in the next channel as said a moment ago."""
+    for path in (HERE, "tg/43"):
+        asking = {**stage.given, "scope": stage.scope(path, participant="tg/ann", server="s1")}
+        stage.say(f"I like the {CANARY}.", path, server="s1")
+        said = [{"role": "user", "content": f"I like the {CANARY}."}]
+        assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
+    assert stage.db is not None
+    assert count(stage.db, schema_recent.short_term_memories, stage.persona) == 4
+    asking = {**stage.given, "scope": stage.scope(HERE, participant="tg/ann", server="s1")}
+    assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
+    left = rows_of(stage.db, schema_recent.short_term_memories, stage.persona)
+    assert {row.channel_id for row in left} == {"tg/43"}
+
+
+# From one audience to another
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize(
+    ("source", "target", "private_stays", "may"),
+    [
+        ("tg/ann", "tg/bob", True, False),
+        ("tg/ann", "dc/a", True, False),
+        ("tg/ann", "tg/ann2", True, True),
+        ("dc/a", "dc/b", True, False),
+        ("dc/a", "tg/ann", True, False),
+        ("dc/a", "dc/a2", True, True),
+        ("dc/a", "dc/locked", True, True),
+        ("dc/locked", "dc/a", True, False),
+        ("dc/locked", "dc/locked2", True, False),
+        ("dc/locked", "dc/a", False, True),
+        ("web/open", "tg/ann", True, True),
+        ("dc/b", "dc/a", False, False),
+    ],
+)
+def test_f15_recaps_are_taken_only_where_their_source_is_seen(
+    stage: StoryStage, source: str, target: str, private_stays: bool, may: bool
+) -> None:
+    known: dict[str, Any] = {
+        "tg/ann": {"privacy": "direct", "participant": "tg/ann"},
+        "tg/ann2": {"privacy": "direct", "participant": "tg/ann"},
+        "tg/bob": {"privacy": "direct", "participant": "tg/bob", "who": "Bob"},
+        "dc/a": {"server": "s1"},
+        "dc/a2": {"server": "s1"},
+        "dc/b": {"server": "s2"},
+        "dc/locked": {"server": "s1", "privacy": "restricted"},
+        "dc/locked2": {"server": "s1", "privacy": "restricted"},
+        "web/open": {},
+    }
+    for path in (source, target):
+        stage.say("hello there", path, **known[path])
+    stage.add(f"They met the {CANARY}.", path=source)
+    given = stage.with_flags(private_stays_private=private_stays)
+    taken = stories.copy_recaps(source, target, **given)
+    assert (taken.stored, taken.reason) == ((True, "") if may else (False, "privacy"))
+    assert len(stories.get_running_recap_versions(source, **given)) == 1  # seen by who names no server, too
+    if not may:
+        assert stories.branch_conversation(source, target, **given)["reason"] == "privacy"
+
+
+# Messages handed in
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [f"hello, the {CANARY} is here"],
+        [{"role": "user", "content": f"hello, the {CANARY} is here"}],
+        [{"role": "user", "content": "hello"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}],
+    ],
+)
+def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(
+    stage: StoryStage, messages: list[Any]
+) -> None:
+    scope = stage.scope("tg/ann", participant="tg/ann", privacy="direct")
+    given = {"db": stage.db, "settings": Settings(), "scope": scope}
+    level(stage)
+    for wait in (True, False):
+        assert add_recent_conversation(messages, wait=wait, **given).reason == "privacy"
+    assert where(stage) == []
+    others = {**given, "scope": replace(scope, participant="tg/bob", conversation="tg/bob")}
+    assert add_recent_conversation(messages, wait=True, **others).stored
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised(stage: StoryStage) -> None:
+    given = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE, participant="tg/ann")}
+    said = [{"text": "hello", "sender_id": "ann"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}]
+    assert add_recent_conversation(said, **given).stored
+    level(stage)
+    assert [each.state for each in stage.run()] == ["completed"]
+    assert where(stage) == []
+
+
+# What a person hands in, what a model answers
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize(
+    "reply",
+    ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', '{"recap": {"deep": 1}}', "y" * 1_000_001],
+)
+@pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP", "RUNNING_SCENE_RECAP"])
+def test_g22_an_answer_that_is_no_text_is_no_recap(stage: StoryStage, kind: str, reply: str) -> None:
+    if kind == "RUNNING_SCENE_RECAP" and reply.startswith('{"recap"'):
+        pytest.skip("such an object is what is asked for")
+    rows = stage.tell(4)
+    if kind == "RECAP":
+        jobs.enqueue_operation(kind, metadata={"message_id": rows[0]}, conversation=HERE, **stage.given)
+    elif kind == "SCENE_RECAP":
+        stories.add_scene_break(rows[-1], **stage.given)
+    else:
+        _running(stage, rows)
+    (run,) = [each for each in stage.run(Model(reply)) if each.type == kind]
+    assert (run.state, run.error) == ("retrying", "ModelError: unreadable")
+    assert stories.get_memory(rows[0], **stage.given) is None
+    assert stories.get_running_recap(conversation=HERE, **stage.given) is None
+    (refused,) = stories.list_refused(HERE, **stage.given)
+    assert refused["reason"] == "unreadable"
+    assert len(refused["content"]) <= 10_000
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("wrong", ["no", 1.5, [], {}, b"x", object()])
+def test_f68_arguments_of_another_kind_are_named(stage: StoryStage, wrong: Any) -> None:
+    (row,) = stage.tell(1)
+    stories.add_alternative(row, "another", **stage.given)
+    calls: dict[str, Callable[[], Any]] = {
+        "count": lambda: stories.auto_hide_plan(wrong, HERE, **stage.given),
+        "number": lambda: stories.choose_alternative(row, wrong, **stage.given),
+        "on": lambda: stories.switch_stories(wrong, HERE, **stage.given),
+        "injection": lambda: stories.to_numbers(wrong),
+    }
+    if wrong != []:
+        calls["disabled"] = lambda: stories.refresh_memory(HERE, disabled=wrong, **stage.given)
+    if wrong == {}:
+        del calls["disabled"]
+    if not isinstance(wrong, str):
+        calls["recap"] = lambda: stories.concatenate_recap(wrong, row, **stage.given)
+        calls["folder"] = lambda: _export(stage, wrong)
+        calls["server_name"] = lambda: short_term.store_short_term_memory(
+            1, 2, [{"text": "hi"}], server_name=wrong, **stage.given
+        )
+        calls["user_name"] = lambda: short_term.store_short_term_memory(
+            1, 2, [{"text": "hi"}], user_name=wrong, **stage.given
+        )
+    if not isinstance(wrong, (str, list, dict)):
+        calls["states"] = lambda: jobs.list_operations(wrong, **stage.given)
+        calls["types"] = lambda: jobs.list_operations(types=wrong, **stage.given)
+    for name, call in calls.items():
+        with pytest.raises((MessageError, ValueError), match=name):
+            call()
+
+
+def _export(stage: StoryStage, folder: Any) -> Any:
+    from core.conversations import export_markdown
+
+    return export_markdown(folder, **stage.given)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])
+def test_f72_a_folder_that_can_be_none_is_refused(stage: StoryStage, folder: str) -> None:
+    with pytest.raises(MessageError, match="folder"):
+        _export(stage, folder)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g11_names_of_short_term_entries_are_cleaned(stage: StoryStage) -> None:
+    names = dict.fromkeys(("user_name", "server_name", "channel_name"), "A\x00nn\ud800")
+    asking = {**stage.given, "scope": stage.scope("tg/1", server="s1")}
+    assert short_term.store_short_term_memory("u1", "1", [{"text": "hi"}], **names, **asking).stored
+    (entry,) = short_term.get_for_user("u1", **{**asking, "scope": stage.scope("tg/2", server="s1")})
+    assert (entry["channel_name"], entry["messages"][0]["speaker"]) == ("Ann\ufffd", "Ann\ufffd")
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_m19_entries_of_other_servers_are_shown_to_the_same_person_alone(stage: StoryStage) -> None:
+    settings = Settings(short_term_cross_server=True)
+    there = {"db": stage.db, "settings": settings, "scope": stage.scope("dc/9", server="s1", participant="dc/ann")}
+    assert short_term.store_short_term_memory("ann", "9", [{"text": CANARY}], "s1", **there).stored
+    for who, may in (("ann", True), ("bob", False)):
+        scope = stage.scope("dc/5", server="s2", participant=f"dc/{who}")
+        seen = short_term.get_for_user("ann", **{**there, "scope": scope})
+        assert bool(seen) is may

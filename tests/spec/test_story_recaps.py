@@ -1,0 +1,401 @@
+"""Recaps of messages: values beside a message, alternatives, staleness, the operation that makes them (S1 to S9)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from core import chat_history_cache, jobs, stories
+from core.errors import MessageError
+from core.privacy import set_privacy
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.store import message_recaps as recaps
+from core.store import readers
+from core.store.schema_stories import message_alternatives, message_recaps, refused_recaps
+from tests.spec.stage import Stage
+from tests.spec.story import Story, by_words
+from tests.store.world import count, rows_of
+
+
+@pytest.fixture
+def story(stage: Stage) -> Story:
+    """A conversation of its own."""
+    return Story(stage)
+
+
+def edit(story: Story, message: int, text: str, **flags: Any) -> WriteResult:
+    return chat_history_cache.edit_chat_message(
+        message, text, db=story.db, settings=story.settings(**flags), scope=story.scope
+    )
+
+
+# S1, S2
+
+
+def test_s1_a_message_queues_its_recap_and_one_detection(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (first,) = story.say("hello")
+    assert story.operations() == [("RECAP", "pending", first), ("SCENE_DETECTION", "pending", None)]
+    (second,) = story.say("hi", who="self")
+    assert story.operations()[2:] == [("RECAP", "pending", second)]
+    for role in ("system", "narrator", "thought"):
+        story.say(f"by {role}", role=role)
+    assert len(story.operations()) == 3
+    refused = chat_history_cache.save_chat_message(
+        story.path, "hi", "self", "self", story.time(1), db=story.db, settings=story.settings(), scope=story.scope
+    )
+    assert refused.reason == "duplicate"
+    assert len(story.operations()) == 3
+    off = Story(Stage(stage.db))
+    off.say("hello")
+    assert off.operations() == []
+
+
+def test_s2_the_handler_stores_the_reply_and_refreshes(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.say("Ann took her coat and went out of the door.")
+    asked: list[Any] = []
+
+    def model(messages: Any) -> str:
+        asked.append(messages)
+        return '<think>short</think>{"recap": "she left"}'
+
+    ran = [each for each in story.run(model) if each.type == "RECAP"]
+    assert [each.state for each in ran] == ["completed"]
+    assert "Ann took her coat" in asked[0][0]["content"]
+    assert story.get(message) == {"memory": "she left", "include": "Recap of message(s)", "provenance": "model"}
+    assert story.call(stories.get_recap_text) == "she left"
+
+
+def test_g23_without_a_model_the_recap_is_an_extract(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.say("Ada moved to Rome. It rained.")
+    story.run()
+    assert story.memory(message) == "Ada moved to Rome."
+    assert story.get(message, "provenance") == "extract"
+
+
+def test_s10_a_message_that_takes_no_part_gets_no_recap(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True, include_user_messages=False)
+    (message,) = story.say("hello there")
+    assert [each.state for each in story.run(lambda messages: "no") if each.type == "RECAP"] == ["completed"]
+    assert story.get(message) == {}
+
+
+def test_s9_a_text_that_changed_while_the_model_was_asked_is_recapped_anew(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.say("she stays")
+
+    def model(messages: Any) -> str:
+        if "she stays" in messages[0]["content"]:
+            edit(story, message, "she leaves", recap_on_message=False)
+            return "stayed"
+        return "left"
+
+    ran = [each.state for each in story.run(model) if each.type == "RECAP"]
+    assert ran == ["completed", "completed"]
+    assert story.memory(message) == "left"
+
+
+def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.say("she stays")
+
+    def model(messages: Any) -> str:
+        story.call(stories.edit_memory, message, "by hand")
+        return "by the model"
+
+    assert [each.state for each in story.run(model) if each.type == "RECAP"] == ["completed"]
+    assert story.get(message) == {"memory": "by hand", "edited": True, "provenance": "manual"}
+
+
+# S3 to S5
+
+
+def test_s3_values_are_kept_apart_from_the_message(story: Story) -> None:
+    message, other = story.say("one", "two")
+    assert story.set(message, "memory", "it began") == WriteResult(True, message)
+    assert story.set(message, "memory", "it began").reason == "unchanged"
+    for key, value in (("prefill", "So"), ("reasoning", "because"), ("error", "empty"), ("exclude", True)):
+        assert story.set(message, key, value).stored
+    assert story.set(message, "auto_scene_break_checked", True).stored
+    assert story.set(message, "error", None).stored
+    assert story.get(message) == {
+        "memory": "it began", "prefill": "So", "reasoning": "because", "exclude": True,
+        "auto_scene_break_checked": True, "provenance": "manual",
+    }  # fmt: skip
+    assert story.get(message, "prefill") == "So"
+    assert story.get(message, "error") is None
+    assert story.get(other) == {}
+    with pytest.raises(ValueError, match="Did you mean 'memory'"):
+        story.set(message, "memroy", "x")
+    with pytest.raises(MessageError, match=r"^edited is of type str\."):
+        story.set(message, "edited", "yes")
+    assert story.set(message, "memory", "a\x00b \ud800").stored
+    assert story.memory(message) == "ab \ufffd"
+    assert story.set(message, "memory", "  ").stored
+    assert story.memory(message) is None
+
+
+def test_s3_the_keys_of_a_scene_lie_on_the_scene(story: Story) -> None:
+    message, other = story.say("one", "two")
+    assert story.set(other, "scene_recap_memory", "A").notes
+    assert story.set(message, "scene_break", True).stored
+    assert story.set(message, "scene_break", True) == WriteResult(False, message, "unchanged")
+    assert story.get(message) == {"scene_break": True, "scene_break_visible": True}
+    for key, value in (("scene_break_name", "The door"), ("scene_break_visible", False), ("scene_recap_memory", "A"),
+                       ("scene_recap_memory", "B"), ("scene_recap_metadata", {"mood": "calm"})):  # fmt: skip
+        assert story.set(message, key, value).stored, key
+    whole = {
+        "scene_break": True, "scene_break_name": "The door", "scene_recap_memory": "B",
+        "scene_recap_versions": ["A", "B"], "scene_recap_current_index": 1, "scene_recap_metadata": {"mood": "calm"},
+    }  # fmt: skip
+    assert story.get(message) == whole
+    assert not story.set(message, "scene_recap_current_index", 2).stored
+    assert story.set(message, "scene_recap_current_index", 0).stored
+    assert story.get(message, "scene_recap_memory") == "A"
+    assert story.set(message, "scene_break", None).stored
+    assert story.get(message) == {}
+
+
+def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -> None:
+    story.say("one", message_id="m1")
+    named = {"interface_path": story.path}
+    assert story.set("m1", "memory", "x", **named).stored  # type: ignore[arg-type]
+    assert story.call(stories.get_memory, "m1", **named) == "x"
+    assert story.set(17, "memory", "x") == WriteResult(False, None, "unchanged")
+    assert story.get(17) == {}
+    with pytest.raises(MessageError, match="row id that saving returned"):
+        story.set("m1", "memory", "x")  # type: ignore[arg-type]
+
+
+def test_f12_a_scope_sees_and_changes_its_own_alone(story: Story) -> None:
+    (message,) = story.recap("she left")
+    private = Story(story.stage, "tg/7")
+    (hidden,) = private.say("secret", who="Bob")
+    elsewhere = {"scope": story.stage.scope("discord/9", server="s9", participant="discord/eve")}
+    chat_history_cache.save_chat_message(
+        "discord/9",
+        "hi",
+        "Eve",
+        "eve",
+        db=story.db,
+        settings=story.settings(),
+        **elsewhere,  # type: ignore[arg-type]
+    )
+    for stranger in (elsewhere["scope"], Scope("somebody else")):
+        for row in (message, hidden):
+            assert story.call(stories.get_data, row, scope=stranger) == {}
+            assert not story.call(stories.set_data, row, "memory", "mine", scope=stranger).stored
+        assert story.call(stories.get_recap_text, story.path, scope=stranger) == ""
+        assert story.call(stories.clear_all, story.path, scope=stranger) == {}
+    assert story.memory(message) == "she left"
+
+
+def test_s4_the_current_alternative_has_a_copy_number_0_too(story: Story) -> None:
+    (message,) = story.say("once", who="self")
+    story.set(message, "memory", "before")
+    assert story.call(stories.add_alternative, message, "twice") == 1
+    assert story.call(stories.list_alternatives, message) == [
+        {"number": 0, "text": "once", "is_current": True},
+        {"number": 1, "text": "twice", "is_current": False},
+    ]
+    copies = {r.alternative: r.memory for r in rows_of(story.db, message_recaps, story.stage.persona)}
+    assert copies == {-1: "before", 0: "before"}
+    story.refresh()
+    own, copy = sorted(rows_of(story.db, message_recaps, story.stage.persona), key=lambda r: r.alternative)
+    assert (own.include, copy.include) == ("Recap of message(s)", None)
+    story.set(message, "memory", "after")
+    copies = {r.alternative: r.memory for r in rows_of(story.db, message_recaps, story.stage.persona)}
+    assert copies == {-1: "after", 0: "after"}
+
+
+def test_s5_choosing_an_alternative_loads_its_own_recap(stage: Stage) -> None:
+    story = Story(stage)
+    (message,) = story.say("once", who="self")
+    story.call(stories.add_alternative, message, "twice")
+    story.set(message, "memory", "a")
+    assert story.call(stories.choose_alternative, message, 1) == WriteResult(True, message)
+    assert story.memory(message) is None
+    line = chat_history_cache.load_chat_history(story.path, db=story.db, scope=story.scope, settings=story.settings())
+    assert [each["text"] for each in line] == ["twice"]
+    assert story.call(stories.choose_alternative, message, 0).stored
+    assert (story.memory(message), story.get(message, "stale")) == ("a", None)
+    assert story.get(message, "include") == "Recap of message(s)"
+    assert story.call(stories.choose_alternative, message, 0).reason == "unchanged"
+    with pytest.raises(ValueError, match=r"There is no alternative 2\. The message has 0 to 1"):
+        story.call(stories.choose_alternative, message, 2)
+    assert story.call(stories.choose_alternative, message, 1, RECAP_ON_MESSAGE=True).stored
+    assert story.operations() == [("RECAP", "pending", message)]
+
+
+# S7 to S9
+
+
+def test_s7_editing_by_hand_marks_it_and_clears_what_a_model_left(story: Story) -> None:
+    (message,) = story.recap("she left")
+    for key in ("error", "reasoning", "prefill"):
+        story.set(message, key, "x")
+    assert story.call(stories.edit_memory, message, "she stayed").stored
+    assert story.get(message) == {"memory": "she stayed", "edited": True, "provenance": "manual"}
+    assert story.call(stories.edit_memory, message, "she stayed").reason == "unchanged"
+    assert story.call(stories.edit_memory, message, "").stored
+    assert story.get(message) == {}
+
+
+def test_s7_clearing_returns_the_count_per_key(story: Story) -> None:
+    rows = story.recap("a", "b", "c")
+    story.call(stories.edit_memory, rows[1], "bb")
+    other = Story(story.stage, "tg/other")
+    (kept,) = other.recap("kept")
+    assert story.call(stories.clear_all) == {"memory": 3, "edited": 1}
+    assert [story.memory(row) for row in rows] == [None] * 3
+    assert other.memory(kept) == "kept"
+    assert story.call(stories.clear_all) == {}
+    story.set(rows[0], "memory", "a")
+    story.set(rows[0], "exclude", True)
+    story.set(rows[1], "error", "empty")
+    story.set(rows[1], "include", "by hand")
+    assert story.call(stories.clear_all) == {"memory": 1, "error": 1, "exclude": 1}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"), [("", "empty"), ("Error: overloaded", "error_like"), ("too short", "shorter")]
+)
+def test_s8_a_refused_reply_leaves_the_former_recap(stage: Stage, reply: str, reason: str) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.say("a long tale")
+    former = "what was known " * 20
+    story.set(message, "memory", former)
+    (ran,) = [each for each in story.run(lambda messages: reply) if each.type == "RECAP"]
+    assert ran.state == "retrying"
+    assert reason in ran.error
+    assert (story.memory(message), story.get(message, "error")) == (former, reason)
+    kept = [(r.content, r.reason, r.target_id) for r in rows_of(story.db, refused_recaps, stage.persona)]
+    assert kept == ([(reply, reason, message)] if reply else [])
+    story.db.clock.forward(seconds=20)  # type: ignore[attr-defined]
+    story.run(lambda messages: "a good one " * 10)
+    assert (story.get(message, "memory"), story.get(message, "error")) == (("a good one " * 10).strip(), None)
+
+
+def test_s9_an_edited_message_has_a_stale_recap(stage: Stage) -> None:
+    story = Story(stage)
+    first, second, third = story.recap("one", "two", "three")
+    assert story.included() == [0, 1, 2]
+    assert edit(story, third, "it was otherwise").stored
+    assert story.get(third) == {"memory": "three", "stale": True, "provenance": "manual"}
+    assert story.included() == [0, 1]
+    assert story.operations() == []
+    assert edit(story, second, "so was this", recap_on_message=True).stored
+    assert story.operations() == [("RECAP", "pending", second)]
+    assert story.set(third, "memory", "anew").stored
+    assert story.get(third, "stale") is None
+    assert story.included() == [0, 2]
+    story.set(first, "memory", "by a model", provenance="model")
+    edit(story, first, "changed")
+    assert story.operations()[1:] == [("RECAP", "pending", first)]
+
+
+def test_s9_an_edited_message_has_a_stale_copy_of_its_alternative(story: Story) -> None:
+    (message,) = story.say("once", who="self")
+    story.call(stories.add_alternative, message, "twice")
+    story.set(message, "memory", "a")
+    edit(story, message, "once more")
+    assert story.call(stories.list_alternatives, message)[0]["text"] == "once more"
+    story.call(stories.choose_alternative, message, 1)
+    story.call(stories.choose_alternative, message, 0)
+    assert (story.memory(message), story.get(message, "stale")) == ("a", True)
+
+
+def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
+    first, second = story.recap("one", "two")
+    story.call(stories.add_alternative, first, "other")
+    story.set(first, "scene_break", True)
+    asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope}
+    assert chat_history_cache.delete_chat_message(first, **asked).stored
+    persona = story.stage.persona
+    assert [r.message_row for r in rows_of(story.db, message_recaps, persona)] == [second]
+    assert count(story.db, message_alternatives, persona) == 0
+    assert chat_history_cache.clear_chat_history(story.path, **asked) == 1
+    assert count(story.db, message_recaps, persona) == 0
+
+
+def test_s13_a_recap_is_counted_when_it_is_written(story: Story) -> None:
+    (message,) = story.say("one")
+    story.set(message, "memory", "it all began", counter=by_words)
+    (row,) = rows_of(story.db, message_recaps, story.stage.persona)
+    assert (row.token_count, row.counter) == (3, "by_words")
+
+
+def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> None:
+    first, second, third, fourth = story.say("one", "two", "three", "four")
+    story.say("a bell", role="narrator")
+    story.set(first, "memory", "it began")
+    story.set(second, "exclude", True)
+    story.set(third, "memory", "old")
+    edit(story, third, "changed")
+    assert story.call(stories.queue_recaps) == 2
+    assert story.operations() == [("RECAP", "pending", third), ("RECAP", "pending", fourth)]
+    assert story.call(stories.queue_recaps) == 0
+    story.run(lambda messages: "so it was")
+    assert [story.memory(row) for row in (third, fourth)] == ["so it was"] * 2
+    assert story.call(stories.queue_recaps) == 0
+
+
+def test_s47_two_at_a_time_leave_no_recap_over_the_limit(stage: Stage) -> None:
+    """Whichever recap is stored last knows of the other: the newest one fits, the older is left out."""
+    story = Story(stage, recap_on_message=True, message_recap_context_limit=3)
+    rows = story.say(*(f"message {n}" for n in range(8)))
+    threads = [threading.Thread(target=story.run, args=(lambda messages: "three words here",)) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert [story.memory(row) for row in rows] == ["three words here"] * 8
+    assert [row for row in rows if story.get(row, "include")] == rows[-1:]
+
+
+def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
+    story = Story(stage, recap_on_message=True)
+    (message,) = story.recap("she came")
+    set_privacy("tg/ann", "full", db=story.db, settings=story.settings(), scope=story.scope)
+    assert story.set(message, "memory", "she left") == WriteResult(False, message, "privacy")
+    assert story.call(stories.edit_memory, message, "she left").reason == "privacy"
+    assert story.set(message, "exclude", True).stored
+    assert story.set(message, "exclude", None).stored
+    edit(story, message, "changed")
+    asked: list[Any] = []
+    assert [each.state for each in story.run(asked.append) if each.type == "RECAP"] == ["completed"]
+    assert asked == []
+    assert story.set(message, "memory", None).stored
+
+
+def test_s1_a_host_may_queue_a_message_by_the_platforms_id(stage: Stage) -> None:
+    story = Story(stage)
+    (message,) = story.say("Ann came in.", message_id="m7")
+    story.call(jobs.enqueue_operation, "RECAP", metadata={"message_id": "m7"})
+    story.run(lambda messages: "she came")
+    assert story.memory(message) == "she came"
+
+
+def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> None:
+    first, second, third = story.say("one", "two", "three")
+    story.set(first, "memory", "kept")
+    story.set(second, "error", "empty")
+    persona = story.stage.persona
+
+    def work(connection: Any) -> None:
+        recaps.mark_checked(
+            connection, story.db.family, persona, story.path, [first, second, third], now=story.db.clock()
+        )
+
+    for _ in range(2):
+        story.db.transaction(work, source="message_recaps")
+        assert story.get(first) == {"memory": "kept", "auto_scene_break_checked": True, "provenance": "manual"}
+        assert story.get(second) == {"error": "empty", "auto_scene_break_checked": True}
+        assert story.get(third) == {"auto_scene_break_checked": True}
+    read = readers.of(story.db, "message_recaps")
+    assert recaps.checked_rows(read, persona, story.path) == {first, second, third}
