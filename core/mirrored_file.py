@@ -68,7 +68,7 @@ def replace(path: Path, text: str, *, seen: str | None) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(beside, text)
-        with _alone(path.parent):
+        with alone(path.parent):
             return _swap(beside, path, seen)
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be written ({type(error).__name__}).", path=str(path)) from error
@@ -78,14 +78,21 @@ def replace(path: Path, text: str, *, seen: str | None) -> bool:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other programs of this package from replacing files of the folder meanwhile; people are not kept from it."""
+def alone(path: Path) -> Iterator[None]:
+    """Keep other programs of this package from the same work meanwhile; people are not kept from anything.
+
+    Args:
+        path: a folder, or a file of its own that is made where it is missing.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
     try:
         import fcntl  # noqa: PLC0415 - not on every system
     except ImportError:
         yield
         return
-    held = os.open(folder, os.O_RDONLY)
+    held = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

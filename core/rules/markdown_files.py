@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 HEADING, BULLET = "## ", "- "
@@ -51,6 +51,15 @@ class File:
     def items(self) -> list[Item]:
         """Return what the sections or bullets say, in order."""
         return [part.item for part in self.parts if part.item is not None]
+
+    def without(self, places: Collection[int]) -> File:
+        """Return the file with the sections or bullets at these places taken for text of a person."""
+        made, place = [], 0
+        for part in self.parts:
+            stays = part.item is None or place not in places
+            place += part.item is not None
+            made.append(part if stays else replace(part, item=None))
+        return replace(self, parts=tuple(made))
 
     def text(self) -> str:
         """Return the whole file."""

@@ -1,1 +1,76 @@
 """Probes of the flags of conversations."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from core.config import Settings
+from core.conversations import (
+    add_recent_conversation,
+    add_saved_memory,
+    get_user_memory_prompt,
+    list_recent_conversations,
+    memory_tools,
+)
+from tests.spec.probes import probe
+from tests.spec.stage import HERE, NOW, Stage
+
+
+def _call(stage: Stage, **flags: Any) -> dict[str, Any]:
+    return {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(HERE)}
+
+
+def _talks(stage: Stage, most: int, **flags: Any) -> None:
+    for n in range(most):
+        given = [{"text": f"talk number {n}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=n)}]
+        scope = stage.scope(f"tg/talk{n}")
+        add_recent_conversation(given, wait=True, db=stage.db, settings=Settings(**flags), scope=scope)
+
+
+@probe(1, 0)
+def _enable_recent_conversations(stage: Stage, value: Any) -> object:
+    return (
+        add_recent_conversation(["hello"], wait=True, **_call(stage, enable_recent_conversations=bool(value))).reason
+        == "disabled"
+    )
+
+
+@probe(12, 10)
+def _max_recent_conversations(stage: Stage, value: Any) -> object:
+    _talks(stage, 12, max_recent_conversations=value)
+    return len(list_recent_conversations(**_call(stage, max_recent_conversations=value)))
+
+
+@probe(1, 2)
+def _recent_in_prompt(stage: Stage, value: Any) -> object:
+    _talks(stage, 3)
+    return len(stage.context("hello", RECENT_IN_PROMPT=value)["recent_conversations"])
+
+
+@probe(1, 0)
+def _enable_saved_memory(stage: Stage, value: Any) -> object:
+    return add_saved_memory("I like quince", **_call(stage, enable_saved_memory=bool(value))).reason == "disabled"
+
+
+@probe(1, 2)
+def _saved_in_prompt(stage: Stage, value: Any) -> object:
+    for n in range(3):
+        add_saved_memory(f"fact {n}", **_call(stage))
+    return len(stage.context("hello", SAVED_IN_PROMPT=value)["saved_memories"])
+
+
+@probe(20, 10)
+def _saved_memory_chars(stage: Stage, value: Any) -> object:
+    return add_saved_memory(f"{value} " + "x" * 12, **_call(stage, saved_memory_chars=value)).reason
+
+
+@probe((), ("weather",))
+def _enabled_tool_ids(stage: Stage, value: Any) -> object:
+    return len(memory_tools(**_call(stage, enabled_tool_ids=value)))
+
+
+@probe("agent", "project")
+def _memory_mode(stage: Stage, value: Any) -> object:
+    add_saved_memory("I like quince", **_call(stage))
+    return get_user_memory_prompt(**_call(stage, memory_mode=value)) is None

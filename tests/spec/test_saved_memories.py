@@ -1,0 +1,444 @@
+"""Saved memories: only when asked, listed, rewritten, deleted; the tool that saves them (C11 to C18, C24 to C29)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from sqlalchemy import text as sql_text
+from sqlalchemy import update
+
+from core import privacy
+from core.config import Settings
+from core.conversations import (
+    add_saved_memory,
+    delete_saved_memory,
+    get_user_memory_prompt,
+    list_saved_memories,
+    memory_tools,
+    parse_tool_call,
+    run_tool_call,
+    saved_memory_history,
+    update_saved_memory,
+)
+from core.errors import MessageError, StoreWriteError
+from core.scope import Scope
+from core.screening import set_screen
+from core.shapes import ToolCall
+from core.store import schema, schema_recent
+from core.store.engine import Database
+from core.synth_core_memory import search_memories, silently_record_memory
+from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
+from tests.store.world import Clock, count, index_differences, rows_of
+
+PLAIN = Settings()
+MEMORIES, HISTORY = schema.memories, schema_recent.item_history
+
+
+def where(stage: Stage, path: str | None = HERE, who: str | None = "ann", **fields: Any) -> Scope:
+    return stage.scope(path, participant=f"tg/{who}" if who else None, **fields)
+
+
+def save(stage: Stage, text: Any, path: str | None = HERE, who: str | None = "ann", **more: Any) -> Any:
+    fields = {k: more.pop(k) for k in ("privacy", "server", "destination") if k in more}
+    more.setdefault("settings", PLAIN)
+    return add_saved_memory(text, db=stage.db, scope=where(stage, path, who, **fields), **more)
+
+
+def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[Any]:
+    former = more.pop("former", False)
+    return list_saved_memories(former=former, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
+
+
+def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
+    return [one["text"] for one in items(stage, path, who, **more)]
+
+
+def answering(*operations: Any) -> Any:
+    return lambda messages: json.dumps({"operations": list(operations)})
+
+
+def rewrite(stage: Stage, statement: str, model: Any, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
+    more.setdefault("settings", PLAIN)
+    return update_saved_memory(statement, model=model, db=stage.db, scope=where(stage, path, who), **more)
+
+
+# C11 to C14
+
+
+def test_c11_a_fact_is_saved_at_once(stage: Stage) -> None:
+    told = save(stage, "  I like tea \n")
+    assert told.stored and told == (True, told.id, "")
+    (row,) = rows_of(stage.db, MEMORIES, stage.persona)  # type: ignore[arg-type]
+    assert (row.id, row.content, row.kind, row.source, row.tier, row.pinned, row.provenance, row.participant_key) == (
+        told.id, "I like tea", "saved", "user", "long_term", 1, "host", "tg/ann",
+    )  # fmt: skip
+    assert texts(stage) == ["I like tea"] and index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
+    found = search_memories(keywords=["tea"], db=stage.db, settings=PLAIN, scope=where(stage))
+    assert [hit["id"] for hit in found] == [told.id]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
+    assert save(stage, " \n ") == (False, None, "empty")
+    assert save(stage, "x" * 4001) == (False, None, "too_long") and save(stage, "x" * 4000).stored
+    assert save(stage, "x" * 11, settings=Settings(saved_memory_chars=10)) == (False, None, "too_long")
+    off = Settings(enable_saved_memory=False)
+    assert save(stage, "tea", settings=off) == (False, None, "disabled")
+    for wrong in (None, 7, ["tea"]):
+        with pytest.raises(MessageError, match="text is of type"):
+            save(stage, wrong)
+    with pytest.raises(MessageError, match="said is of type int"):
+        save(stage, "tea", said=7)
+    assert count(stage.db, MEMORIES, stage.persona) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c12_only_on_an_explicit_wish(stage: Stage) -> None:
+    assert save(stage, "I like tea", said="please remember that I like tea").stored
+    for said in ("I bought a notebook", "don't remember that", "Remember that! But don't remember that.", ""):
+        assert save(stage, "something", said=said) == (False, None, "not_explicit")
+    german = Settings(languages=("de",))
+    assert save(stage, "Tee", said="Bitte merk dir, dass ich Tee mag", settings=german).stored
+    assert save(stage, "vouched for").stored
+
+
+def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
+    first = save(stage, "I like tea")
+    assert save(stage, "i LIKE  tea") == (False, first.id, "duplicate")
+    assert save(stage, "I like tea", who="bob").stored and save(stage, "I like tea", None, None).stored
+    heard = silently_record_memory("something heard", db=stage.db, settings=PLAIN, scope=where(stage))
+    assert heard.stored and save(stage, "something heard").stored
+    broken = Database("sqlite://", clock=Clock())  # no tables
+    with pytest.raises(StoreWriteError):
+        add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
+
+
+@pytest.mark.engines("every")
+def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
+    told: list[Any] = []
+    threads = [threading.Thread(target=lambda: told.append(save(stage, "I like tea"))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(one.reason for one in told) == ["", *["duplicate"] * 5] and len({one.id for one in told}) == 1
+
+
+def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
+    clock: Any = stage.db.clock  # type: ignore[union-attr]
+    before = clock.now
+    for n in range(60):
+        clock.forward(seconds=1)
+        assert save(stage, f"fact {n}").stored
+    clock.now = before
+    assert texts(stage) == [f"fact {n}" for n in range(60)]
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+def test_c14_a_thousand_are_listed(stage: Stage) -> None:
+    for n in range(1000):
+        save(stage, f"fact {n}")
+    assert texts(stage) == [f"fact {n}" for n in range(1000)]
+
+
+# C15 to C17
+
+
+def test_c15_replaced_and_dropped_stay_readable_and_come_back(stage: Stage) -> None:
+    ids = [save(stage, f"fact {n}").id for n in range(1, 6)]
+    before = {row.id: row for row in rows_of(stage.db, MEMORIES, stage.persona)}  # type: ignore[arg-type]
+    model = answering(
+        {"op": "replace", "item": 2, "text": "fact two"}, {"op": "drop", "item": 5, "reason": "no longer"}
+    )
+    told = rewrite(stage, "two is now two", model)
+    assert told.stored and told.notes == ("1 replaced", "1 dropped")
+    assert texts(stage) == ["fact 1", "fact 3", "fact 4", "fact two"]
+    after = {row.id: row for row in rows_of(stage.db, MEMORIES, stage.persona)}  # type: ignore[arg-type]
+    assert all(tuple(after[n]) == tuple(before[n]) for n in (ids[0], ids[2], ids[3]))
+    assert (after[ids[1]].superseded_by, after[told.id].provenance, after[told.id].pinned) == (told.id, "model", 1)
+    assert index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
+
+    def history(row_id: int, who: str = "ann", path: str = HERE) -> list[Any]:
+        return saved_memory_history(row_id, db=stage.db, settings=PLAIN, scope=where(stage, path, who))
+
+    for row_id in (ids[1], told.id):
+        assert [(one["text"], one["reason"]) for one in history(row_id)] == [("fact 2", "replaced"), ("fact two", "")]
+    assert [(one["text"], one["reason"], one["changed_by"]) for one in history(ids[4])] == [
+        ("fact 5", "no longer", "model")
+    ]
+    assert history(7) == [] and history(ids[1], path="s/1") != []  # both public without a server
+    assert texts(stage, former=True) == [f"fact {n}" for n in range(1, 6)] + ["fact two"]
+    for n in (1, 4):
+        back = delete_saved_memory(ids[n], restore=True, db=stage.db, settings=PLAIN, scope=where(stage))
+        assert back == (True, ids[n], "")
+    assert sorted(texts(stage)) == ["fact 1", "fact 2", "fact 3", "fact 4", "fact 5", "fact two"]
+    assert index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
+
+
+def test_c15_the_model_sees_and_changes_only_what_this_person_saved_for_this_audience(stage: Stage) -> None:
+    """What was saved in a direct message must not enter a public list, nor Bob's wish change Ann's."""
+    save(stage, "mine, public")
+    save(stage, "of Bob", who="bob")
+    save(stage, "mine, private", "tg/ann", privacy="direct")
+    save(stage, "mine, elsewhere", ELSEWHERE)
+    asked: list[str] = []
+
+    def model(messages: Any) -> str:
+        asked.append(messages[0]["content"])
+        return json.dumps({"operations": [{"op": "replace", "item": 1, "text": "changed"}]})
+
+    assert rewrite(stage, "a statement", model).stored
+    assert '1. "mine, public"\n2. "mine, elsewhere"' in asked[0]
+    assert "Bob" not in asked[0] and "private" not in asked[0] and 'Statement: "a statement"' in asked[0]
+    assert texts(stage) == ["of Bob", "mine, elsewhere", "changed"]
+    assert texts(stage, "tg/ann") == ["of Bob", "mine, private", "mine, elsewhere", "changed"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize(
+    ("model", "note"),
+    [
+        (lambda messages: "", "the model failed (empty)"),
+        (lambda messages: 1 / 0, "the model failed (error)"),
+        (lambda messages: "I would rather not.", "cannot be read"),
+        (answering({"op": "replace", "item": 9, "text": "x"}), "not on the list"),
+        (answering(*({"op": "drop", "item": n, "reason": "old"} for n in (1, 2))), "drops everything"),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_c16_an_answer_of_no_use_changes_nothing_and_the_statement_is_saved(
+    stage: Stage, model: Any, note: str
+) -> None:
+    save(stage, "one")
+    save(stage, "two")
+    told = rewrite(stage, "the statement", model)
+    assert told == (True, told.id, "") and (note in "".join(told.notes))
+    assert texts(stage) == ["one", "two", "the statement"]
+    assert count(stage.db, HISTORY, stage.persona) == 0  # type: ignore[arg-type]
+    assert rewrite(stage, " ", model) == (False, None, "empty")
+    assert rewrite(stage, "x", model, said="hello") == (False, None, "not_explicit")
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c16_a_model_is_not_asked_about_an_empty_list(stage: Stage) -> None:
+    assert rewrite(stage, "the first", lambda messages: pytest.fail("asked")).stored
+    assert texts(stage) == ["the first"]
+
+
+@pytest.mark.engines("every")
+def test_c17_two_rewrites_at_once_both_take_effect(stage: Stage) -> None:
+    save(stage, "one")
+    meet = threading.Barrier(2, timeout=20)
+    seen: dict[str, list[str]] = {"first": [], "second": []}
+
+    def write(name: str) -> None:
+        def model(messages: Any) -> str:
+            seen[name].append(messages[0]["content"])
+            if len(seen[name]) == 1:
+                meet.wait()  # both have read the same list
+            return json.dumps({"operations": [{"op": "add", "text": f"the {name} statement"}]})
+
+        assert rewrite(stage, f"the {name} statement", model).stored
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in seen]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(texts(stage)) == ["one", "the first statement", "the second statement"]
+    again = [asked for asked in seen.values() if len(asked) == 2]
+    assert len(again) == 1 and " statement" in again[0][1].split("Statement:")[0].split("Items:")[1]
+
+
+def test_c15_a_failure_in_the_middle_leaves_the_list_as_it_was(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G16: new rows, what they replace and the history are one transaction."""
+    from core.store import item_history
+
+    def fail(connection: Any, *arguments: Any, **more: Any) -> None:
+        connection.execute(sql_text("SELECT nothing FROM nowhere"))
+
+    save(stage, "one")
+    monkeypatch.setattr(item_history, "note", fail)
+    with pytest.raises(StoreWriteError):
+        rewrite(stage, "uno", answering({"op": "replace", "item": 1, "text": "uno"}))
+    assert texts(stage, former=True) == ["one"] and index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
+
+
+# C18
+
+
+def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
+    def delete(row_id: Any, restore: bool = False, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
+        scope = where(stage, path, who, **more)
+        result = delete_saved_memory(row_id, restore=restore, db=stage.db, settings=PLAIN, scope=scope)
+        return result, result.notes
+
+    tea = save(stage, "I like tea").id
+    assert delete(tea)[0] == (True, tea, "") and texts(stage) == []
+    assert delete(tea) == delete(7) and delete(7)[0] == (False, None, "unchanged")
+    assert delete(tea, restore=True)[0] == (True, tea, "") and texts(stage) == ["I like tea"]
+    assert delete(tea, restore=True) == delete(7)
+    stranger = delete_saved_memory(tea, db=stage.db, settings=PLAIN, scope=Scope("somebody"))
+    assert (stranger, stranger.notes) == delete(7) and texts(stage) == ["I like tea"]
+    private = save(stage, "a secret", "tg/ann", privacy="direct").id
+    assert delete(private) == delete(-1) == delete(2**70) and texts(stage, "tg/ann") == ["I like tea", "a secret"]
+    heard = stage.remember("no saved memory", path=HERE)
+    assert (
+        delete(heard) == delete(7) and count(stage.db, MEMORIES, stage.persona, MEMORIES.c.archived_at.is_(None)) == 3
+    )  # type: ignore[arg-type]
+    delete(tea)
+    again = save(stage, "I like tea").id
+    assert delete(tea, restore=True)[0] == (False, again, "duplicate")
+    for wrong in ("7", None, True):
+        with pytest.raises(MessageError, match="id is of type"):
+            delete(wrong)
+
+
+# Who sees it, whose it is
+
+
+def test_f12_saved_memories_are_seen_where_they_were_said(stage: Stage) -> None:
+    save(stage, "group")
+    save(stage, "guild", "tg/guild", server="s1")
+    save(stage, "direct", "tg/ann", privacy="direct")
+    save(stage, "everywhere", None)
+    assert texts(stage) == ["group", "everywhere"] and texts(stage, "tg/bob", "bob", privacy="direct") == [
+        "group",
+        "everywhere",
+    ]
+    assert texts(stage, "tg/guild", server="s1") == ["guild", "everywhere"]
+    assert texts(stage, "tg/ann", privacy="direct") == ["group", "direct", "everywhere"]
+    privacy.set_conversation_privacy(HERE, "restricted", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
+    assert texts(stage, ELSEWHERE) == ["everywhere"] and texts(stage) == ["group", "everywhere"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f20_nothing_is_saved_of_who_does_not_want_it(stage: Stage) -> None:
+    save(stage, "before")
+    for level in ("partial", "full"):
+        privacy.set_privacy("tg/ann", level, db=stage.db, settings=PLAIN, scope=stage.scope())
+        assert save(stage, "something") == (False, None, "privacy")
+        model = lambda messages: pytest.fail("asked")  # noqa: E731
+        assert rewrite(stage, "something", model) == (False, None, "privacy")
+    assert texts(stage) == ["before"]
+    assert save(stage, "x", who=None, settings=Settings(privacy_default="full")) == (False, None, "privacy")
+
+
+def test_f36_a_flagged_text_is_not_listed_and_a_flagged_rewrite_not_made(stage: Stage) -> None:
+    set_screen(lambda text: "canary" in text)
+    try:
+        kept = save(stage, "a canary")
+        assert kept.stored and texts(stage) == []
+        save(stage, "one")
+        told = rewrite(stage, "two", answering({"op": "replace", "item": 1, "text": "a canary in it"}))
+        assert told.stored and texts(stage) == ["one", "two"] and "flagged" in told.notes[-1]
+    finally:
+        set_screen(None)
+    assert privacy.release("memories", kept.id, db=stage.db, settings=PLAIN, scope=stage.scope())
+    assert texts(stage) == ["a canary", "one", "two"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_f18_what_stays_local_is_listed_for_a_local_destination_alone(stage: Stage) -> None:
+    db: Any = stage.db
+    save(stage, "one")
+    change = update(MEMORIES).where(MEMORIES.c.persona_id == stage.persona).values(local_only=1)
+    db.transaction(lambda c: c.execute(change), source="memories")
+    assert texts(stage) == [] and texts(stage, destination="local") == ["one"]
+
+
+# C24 to C29
+
+
+def xml(content: str) -> str:
+    return f"<use_tool><name>memoryTool</name><memoryContent>{content}</memoryContent></use_tool>"
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize("mode", ["agent", "plus", "basic", "project"])
+def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
+    settings = Settings(memory_mode=mode)
+    save(stage, "I like tea", settings=settings)
+    scope = where(stage)
+    memory = get_user_memory_prompt(db=stage.db, settings=settings, scope=scope)
+    assert (memory is None) is (mode == "project")
+    (call,) = parse_tool_call(xml("I like cake"))
+    told = run_tool_call(call, db=stage.db, settings=settings, scope=scope)
+    assert told["success"] is (mode in ("agent", "plus"))
+    assert told["success"] or told["message"].startswith("disabled")
+    context = stage.context("hello", MEMORY_MODE=mode)
+    assert ("saved_memories" in context) is (mode != "project")
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c25_the_tool_is_looked_up_at_each_call(stage: Stage) -> None:
+    def offered(form: Any = "openai", **flags: Any) -> list[str]:
+        tools = memory_tools(form, db=stage.db, settings=flags, scope=stage.scope())
+        return [each.get("name") or each["function"]["name"] for each in tools]
+
+    assert offered() == offered("anthropic") == offered("xml") == ["memoryTool"]
+    assert offered(ENABLE_SAVED_MEMORY=0) == offered(ENABLED_TOOL_IDS=["weather"]) == offered(MEMORY_MODE="basic") == []
+    assert offered(ENABLED_TOOL_IDS=["weather", "memoryTool"]) == ["memoryTool"]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
+    scope, reply = where(stage), f"I will. {xml('I &lt;3 tea')} Done. {xml(' ')} <think>{xml('thought')}</think>"
+
+    def done(call: Any, **more: Any) -> Any:
+        return run_tool_call(call, db=stage.db, settings=Settings(), scope=scope, **more)
+
+    first, second = (done(call) for call in parse_tool_call(reply))
+    assert (first["success"], first["message"]) == (True, "saved") and "<success>true</success>" in first["reply"]
+    assert second["success"] is False and second["message"].startswith("empty") and second["id"] is None
+    assert texts(stage) == ["I <3 tea"]
+    native = {
+        "tool_calls": [{"id": "c1", "function": {"name": "memoryTool", "arguments": '{"memoryContent": "I <3 tea"}'}}]
+    }
+    (again,) = (done(call) for call in parse_tool_call(native))
+    assert (again["success"], again["id"]) == (False, first["id"]) and again["reply"]["tool_call_id"] == "c1"
+    (broken,) = parse_tool_call("<use_tool><name>memoryTool</name><memoryContent>x</use_tool>")
+    assert done(broken)["message"].startswith("error: the call cannot be read")
+    assert done(ToolCall("memoryTool", "x"), said="hello")["message"].startswith("not_explicit")
+    assert texts(stage) == ["I <3 tea"]
+    with pytest.raises(MessageError, match="call is of type str"):
+        done("x")
+    with pytest.raises(MessageError, match="reply is of type int"):
+        parse_tool_call(7)
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c28_a_store_that_fails_is_an_answer(stage: Stage) -> None:
+    broken = Database("sqlite://", clock=Clock())  # no tables
+    told = run_tool_call(ToolCall("memoryTool", "canary7391"), db=broken, settings=Settings(), scope=where(stage))
+    assert told["success"] is False and told["message"].startswith("error") and "7391" not in str(told)
+
+
+def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -> None:
+    def prompt(said: str, **flags: Any) -> tuple[Any, Any]:
+        made, report = stage.explain(said, **{"MEMORY_MODE": "plus", **flags})
+        return made["context"].get("saved_memories", []), report.get("memory_tool")
+
+    shown, told = prompt("@memory likes tea")
+    assert shown == ["likes tea"]
+    assert told == {"call": "memoryTool", "by": "@memory", "stored": True, "id": told["id"], "reason": ""}
+    assert prompt("@memory likes tea")[1]["reason"] == "duplicate"
+    assert prompt("@memory")[1]["reason"] == "empty"
+    assert prompt("write to mail@memory.org") == (["likes tea"], None)
+    shown, told = prompt("Please remember that my cat is Tofu")
+    assert shown == ["likes tea", "Please remember that my cat is Tofu"] and told["by"] == "phrase"
+    assert prompt("@memory more", MEMORY_MODE="agent")[1] is None
+    assert prompt("@memory more", ENABLE_SAVED_MEMORY=0) == ([], None)
+    assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None
+    assert len(texts(stage)) == 2
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_c29_a_store_that_fails_costs_no_prompt(stage: Stage) -> None:
+    broken = Database("sqlite://", clock=Clock())  # no tables
+    made, report = stage.explain("@memory likes tea", MEMORY_MODE="plus", db=broken)
+    assert made["input"] and "memory_tool" not in report and failed(report)

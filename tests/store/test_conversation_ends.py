@@ -1,0 +1,134 @@
+"""C9: conversations that end at the same time, in threads and processes, leave exactly the newest on the list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from core import jobs
+from core.config import Settings
+from core.conversations import add_recent_conversation, list_recent_conversations
+from core.scope import Scope
+from core.store import summaries
+from core.store.engine import Database
+from core.store.schema_recent import conversation_summaries
+from core.store.schema_stories import memory_jobs
+from tests.store.world import NOW, open_db, own_scope, rows_of
+
+FIFTY = Settings(max_recent_conversations=50)
+PROCESSES, THREADS, EACH = 4, 5, 10
+_WORK = f"""
+import sys, threading
+from core.store.engine import Database
+from tests.store.test_conversation_ends import end_many
+from tests.store.world import Clock
+db = Database(sys.argv[1], clock=Clock())
+failed = []
+def run(n):
+    try:
+        end_many(db, sys.argv[2], n)
+    except BaseException as error:
+        failed.append(repr(error))
+first = int(sys.argv[3])
+threads = [threading.Thread(target=run, args=(n,)) for n in range(first, first + {THREADS})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+db.close()
+sys.exit("; ".join(failed) or 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+def end_many(db: Database, persona: str, n: int) -> None:
+    """Be one of those whose conversations end: every second summary is made in the call, the others in the queue."""
+    for i in range(EACH):
+        number = (n * 7 + i * 13) % 97 + 97 * n  # times in no order
+        given = [{"text": f"talk {number}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=number)}]
+        scope = Scope(persona, f"tg/{number}")
+        assert add_recent_conversation(given, wait=i % 2 == 0, db=db, settings=FIFTY, scope=scope).stored
+    jobs.run_pending(db=db, settings=FIFTY, scope=Scope(persona))
+
+
+@pytest.mark.slow
+def test_c9_two_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(db: Database) -> None:
+    persona = own_scope().persona
+    url = db.target.url.render_as_string(hide_password=False)
+    root = Path(__file__).resolve().parents[2]
+    running = [
+        subprocess.Popen([sys.executable, "-c", _WORK, url, persona, str(first)], stderr=subprocess.PIPE, cwd=root)
+        for first in range(0, PROCESSES * THREADS, THREADS)
+    ]
+    errors = [process.communicate()[1].decode() for process in running]
+    assert [process.returncode for process in running] == [0] * PROCESSES, errors
+    while jobs.run_pending(db=db, settings=FIFTY, scope=Scope(persona)):
+        pass
+    made = rows_of(db, conversation_summaries, persona)
+    assert len(made) == PROCESSES * THREADS * EACH == 200
+    assert {row.status for row in rows_of(db, memory_jobs, persona)} == {"completed"}
+    newest = sorted(made, key=lambda row: row.occurred_at)[-50:]
+    shown = list_recent_conversations(db=db, settings=FIFTY, scope=Scope(persona, "tg/0"))
+    assert [one["id"] for one in shown] == [row.id for row in newest]
+    assert {row.id for row in made if row.archived_at is None} == {row.id for row in newest}
+
+
+@pytest.mark.engines("mariadb", "mysql", "seekdb")
+def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> None:
+    """Neither would see the other's row otherwise, and eleven of ten would stay."""
+    persona, most = own_scope().persona, 10
+    inside = threading.Event()
+
+    def put(n: int, hold_seconds: float = 0.0) -> None:
+        new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
+
+        def work(connection: Connection) -> None:
+            place = summaries.place_of(connection, db, persona, None)
+            assert place is not None
+            summaries.keep(connection, db, persona, new, place, most=most)
+            inside.set()
+            time.sleep(hold_seconds)
+
+        db.transaction(work, source="test")
+
+    for n in range(most):
+        put(n)
+    inside.clear()
+    first = threading.Thread(target=put, args=(most, 0.4))
+    first.start()
+    inside.wait(10)
+    put(most + 1)
+    first.join()
+    left = [row.title for row in rows_of(db, conversation_summaries, persona) if row.archived_at is None]
+    assert sorted(left) == sorted(f"T{n}" for n in range(2, most + 2))
+
+
+def test_c10_many_who_report_one_end_queue_it_once(db: Database) -> None:
+    """The conversation's row puts them in order, across threads and processes."""
+    scope = own_scope(conversation="tg/1")
+    told: list[str] = []
+
+    def report() -> None:
+        given = [{"text": "bye", "sender_id": "ann", "message_id": "m1"}]
+        told.append(add_recent_conversation(given, db=db, settings=FIFTY, scope=scope).reason)
+
+    threads = [threading.Thread(target=report) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == ["", *["duplicate"] * 5]
+    assert len(rows_of(db, memory_jobs, scope.persona)) == 1
