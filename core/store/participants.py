@@ -14,6 +14,7 @@ from core.store.bulk import chunks
 from core.store.dialects import insert_ignore
 from core.store.engine import Database
 from core.store.schema import chat_history_cache, memories, participants
+from core.store.short_term_items import remove_person
 
 LEVELS = ("none", "partial", "full")
 """none: everything is kept. partial: nothing for the long term. full: nothing (F20)."""
@@ -156,10 +157,13 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
         one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
         connection.execute(one.values(values))
         strictest = known(connection, persona, [key], level)[key].level
+        removed: dict[str, int] = {}
         if strictest == "full":  # key and level are all that is kept
             nameless = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(group)))
             connection.execute(nameless.values(display_name=""))
-        return {"level": strictest, "removed": {}, "remaining": _remaining(connection, persona, sorted(group))}
+            gone = remove_person(connection, persona, group)
+            removed = {"short_term_memories": gone} if gone else {}
+        return {"level": strictest, "removed": removed, "remaining": _remaining(connection, persona, sorted(group))}
 
     return db.transaction(work, source="participants", confirm=lambda _: None)
 

@@ -1,0 +1,257 @@
+"""The values of short-term memory: what a turn is read into, what an entry is, what the doors hand out (seed 002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+
+from core.shapes import WriteResult
+
+ItemRole = Literal["user", "model"]
+"""user: a person said it. model: a persona did (rule M4)."""
+
+OwnerKind = Literal["user", "server"]
+"""user: what one person and the persona said in a channel. server: what was said in a channel of a server (rule M6)."""
+
+TurnReason = Literal["", "stop", "no_messages", "privacy", "no_response", "empty", "unchanged", "error"]
+"""stop: the turn was a stop response. no_messages: none was built. privacy: the person keeps nothing. no_response: no
+persona said anything. empty: no user, no channel or no text. unchanged: a later turn is stored already. error: it could
+not be stored (rules M1, M2, M9, M11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of an entry (rule M4)."""
+
+    role: ItemRole
+    content: str
+    speaker: str = ""
+    """Name shown for who said it; blank when unknown."""
+    at: datetime | None = None
+    """Aware, UTC; None when there is none or it cannot be read."""
+    who: str = ""
+    """Participant key of the person who said it while it is read, `rules.short_term.mark` of it once stored."""
+    answers: str = ""
+    """The same of the person whom a persona's line answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one persona said in a turn."""
+
+    persona: str | None
+    """Its id; None where the host names none (rule M5)."""
+    lineage: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn as the host hands it in (rules M1 to M9)."""
+
+    stop: bool = False
+    user: Any = None
+    """Id as given, None for none; a participant key once `interface` stands before it."""
+    user_name: str = ""
+    channel: Any = None
+    server: Any = None
+    interface: str = ""
+    server_name: str = ""
+    channel_name: str = ""
+    parent_channel: Any = None
+    is_direct: bool = False
+    is_private: bool | None = None
+    """None when the host says nothing."""
+    level: str = ""
+    """Privacy level of the person as the host knows it; blank when it says nothing."""
+    messages: tuple[Item | None, ...] = ()
+    """What was built for the turn, oldest first; None for what is no line of a person or persona, or blank."""
+    answers: tuple[Answer, ...] = ()
+    at: datetime | None = None
+    """When the answer was given; None for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How long entries and their summaries are read (rule M12)."""
+
+    entry: timedelta
+    summary: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept of one owner, channel and persona."""
+
+    id: int
+    persona: str
+    owner_kind: OwnerKind
+    owner: str
+    channel: str
+    updated: datetime | None
+    """When the last turn was kept or the summary was written; None when it cannot be read."""
+    items: tuple[Item, ...] = ()
+    """Oldest first."""
+    summary: str = ""
+    """Blank when there is none, or it has expired."""
+    summary_at: datetime | None = None
+    turns: int = 0
+    """Turns since the summary was written, or since the entry was made."""
+    lineage: str = ""
+    server: str = ""
+    server_name: str = ""
+    channel_name: str = ""
+    parent_channel: str | None = None
+    elsewhere: bool = False
+    """It is of another server, so nobody is told where (rule M19)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The entries a context shows (rule M17)."""
+
+    own: Entry | None = None
+    """That of the channel itself, for its summary."""
+    others: tuple[Entry, ...] = ()
+    """Newest first."""
+
+    @property
+    def all(self) -> tuple[Entry, ...]:
+        """Return all of them, newest first."""
+        return newest_first((*((self.own,) if self.own else ()), *self.others))
+
+
+def newest_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return the entries by time, newest first, ties by channel (rule M16)."""
+    by_channel = sorted(entries, key=lambda e: (e.channel, e.id))
+    return tuple(sorted(by_channel, key=lambda e: e.updated.timestamp() if e.updated else 0.0, reverse=True))
+
+
+# What the doors hand out
+
+
+class ShortTermMessage(TypedDict):
+    """One line of an entry (rule M4). Keys stand in this order."""
+
+    role: ItemRole
+    content: str
+    speaker: str
+    timestamp: str
+    """ISO 8601, UTC; blank when there is none."""
+
+
+class ShortTermEntry(TypedDict):
+    """One entry as `get_for_user` and `get_for_server` give it (rule M16). Keys stand in this order."""
+
+    key: str
+    """Text form of rule M7; blank for an entry of another server, as are channel, server and their names."""
+    channel: str
+    channel_name: str
+    server: str
+    server_name: str
+    persona: str
+    lineage: str
+    messages: list[ShortTermMessage]
+    """Oldest first."""
+    summary: str | None
+    summary_updated: str | None
+    """ISO 8601, UTC."""
+    last_updated: str
+    """ISO 8601, UTC."""
+    age: str
+    """In words (rule M20)."""
+    turns_since_summary: int
+    summary_due: bool
+    """Whether a new summary is to be asked for (rule M23)."""
+
+
+class ShortTermSection(TypedDict):
+    """What a context shows of one channel (rules M17, M21). Keys stand in this order."""
+
+    channel: str
+    age: str
+    summary: NotRequired[str]
+    lines: NotRequired[list[str]]
+    """Where there is no summary."""
+
+
+class ShortTermStats(TypedDict):
+    """What `get_stats` gives (rule M26): counts since the handle was opened. Keys stand in this order."""
+
+    hits: int
+    """Entries answered from the memory of this process, after the stored version was found to be the same."""
+    misses: int
+    """Entries whose texts had to be read."""
+    stores: int
+    """Entries written by turns."""
+    invalidations: int
+    """Entries removed by the three `clear_by_` functions."""
+    expirations: int
+    """Expired entries removed."""
+    errors: int
+    """Turns that could not be kept."""
+    entries: int | None
+    """Entries of the persona in the database now, expired ones included; None when it cannot be read."""
+    hitRate: str
+    """Share of hits, such as `75.0%`."""
+
+
+class _Told(NamedTuple):
+    stored: int
+    reason: TurnReason
+
+
+class TurnResult(_Told):
+    """What `write_turn` did: `(stored, reason)`, the number of entries written (rules M1, M2).
+
+    >>> result = TurnResult(0, "stop")
+    >>> result == (0, "stop"), result.summary_due
+    (True, False)
+    """
+
+    writes: tuple[WriteResult, ...]
+    """One for each persona that answered."""
+    summary_due: bool
+    """Whether a new summary of the channel is to be asked for (rule M23)."""
+    error: str
+    """Class of what went wrong; blank when nothing did."""
+
+    def __new__(
+        cls,
+        stored: int,
+        reason: TurnReason = "",
+        *,
+        writes: tuple[WriteResult, ...] = (),
+        summary_due: bool = False,
+        error: str = "",
+    ) -> TurnResult:
+        made = super().__new__(cls, stored, reason)
+        made.writes = writes
+        made.summary_due = summary_due
+        made.error = error
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose entries of which channel are meant, as keys."""
+
+    persona: str
+    user: str | None
+    """Participant key, or the id alone where the host names no interface."""
+    channel: str | None
+    server: str = ""
+    """Blank in direct messages and where there is none: no server entry is made."""
+    server_name: str = ""
+    channel_name: str = ""
+    parent_channel: str | None = None
+    lineage: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """Participant key to the name the person goes by."""
+
+    @property
+    def owners(self) -> tuple[tuple[OwnerKind, str], ...]:
+        """Return kind and id of the owners whose entries a turn here writes (rule M6)."""
+        user: tuple[OwnerKind, str] = ("user", self.user or "")
+        return (user, ("server", self.server)) if self.server else (user,)

@@ -1,0 +1,644 @@
+"""Short-term memory on every engine: written after a turn, expired, read, seen by whom, cleared (M1 to M29)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from core import short_term
+from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
+from core.config import Settings
+from core.errors import MessageError, StoreWriteError
+from core.privacy import link_participants, set_conversation_privacy, set_privacy
+from core.scope import Scope
+from core.store import participants, short_term_cache, short_term_held
+from core.store import short_term as short_term_table
+from core.store.engine import Database
+from core.store.schema import conversations
+from core.store.schema import participants as people
+from core.store.schema_recent import short_term_memories
+from tests.store.world import NOW, Clock, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+class World:
+    """A persona of its own, and a clock that starts at NOW."""
+
+    def __init__(self, db: Database, settings: Settings = DEFAULTS) -> None:
+        self.db, self.scope, self.settings = db, own_scope(), settings
+        self.clock: Clock = db.clock  # type: ignore[assignment]
+        self.clock.now = NOW
+
+    def given(self, **scope: Any) -> dict[str, Any]:
+        return {"db": self.db, "settings": self.settings, "scope": replace(self.scope, **scope)}
+
+    def turn(self, user: Any = "u1", channel: Any = "c1", server: Any = "s1", text: str = "hello", **more: Any) -> Any:
+        """Hold a turn: one line of the person, one answer."""
+        said = more.pop("messages", [{"kind": "user", "content": text, "sender_id": user}])
+        answers = more.pop("responses", [{"text": f"re {text}", "persona_name": "Iris"}])
+        scope = more.pop("within", {})
+        return short_term.write_turn(
+            {"user": user, "channel": channel, "server": server, "messages": said, **more},
+            answers,
+            **self.given(**scope),
+        )
+
+    def of_user(self, user: Any = "u1", exclude: Any = None, server: str = "s1", **more: Any) -> list[Any]:
+        scope = {"server": server, **more.pop("within", {})}
+        return list(short_term.get_for_user(user, exclude, **more, **self.given(**scope)))
+
+    def context(self, user: Any = "u1", channel: Any = "c1", server: Any = "s1", **more: Any) -> list[Any]:
+        return list(short_term.build_short_term_context(user, channel, server, **more, **self.given()))
+
+    def summary(self, text: Any = "they talked", user: Any = "u1", channel: Any = "c1", **more: Any) -> Any:
+        return short_term.update_short_term_memory(
+            user, channel, text, more.pop("server", "s1"), **more, **self.given()
+        )
+
+    def rows(self, **where: Any) -> list[Any]:
+        conditions = [short_term_memories.c[name] == value for name, value in where.items()]
+        return rows_of(self.db, short_term_memories, self.scope.persona, *conditions)
+
+    def stats(self) -> Any:
+        return short_term.get_stats(**self.given())
+
+
+@pytest.fixture
+def world(db: Database) -> World:
+    return World(db)
+
+
+def channels(entries: Sequence[Any]) -> list[str]:
+    return [entry["channel"] for entry in entries]
+
+
+def said(entry: Any) -> list[str]:
+    return [message["content"] for message in entry["messages"]]
+
+
+# After a turn
+
+
+def test_m1_a_turn_is_not_failed_by_the_store(tmp_path: Any) -> None:
+    """The answer has been given: whatever happens here, the host goes on."""
+    gone = Database(f"sqlite:///{tmp_path}/no-tables.db", clock=Clock())
+    given: dict[str, Any] = {"db": gone, "settings": DEFAULTS, "scope": Scope("p")}
+    result = short_term.write_turn({"user": "u", "channel": "c", "messages": ["hi"]}, "yes", **given)
+    assert result == (0, "error") and result.error == "StoreWriteError"
+    assert short_term.get_stats(**given)["errors"] == 1
+    assert short_term.get_stats(**given)["entries"] is None
+    with pytest.raises(StoreWriteError):
+        short_term.store_short_term_memory("u", "c", ["hi"], **given)
+    assert short_term.write_turn({"user": "u" * 300, "channel": "c", "messages": ["hi"]}, "yes", **given)[1] == "error"
+
+
+@pytest.mark.engines("sqlite")
+def test_m2_nothing_is_written_and_why_in_this_order(world: World) -> None:
+    set_privacy("tg/ann", "full", **world.given())
+    empty: dict[str, Any] = {"is_stop_response": True, "messages": [], "user": "tg/ann", "responses": []}
+    for switch, fixed, reason in (
+        ("", None, "stop"),
+        ("is_stop_response", False, "no_messages"),
+        ("messages", ["hi"], "privacy"),
+        ("user", "tg/bob", "no_response"),
+        ("responses", ["yes"], ""),
+    ):
+        empty |= {switch: fixed} if switch else {}
+        assert world.turn(**empty)[1] == reason
+    assert world.turn("tg/bob", privacy="full") == (0, "privacy")
+    assert world.turn("tg/bob", responses=[{"text": "  "}]) == (0, "no_response")
+
+
+@pytest.mark.parametrize("direct", ["DM", None, " "])
+def test_m5_m6_entries_of_each_persona(world: World, direct: Any) -> None:
+    answers: dict[str, list[Any]] = {"default": [None], "one": ["a"], "two": ["a", "b", "a"], "same": ["a", "a"]}
+    made = {}
+    for name, ids in answers.items():
+        responses = [{"text": "yes", "persona_id": each and f"{world.scope.persona}{each}"} for each in ids]
+        before = world.stats()["stores"]
+        result = world.turn(responses=responses, server="s1")
+        alone = world.turn(responses=responses, channel="dm", server=direct)
+        made[name] = (result[0], alone[0], world.stats()["stores"] - before)
+    assert made == {"default": (2, 1, 3), "one": (2, 1, 3), "two": (4, 2, 6), "same": (2, 1, 3)}
+    other = replace(world.scope, persona=f"{world.scope.persona}b")
+    kept = short_term.get_for_user("u1", db=world.db, settings=DEFAULTS, scope=replace(other, server="s1"))
+    assert [said(each) for each in kept] == [["hello", "yes", "yes", "yes"]]
+
+
+def test_m6_a_direct_message_has_no_entry_of_a_server(world: World) -> None:
+    assert world.turn(is_dm_channel=True) == (1, "")
+    assert world.turn(channel="tg/9", within={"conversation": "tg/9", "privacy": "direct"}) == (1, "")
+    # Known to be one from before, though the host names a server.
+    save_chat_message("tg/u1", "hi", "Ann", "u1", **world.given())
+    assert world.turn("tg/u1", "tg/u1", server="s1") == (1, "")
+
+
+def test_m4_m10_texts_and_times_of_a_turn(world: World) -> None:
+    messages = [
+        {"content": "a" * 4001, "timestamp": NOW - timedelta(minutes=2), "speaker": "Ann"},
+        {"content": "b", "timestamp": NOW - timedelta(minutes=1)},
+    ]
+    world.turn("tg/u1", "tg/c1", messages=messages)
+    save_chat_message("tg/c1", "a" * 4001, "Ann", "u1", **world.given())
+    (entry,) = world.of_user("tg/u1")
+    assert entry["messages"][0] == {
+        "role": "user", "content": "a" * 4000 + "...", "speaker": "Ann", "timestamp": "2026-03-10T11:58:00+00:00",
+    }  # fmt: skip
+    assert [m["timestamp"][11:16] for m in entry["messages"]] == ["11:58", "11:59", "12:00"]
+    assert [m["role"] for m in entry["messages"]] == ["user", "user", "model"]
+    (line,) = load_chat_history("tg/c1", **world.given())
+    assert len(line["text"]) == 4001
+
+
+def test_m7_m29_ids_are_kept_apart(world: World) -> None:
+    zero = {**world.given(), "scope": replace(world.scope, server="s1")}
+    for user, channel in (("a:b", "c"), ("a", "b:c"), (0, 0), ("u1", "c"), ("U1", "c"), ("u1 ", "c"), ("u%", "c")):
+        assert world.turn(user, channel, text=f"{user}|{channel}")[0] == 2
+    assert said(world.of_user("a:b")[0])[0] == "a:b|c"
+    assert world.of_user("a")[0]["key"].startswith("shortterm:user:a:b%3Ac:")
+    assert [said(each)[0] for each in world.of_user(0)] == ["0|0"]
+    assert [said(each)[0] for each in world.of_user("u1")] == ["u1|c"]
+    stored = short_term.store_short_term_memory(0, 0, ["x"], 0, persona=0, **zero)
+    assert stored.stored and rows_of(world.db, short_term_memories, "0", short_term_memories.c.id == stored.id)
+    kept = short_term.get_for_user(0, persona=0, db=world.db, settings=DEFAULTS, scope=Scope("x", server="0"))
+    assert [each["key"] for each in kept] == ["shortterm:user:0:0:0"]
+    short_term.clear_by_user(0, **{**world.given(), "scope": Scope("0")})
+    short_term.clear_by_channel(0, **{**world.given(), "scope": Scope("0")})
+
+
+def test_m8_a_living_summary_is_carried_with_its_own_age(world: World) -> None:
+    world.turn()
+    world.summary("first")
+    world.clock.forward(hours=23)
+    world.turn(text="later")
+    (entry,) = world.of_user()
+    assert (entry["summary"], entry["summary_updated"]) == ("first", NOW.isoformat())
+    assert entry["last_updated"] == (NOW + 23 * HOUR).isoformat() and said(entry)[0] == "later"
+    world.clock.forward(hours=2)
+    world.turn(text="last")
+    (entry,) = world.of_user()
+    assert (entry["summary"], entry["summary_updated"]) == (None, None)
+    assert {row.summary for row in world.rows()} == {None}
+
+
+def test_m9_without_user_or_channel_nothing_is_written(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    before = world.stats()["stores"]
+    for user, channel in ((None, "c1"), (" ", "c1"), ("u1", None), ("u1", "")):
+        assert world.turn(user, channel) == (0, "empty")
+        assert short_term.store_short_term_memory(user, channel, ["hi"], **world.given())[2] == "empty"
+    assert world.stats()["stores"] == before and world.rows() == []
+    assert caplog.text.count("short_term_without_place") == 8
+    assert short_term.store_short_term_memory("u1", "c1", [" "], **world.given())[2] == "empty"
+
+
+def test_m11_of_two_turns_the_later_one_stays(world: World) -> None:
+    late, early = NOW + timedelta(seconds=2), NOW + timedelta(seconds=1)
+    assert world.turn(text="late", at=late) == (2, "")
+    assert world.turn(text="early", at=early) == (0, "unchanged")
+    assert said(world.of_user()[0])[0] == "late"
+    # A clock that has been set back must not keep new turns out for long.
+    world.turn(text="from the future", at=NOW + HOUR)
+    assert world.turn(text="now", at=NOW) == (2, "")
+
+
+def test_m11_eight_threads_lose_nothing(world: World) -> None:
+    """Each turn counts, and of all of them the last one is there, whole."""
+    ready = threading.Barrier(8)
+
+    def write(n: int) -> None:
+        ready.wait()
+        for i in range(5):
+            result = world.turn(f"u{n % 2}", text=f"{n} {i}", at=NOW + timedelta(seconds=n + 8 * i))
+            assert result.reason in ("", "unchanged"), result.error
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    last = [row for row in world.rows(owner_kind="server") if row.last_updated == NOW + timedelta(seconds=39)]
+    assert len(last) == 1 and '"7 4"' in last[0].messages and '"re 7 4"' in last[0].messages
+    assert len(world.rows()) == 3 and len(rows_of(world.db, conversations, world.scope.persona)) == 1
+
+
+# Expiry and the memory of the process
+
+
+def test_m13_expired_entries_are_removed_when_met_and_counted_once(world: World) -> None:
+    for n in range(3):
+        world.turn(f"u{n}", f"dm{n}", "DM")
+    before = world.stats()["expirations"]
+    world.clock.forward(hours=12)
+    direct = {"conversation": "dm0", "participant": "u0"}
+    assert world.of_user("u0", server="", within=direct) == []
+    assert world.stats()["expirations"] - before == 1
+    assert short_term.clear_expired(**world.given()) == 2
+    assert short_term.clear_expired(**world.given()) == 0
+    assert world.stats()["expirations"] - before == 3 and world.rows() == []
+
+
+def test_m12_the_entry_lives_as_long_as_its_summary(world: World) -> None:
+    world.turn()
+    world.summary()
+    world.clock.forward(hours=23, minutes=59)
+    assert short_term.clear_expired(**world.given()) == 0 and channels(world.of_user()) == ["c1"]
+    world.clock.forward(minutes=1)
+    assert world.of_user() == [] and short_term.clear_expired(**world.given()) == 1
+
+
+def test_m12_what_has_expired_does_not_come_back_with_a_new_summary(world: World) -> None:
+    world.turn(text="long ago")
+    world.clock.forward(hours=13)
+    world.summary("new")
+    (entry,) = world.of_user()
+    assert (entry["summary"], entry["messages"]) == ("new", [])
+
+
+def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World, engine_url: str) -> None:
+    other = open_db(engine_url)
+    theirs = {**world.given(server="s1"), "db": other}
+    world.turn(text="one")
+    assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "one"
+    world.turn(text="two")
+    assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "two"
+    before = short_term.get_stats(**theirs)
+    assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "two"
+    after = short_term.get_stats(**theirs)
+    assert (after["hits"] - before["hits"], after["misses"] - before["misses"]) == (1, 0)
+    short_term.clear_by_user("u1", **world.given())
+    assert short_term.get_for_user("u1", **theirs) == []
+    world.turn(text="three")
+    short_term.get_for_user("u1", **theirs)
+    set_conversation_privacy("c1", "restricted", **world.given())
+    assert short_term.get_for_user("u1", **theirs) == []
+    other.close()
+    again = open_db(engine_url)
+    inside = {**world.given(conversation="c1", server="s1"), "db": again}
+    assert said(short_term.get_for_user("u1", **inside)[0])[0] == "three"
+    again.close()
+
+
+def test_m14_the_memory_holds_at_most_what_the_flag_says(db: Database) -> None:
+    memory = short_term_cache.of(db)
+    for most, hits in ((2, 2), (0, 0)):
+        world = World(db, Settings(short_term_cache_entries=most))
+        for n in range(3):
+            world.turn(channel=f"c{n}")
+        memory.drop(world.scope.persona)
+        before = memory.counts.hits
+        world.of_user()
+        world.of_user("u1", "c2")  # c2 was read first and is held no longer, or nothing is
+        held = [key for key in memory._held if key[0] == world.scope.persona]
+        assert len(held) <= most
+        assert (memory.counts.hits > before) == bool(hits)
+
+
+def test_m26_counts(tmp_path: Any) -> None:
+    own = open_db(f"sqlite:///{tmp_path}/own.db")
+    world = World(own)
+    assert world.stats() == {
+        "hits": 0, "misses": 0, "stores": 0, "invalidations": 0, "expirations": 0, "errors": 0, "entries": 0,
+        "hitRate": "0.0%",
+    }  # fmt: skip
+    world.turn()
+    for _ in range(4):
+        world.of_user()
+    assert world.stats() | {"errors": 0} == {
+        "hits": 3, "misses": 1, "stores": 2, "invalidations": 0, "expirations": 0, "errors": 0, "entries": 2,
+        "hitRate": "75.0%",
+    }  # fmt: skip
+    own.close()
+
+
+# Reading
+
+
+def test_m16_other_channels_newest_first(world: World) -> None:
+    for n in (1, 2, 3, 4, 5):
+        world.turn(channel=f"c{n}")
+        world.clock.forward(seconds=1 if n != 3 else 0)
+    world.turn("u2", "c6")
+    assert channels(world.of_user("u1", "c5", within={"conversation": "c5"})) == ["c3", "c4", "c2", "c1"]
+    assert channels(world.of_user("u1", "c5", server="")) == ["c3", "c4", "c2", "c1"]
+    server = short_term.get_for_server("s1", "c5", **world.given())
+    assert channels(server) == ["c6", "c3", "c4", "c2", "c1"]
+    short_term.store_short_term_memory("u1", "c7", ["x"], "s1", lineage="l1", **world.given())
+    assert channels(world.of_user(lineage="l1")) == ["c7"]
+    assert world.of_user(None) == [] == short_term.get_for_server(None, **world.given())
+
+
+def test_m15_statements_and_rows_do_not_grow(world: World) -> None:
+    """What a read costs is the same when everybody else talks as well."""
+    for n in range(6):
+        world.turn(channel=f"c{n}")
+    counts = []
+    for users in (0, 60):
+        for n in range(users):
+            short_term.store_short_term_memory(f"x{n}", f"y{n}", ["x"], f"z{n}", **world.given())
+        rows: list[int] = []
+        with world.db.traced() as statements:
+            note = _rows_note(rows)
+            engine = world.db.engines()[0]
+            event.listen(engine, "after_cursor_execute", note)
+            found = world.context(channel="c0")
+            event.remove(engine, "after_cursor_execute", note)
+        counts.append((len(statements), rows, len(found)))
+        short_term_cache.of(world.db).drop(world.scope.persona)
+    assert counts[0] == counts[1] and counts[0][0] == 3
+
+
+def _rows_note(into: list[int]) -> Any:
+    def note(_c: Any, cursor: Any, *_: Any) -> None:
+        into.append(cursor.rowcount)
+
+    return note
+
+
+def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) -> None:
+    for n in range(1, 6):
+        world.turn(channel=f"c{n}", channel_name=f"room {n}")
+        world.clock.forward(minutes=1)
+    world.turn(channel="c0")
+    assert [each["channel"] for each in world.context(channel="c0")] == ["room 5", "room 4", "room 3"]
+    world.summary("own", channel="c0")
+    world.summary("of four", channel="c4")
+    shown = world.context(channel="c0")
+    assert [each["channel"] for each in shown] == ["c0", "room 4", "room 5", "room 3"]
+    assert shown[0] == {"channel": "c0", "age": "just now", "summary": "own"}
+    assert shown[1]["summary"] == "of four" and "lines" not in shown[1]
+    assert shown[2]["lines"] == ['Unknown: "hello"', '[10/03/26:1204] Iris: "re hello"']
+    assert shown[2]["age"] == "1 minute ago"
+    # Somebody who was never there knows it from the server.
+    assert len(world.context("u9", "c9")) == 3
+    assert world.context("u9", "c9", "s9") == []
+
+
+def test_m18_what_is_private_stays_where_it_was_said(world: World) -> None:
+    ann: dict[str, Any] = {"user": "tg/ann"}
+    world.turn(**ann, channel="tg/pub", text="public")
+    world.turn(**ann, channel="tg/closed", text="closed", is_private=True)
+    world.turn(**ann, channel="tg/closed/5", text="thread of closed")
+    world.turn(**ann, channel="tg/elsewhere", text="named thread", parent_channel="tg/closed")
+    world.turn(**ann, channel="tg/ann", server="DM", text="direct")
+    world.turn(**ann, channel="tg/free", server=None, text="no server", is_private=False)
+    world.turn("tg/bob", "tg/bob", "DM", text="of bob")
+
+    def seen(channel: str, server: Any = "s1", user: str = "tg/ann") -> set[str]:
+        found = world.context(user, channel, server)
+        return {line.split('"')[1] for each in found for line in each["lines"] if "re " not in line}
+
+    assert seen("tg/x") == {"public"}
+    assert seen("tg/closed/5") == {"public"}
+    assert seen("tg/ann", "DM") == {"no server"}
+    assert seen("tg/ann/9", "DM") == {"direct", "no server"}
+    assert seen("tg/bob", "DM", "tg/bob") == set()
+    wide = World(world.db, Settings(private_stays_private=False))
+    wide.scope = world.scope
+    assert len(wide.context("tg/ann", "tg/x")) == 3
+    assert {row.local_only for row in world.rows()} == {0}
+
+
+def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
+    """Whether the channel was private before the thread was spoken in, or turns private afterwards."""
+    world.turn(channel="tg/closed", is_private=True)
+    world.turn(channel="tg/early", parent_channel="tg/closed", text="early")
+    world.turn(channel="tg/late", parent_channel="tg/open", text="late")
+    world.turn(channel="tg/open")
+    key = conversations.c.conversation_key
+    (early,) = rows_of(world.db, conversations, world.scope.persona, key == "tg/early")
+    assert early.is_private == 1
+    assert [each["channel"] for each in world.context(channel="tg/x")] == ["tg/late", "tg/open"]
+    set_conversation_privacy("tg/open", "restricted", **world.given())
+    assert world.context(channel="tg/x") == []
+    world.summary("in the thread", channel="tg/late")
+    assert [each["channel"] for each in world.context(channel="tg/late")] == ["tg/late"]
+
+
+def test_m18_linked_identities_meet_in_their_direct_messages(world: World) -> None:
+    world.turn("discord/ann", "discord/ann", "DM", text="on discord")
+    world.turn("tg/ann", "tg/ann", "DM", text="on telegram")
+    assert world.context("tg/ann", "tg/ann", "DM") == []
+    link_participants("discord/ann", "tg/ann", **world.given())
+    (shown,) = world.context("tg/ann", "tg/ann", "DM")
+    assert shown["channel"] == "discord/ann"
+
+
+def test_m18_a_conversation_that_turns_private_takes_its_entries_along(world: World) -> None:
+    world.turn(channel="tg/c1")
+    assert len(world.context(channel="tg/c2")) == 1
+    moved = set_conversation_privacy("tg/c1", "restricted", **world.given())
+    assert moved["short_term_memories"] == 2
+    assert world.context(channel="tg/c2") == []
+    world.turn(channel="tg/c1", text="again")
+    assert world.context(channel="tg/c2") == []
+
+
+def test_m18_local_only_entries_enter_local_prompts_alone(world: World) -> None:
+    world.turn(channel="tg/c1")
+    c = conversations.c
+    change = conversations.update().where(c.persona_id == world.scope.persona).values(local_only=1)
+    world.db.transaction(lambda connection: connection.execute(change), source="conversations")
+    world.turn(channel="tg/c1")
+    assert world.context(channel="tg/c2") == []
+    local = world.given(destination="local")
+    assert len(short_term.build_short_term_context("u1", "tg/c2", "s1", **local)) == 1
+
+
+def test_m19_entries_of_other_servers_by_the_flag_alone(db: Database) -> None:
+    world = World(db)
+    world.turn("tg/ann", "tg/c1", "s1", channel_name="den", server_name="Home")
+    world.turn("tg/ann", "tg/c3", "s1", is_private=True)
+    world.turn("tg/bob", "tg/c2", "s1")
+    assert world.context("tg/ann", "tg/x", "s2") == []
+    world.settings = Settings(short_term_cross_server=True)
+    (shown,) = world.context("tg/ann", "tg/x", "s2")
+    assert (shown["channel"], "den" in str(shown)) == ("another place", False)
+    (entry,) = world.of_user("tg/ann", server="s2")
+    told = [entry[name] for name in ("key", "channel", "channel_name", "server", "server_name")]
+    assert told == ["", "", "another place", "", ""]
+
+
+# The summary
+
+
+def test_m22_the_summary_is_written_to_both_entries(world: World) -> None:
+    world.turn()
+    world.clock.forward(minutes=1)
+    assert world.summary(" " + "x" * 1501).notes == ("cut 1",)
+    rows = world.rows()
+    assert [(len(r.summary), r.summary_updated_at, r.last_updated, r.turns_since_summary) for r in rows] == [
+        (1500, world.clock.now, world.clock.now, 0)
+    ] * 2
+    world.turn()
+    assert world.summary("  ")[2] == "empty" and world.summary(None)[2] == "empty"
+    assert {len(r.summary) for r in world.rows()} == {1500}
+    result = world.summary("first", channel="new")
+    assert result.stored and [e["messages"] for e in world.of_user() if e["channel"] == "new"] == [[]]
+    assert world.summary("x", None)[2] == "empty"
+    with pytest.raises(MessageError):
+        world.summary(7)
+
+
+def test_m23_at_most_once_a_turn_and_asked_for_now_and_then(db: Database) -> None:
+    world = World(db, Settings(short_term_summary_every=3))
+    messages = [{"content": str(n)} for n in range(6)]
+    assert [world.turn(messages=messages).summary_due for _ in range(4)] == [False, False, True, True]
+    assert world.of_user()[0]["summary_due"]
+    assert world.summary().stored and world.summary("another")[2] == "limit"
+    assert world.turn(messages=messages).summary_due is False
+    assert world.summary("another").stored
+    assert [r.turns_since_summary for r in world.rows()] == [0, 0]
+    few = [world.turn(channel="few").summary_due for _ in range(4)]
+    assert few == [False] * 4
+
+
+@pytest.mark.engines("sqlite")
+def test_m24_m25_what_is_no_summary(world: World) -> None:
+    world.turn()
+    assert world.summary("ok", said="remember that I moved")[2] == "explicit"
+    assert world.summary("they spoke of a book", said="my notebook").stored
+    world.turn()
+    assert world.summary("Error 429: too many requests")[2] == "refused"
+    assert world.of_user()[0]["summary"] == "they spoke of a book"
+    world.summary("y" * 1000)
+    world.turn()
+    refused = world.summary("z" * 299)
+    assert refused[2] == "refused" and refused.notes == ("the summary is shorter",)
+    assert world.summary("z" * 300).stored
+    with pytest.raises(MessageError):
+        world.summary("ok", said=7)
+
+
+# Clearing and privacy
+
+
+def test_m27_clearing_counts_what_is_gone(world: World) -> None:
+    for channel in ("c1", "c2", "c3"):
+        world.turn("u1", channel)
+    world.turn("u10", "c1")
+    world.turn("u1", "c1", "s10")
+    before = world.stats()["invalidations"]
+    assert short_term.clear_by_user("u1", **world.given()) == 3
+    assert channels(world.of_user("u10")) == ["c1"]
+    assert short_term.clear_by_server("s1", "c1", **world.given()) == 1
+    assert short_term.clear_by_server("s1", **world.given()) == 2
+    assert [(r.owner_kind, r.owner_id) for r in world.rows()] == [("user", "u10"), ("server", "s10")]
+    assert short_term.clear_by_channel("c1", **world.given()) == 2
+    assert world.stats()["invalidations"] - before == 8
+    assert short_term.clear_by_channel(None, **world.given()) == 0 == short_term.clear_by_user(" ", **world.given())
+    other = World(world.db)
+    other.turn()
+    assert short_term.clear_by_channel("c1", **world.given()) == 0 and len(other.rows()) == 2
+
+
+def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
+    """Two user entries, and a server entry with 4 of their lines among 10 and a summary."""
+    world.turn("tg/ann", "tg/c2", "DM")
+    world.turn("tg/ann", "tg/c1")
+    who = ["ann", "bob"] * 4 + ["bob"]
+    lines = [{"content": f"{name} {n}", "sender_id": name} for n, name in enumerate(who)]
+    world.turn("tg/bob", "tg/c1", messages=lines)
+    world.summary(user="tg/bob", channel="tg/c1")
+    link_participants("tg/ann", "discord/ann", **world.given())
+    told = set_privacy("discord/ann", "full", **world.given())
+    assert told["removed"] == {"short_term_memories": 2}
+    left = world.rows()
+    assert [(r.owner_kind, r.summary, r.messages.count('"content"')) for r in left] == [
+        ("server", None, 6),
+        ("user", None, 6),
+    ]
+    assert "ann" not in str([r.messages for r in left])
+    assert world.of_user("tg/ann") == []
+    # From now on nothing of theirs is kept, whoever speaks.
+    assert world.turn("tg/ann", "tg/c1") == (0, "privacy")
+    world.turn("tg/bob", "tg/c1", messages=lines)
+    assert [len(e["messages"]) for e in world.of_user("tg/bob")] == [6]
+    assert world.summary(user="tg/ann", channel="tg/c1")[2] == "privacy"
+    # An entry of which nothing is left goes.
+    world.turn("tg/bob", "tg/c7", messages=[{"content": "bob", "sender_id": "bob"}])
+    assert set_privacy("tg/bob", "full", **world.given())["removed"]["short_term_memories"] == 4
+    assert world.rows() == []
+
+
+def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World) -> None:
+    saved = save_chat_message("tg/c1", "the code is 7391", "Ann", "u1", **world.given())
+    other = save_chat_message("tg/c1", "y" * 5000, "Ann", "u1", **world.given())
+    lines = ["the code is 7391", "y" * 5000, "stays"]
+    world.turn("tg/u1", "tg/c1", messages=lines)
+    world.of_user("tg/u1", server="")
+    edit_chat_message(saved.id, "the code is secret", **world.given())
+    delete_chat_message(other.id, **world.given())
+    assert [said(entry) for entry in world.of_user("tg/u1", server="")] == [["the code is secret", "stays", "re hello"]]
+    assert "7391" not in str([row.messages for row in world.rows()])
+    world.turn("tg/u1", "tg/c2", messages=["only"], responses=["one"])
+    for text in ("only", "one"):
+        delete_chat_message(save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id, **world.given())
+    assert channels(world.of_user("tg/u1", server="")) == ["tg/c1"]
+
+
+@pytest.mark.engines("sqlite")
+def test_f24_people_nobody_knows_have_the_default_level(db: Database) -> None:
+    world = World(db, Settings(privacy_default="full"))
+    assert world.turn("tg/new", "tg/c1") == (0, "privacy")
+    set_privacy("tg/known", "none", **world.given())
+    lines = [{"content": "mine", "sender_id": "known"}, {"content": "theirs", "sender_id": "stranger"}]
+    assert world.turn("tg/known", "tg/c1", messages=lines) == (2, "")
+    assert said(world.of_user("tg/known")[0]) == ["mine", "re hello"]
+
+
+def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
+    """The level counts that holds when the turn is written, not when it began."""
+    world.turn("tg/ann", "tg/c1")
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(world.turn("tg/ann", "tg/c1", text="later")))
+
+    def turn_private(connection: Any) -> None:
+        participants.hold(connection, world.db, world.scope.persona, ["tg/ann"])
+        p = people.c
+        mine = people.update().where(p.persona_id == world.scope.persona, p.participant_key == "tg/ann")
+        connection.execute(mine.values(privacy="full"))
+        thread.start()
+        thread.join(0.3)
+        assert results == []
+
+    world.db.transaction(turn_private, source="participants")
+    thread.join()
+    assert results == [(0, "privacy")]
+
+
+def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody knew the person before: what was being written is taken out."""
+    under_way, go_on = threading.Event(), threading.Event()
+    hold = short_term_held.hold
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        held = hold(*arguments, **more)
+        under_way.set()
+        go_on.wait(5)
+        return held
+
+    monkeypatch.setattr(short_term_table, "hold", slow)
+    turn = threading.Thread(target=lambda: world.turn("tg/new", "tg/c1"))
+    private = threading.Thread(target=lambda: set_privacy("tg/new", "full", **world.given()))
+    turn.start()
+    assert under_way.wait(5)
+    private.start()
+    private.join(0.2)
+    assert private.is_alive()
+    go_on.set()
+    turn.join()
+    private.join()
+    assert world.rows() == []
