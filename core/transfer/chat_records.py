@@ -9,6 +9,7 @@ from core.scope import KEY_BYTES
 from core.transfer.records import (
     MESSAGE_ID_BYTES,
     SPEAKER_BYTES,
+    Header,
     Ids,
     Problem,
     Read,
@@ -36,6 +37,8 @@ class RecordReader:
     """Reads the format `records`. Unknown fields are kept in the message's metadata, `session` with them."""
 
     format = "records"
+    keeps_order = False
+    header: Header | None = None
 
     def __init__(self, zone: tzinfo = UTC) -> None:
         self.notes: dict[str, int] = {}
@@ -48,6 +51,10 @@ class RecordReader:
             return self._read(row, value)
         except RefusedError as error:
             return Problem(row, str(error))
+
+    def after(self) -> list[str]:
+        """Return nothing: all lines hold messages."""
+        return []
 
     def _read(self, row: int, value: dict[str, Any]) -> Read:
         text = text_of(value.get("text"), "text")

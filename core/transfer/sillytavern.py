@@ -1,7 +1,7 @@
 """Format `sillytavern`: a chat of SillyTavern, one JSON object a line, the first one about the chat as a whole.
 
 The first line holds {user_name, character_name, create_date, chat_metadata}, the others {name, is_user, is_system,
-send_date, mes, swipes, swipe_id, extra}. One file is one conversation.
+send_date, mes, extra, swipes, swipe_id, swipe_info}. One file is one conversation.
 """
 
 from __future__ import annotations
@@ -9,15 +9,25 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from core.shapes import Role
-from core.transfer.records import SPEAKER_BYTES, Ids, Problem, Read, Record, RefusedError, Skipped, key_of, text_of
+from core.transfer import tavern_header, tavern_json, tavern_lines
+from core.transfer.records import (
+    SPEAKER_BYTES,
+    Header,
+    Ids,
+    Problem,
+    Read,
+    Record,
+    RefusedError,
+    Skipped,
+    key_of,
+    text_of,
+)
 from core.transfer.send_dates import read_time
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
-_OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
-"""`extra.type` of messages that no participant said."""
-_OTHER_ALTERNATIVES = "alternatives (swipes) that were not chosen there, left out"
 _NO_TIME = "messages without send_date, given the time of the message before"
+_TOO_MUCH = "lines with over 4 MiB beside the texts, or nested over 100 deep: what has no column here was left out"
+_FURTHER = "further headers, left out"
 
 
 def fits(value: dict[str, Any]) -> bool:
@@ -38,17 +48,22 @@ class TavernReader:
     """Reads the format `sillytavern`.
 
     A message counts as the persona's when it is neither the user's nor the system's; one that was hidden in SillyTavern
-    is imported hidden; the alternative chosen there is the text.
+    is imported hidden; the alternative chosen there is the text. Every field comes along: what is no message's text,
+    alternative, recap or scene is kept as it is in the metadata. Blank lines are kept with the message after them.
     """
 
     format = "sillytavern"
+    keeps_order = True
 
     def __init__(self, zone: tzinfo = UTC) -> None:
         self.notes: dict[str, int] = {}
+        self.header: Header | None = None
         self._zone = zone
-        self._ids = Ids()
+        self._ids = Ids(anywhere=True)
         self._time: datetime | None = None
         self._names = {"user": "User", "persona": "Character"}
+        self._headers = 0
+        self._before: list[str] = []
 
     def read(self, row: int, value: dict[str, Any]) -> Read:
         """Return the record of a row, or why there is none."""
@@ -59,7 +74,18 @@ class TavernReader:
         except RefusedError as error:
             return Problem(row, str(error))
 
+    def after(self) -> list[str]:
+        """Return the lines behind the last message that hold none, as they are kept."""
+        return list(self._before)
+
     def _header(self, row: int, value: dict[str, Any]) -> Skipped:
+        self._headers += 1
+        if self.header is not None:
+            self._note(_FURTHER, 1)
+            return Skipped(row, "header")
+        self.header = tavern_header.read(value)
+        if tavern_json.keep(self.header.line) is None:
+            self._note(_TOO_MUCH, 1)
         self._time = read_time(value.get("create_date"), self._zone) or self._time
         for role, name in (("user", "user_name"), ("persona", "character_name")):
             said = value.get(name)
@@ -70,11 +96,13 @@ class TavernReader:
     def _message(self, row: int, value: dict[str, Any]) -> Read:
         text = self._text(value)
         if not text.strip():
+            self._keep_blank(value)
             return Skipped(row, "empty")
-        role, is_persona, hidden = _who(value)
+        role, is_persona, hidden = tavern_lines.who(value)
         fallback = self._names["user" if role == "user" else "persona"]
         speaker = key_of(value.get("name"), "name", SPEAKER_BYTES) or fallback
         time = self._when(value.get("send_date"))
+        taken = tavern_lines.take(value, text)
         return Record(
             row=row,
             conversation="",
@@ -85,19 +113,33 @@ class TavernReader:
             role=role,
             is_persona=is_persona,
             hidden=hidden,
+            excluded=taken.excluded,
+            metadata=self._metadata(taken.kept),
+            beside=taken.beside,
+            index=row - 1 - self._headers,
         )
 
     def _text(self, value: dict[str, Any]) -> str:
-        swipes = value.get("swipes")
-        chosen = value.get("swipe_id")
-        if not isinstance(swipes, list):
-            swipes = []
-        if len(swipes) > 1:
-            self._note(_OTHER_ALTERNATIVES, len(swipes) - 1)
-        said = value.get("mes")
-        if said is None and isinstance(chosen, int) and 0 <= chosen < len(swipes):
+        said, swipes, chosen = value.get("mes"), value.get("swipes"), value.get("swipe_id")
+        if said is None and isinstance(swipes, list) and isinstance(chosen, int) and 0 <= chosen < len(swipes):
             said = swipes[chosen]
         return text_of(said, "mes")
+
+    def _keep_blank(self, value: dict[str, Any]) -> None:
+        line = tavern_json.keep(value)
+        room = tavern_json.KEPT_BYTES - sum(map(len, self._before))
+        if line is None or len(line) > room:
+            self._note(_TOO_MUCH, 1)
+        else:
+            self._before.append(line)
+
+    def _metadata(self, kept: dict[str, Any]) -> dict[str, Any]:
+        line, before = tavern_json.keep(kept), self._before
+        self._before = []
+        if line is None:
+            self._note(_TOO_MUCH, 1)
+        made: dict[str, Any] = {} if line is None else {tavern_json.KEY: line}
+        return made | ({tavern_json.BEFORE: before} if before else {})
 
     def _when(self, value: Any) -> datetime:
         if value is None or value == "":
@@ -113,28 +155,3 @@ class TavernReader:
 
     def _note(self, text: str, count: int) -> None:
         self.notes[text] = self.notes.get(text, 0) + count
-
-
-def _who(value: dict[str, Any]) -> tuple[Role, bool, bool]:
-    """Return `(role, whether it is the persona, whether it is hidden)`.
-
-    Hiding a message in SillyTavern sets `is_system` on it; what the program itself says has a type in `extra`.
-
-    >>> _who({"is_user": False}), _who({"is_user": True, "is_system": True})
-    (('persona', True, False), ('user', False, True))
-    >>> _who({"is_user": False, "is_system": False, "extra": {"type": "narrator"}})
-    ('narrator', False, False)
-    """
-    for name in ("is_user", "is_system"):
-        if not isinstance(value.get(name), (bool, int, type(None))):
-            raise RefusedError(f"{name} is no switch, it must be true or false")
-    extra = value.get("extra")
-    kind = extra.get("type") if isinstance(extra, dict) else None
-    hidden = bool(value.get("is_system"))
-    if value.get("is_user"):
-        return "user", False, hidden
-    if isinstance(kind, str) and kind in _OWN_TYPES:
-        return _OWN_TYPES[kind], False, hidden
-    if hidden and kind:
-        return "system", False, hidden
-    return "persona", True, hidden

@@ -1,0 +1,96 @@
+"""JSON as SillyTavern writes it, and what of a file is kept as such a text.
+
+A text is kept and not the value, because servers reorder the keys of a JSON column and round its numbers: what is kept
+has to come back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+KEY, BEFORE, AFTER = "sillytavern", "sillytavern_before", "sillytavern_after"
+"""Keys of a metadata column: a message's or header's own fields; lines of the file that are no messages here, before a
+message and behind the last."""
+KEPT_BYTES = 4 * 1024**2
+"""Most bytes that are kept of one line beside its texts; a server takes no more than 16 MB in one statement."""
+KEPT_DEPTH = 100
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def write(value: Any) -> str:
+    """Return a value as one line of JSON: no blanks, letters as they are, lone surrogates escaped, NaN null.
+
+    >>> write({"a": "é\\ud800\\n", "b": [1.5, float("nan")]})
+    '{"a":"é\\\\ud800\\\\n","b":[1.5,null]}'
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() else _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
+
+
+def keep(value: Any) -> str | None:
+    """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep.
+
+    >>> keep({"a": 1}), keep("x" * KEPT_BYTES)
+    ('{"a":1}', None)
+    """
+    try:
+        text = write(value)
+    except RecursionError:
+        return None
+    if len(text) * 4 > KEPT_BYTES and len(text.encode("utf-8")) > KEPT_BYTES:
+        return None
+    is_flat = text.count("[") + text.count("{") <= KEPT_DEPTH
+    return text if is_flat or _depth(value) <= KEPT_DEPTH else None
+
+
+def _depth(value: Any) -> int:
+    """Return how many containers stand inside one another."""
+    level, depth = [value], 0
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        if depth > KEPT_DEPTH:
+            return depth
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
+
+
+def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the object that is kept in a metadata column under KEY, None where there is none.
+
+    >>> kept({KEY: '{"a":1}'}), kept({KEY: "["}), kept({KEY: {"a": 1}}), kept(None)
+    ({'a': 1}, None, None, None)
+    """
+    text = (metadata or {}).get(KEY)
+    if not isinstance(text, str):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
+    """Return the lines that are kept under BEFORE or AFTER.
+
+    >>> kept_lines({BEFORE: ["{}", 7]}, BEFORE), kept_lines(None, AFTER)
+    (['{}'], [])
+    """
+    found = (metadata or {}).get(key)
+    return [line for line in found if isinstance(line, str)] if isinstance(found, list) else []
