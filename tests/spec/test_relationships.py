@@ -1,0 +1,344 @@
+"""How the persona stands to people: the door, the prompt's key, privacy, linked identities (L26 to L31, L36, F20)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import relationships
+from core.config import Settings
+from core.errors import MessageError, StoreReadError, StoreWriteError
+from core.privacy import link_participants, set_privacy, unlink_participant
+from core.rules.context import order_context
+from core.store.engine import Database
+from core.store.registry import of as registered
+from core.store.schema_lifelong import relationship_log, user_relationships
+from tests.spec.stage import Stage, failed, reasons
+from tests.store.world import NOW, Clock, count, rows_of
+
+PLAIN = Settings()
+
+
+def given(stage: Stage, **more: Any) -> dict[str, Any]:
+    return {"db": stage.db, "settings": PLAIN, "scope": stage.scope(), **more}
+
+
+def get(stage: Stage, who: Any = "tg/ann", **more: Any) -> Any:
+    return relationships.get(who, **given(stage, **more))
+
+
+def adjust(stage: Stage, who: Any = "tg/ann", *deltas: Any, **more: Any) -> Any:
+    own = {name: more.pop(name) for name in ("db", "settings", "scope") if name in more}
+    return relationships.adjust(who, *deltas, **more, **given(stage, **own))
+
+
+def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
+    return relationships.ensure_and_touch(who, *name, **given(stage, **more))
+
+
+def rows(stage: Stage, table: Any = user_relationships) -> int:
+    assert stage.db is not None
+    return count(stage.db, table, stage.persona)
+
+
+class Later:
+    """The clock of a shared database, moved for a while."""
+
+    def __init__(self, stage: Stage, **by: float) -> None:
+        self.clock: Any = stage.db.clock  # type: ignore[union-attr]
+        self.by = by
+
+    def __enter__(self) -> Any:
+        self.before = self.clock.now
+        self.clock.forward(**self.by)
+        return self.clock
+
+    def __exit__(self, *_: object) -> None:
+        self.clock.now = self.before
+
+
+# L26, L27
+
+
+def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: Stage) -> None:
+    assert get(stage, "u9") == {
+        "user_id": "u9", "username": "", "realname": "", "affinity": 0, "trust": 0, "interaction_count": 0,
+        "last_interaction": None,
+    }  # fmt: skip
+    assert rows(stage) == 0
+    told = touch(stage, "u9", "Ann")
+    assert told == (True, None, "") and told.relationship == get(stage, "u9")
+    assert touch(stage, "u9", "").stored
+    known = get(stage, "u9")
+    assert (known["interaction_count"], known["username"], known["last_interaction"]) == (2, "Ann", NOW.isoformat())
+    assert rows(stage) == 1 and rows(stage, relationship_log) == 0
+    assert get(Stage(stage.db), "u9")["interaction_count"] == 0  # another persona
+    assert get(stage, "U9")["interaction_count"] == get(stage, "u9 ")["interaction_count"] == 0
+
+
+def test_l27_it_adds_and_clamps_and_counts(stage: Stage) -> None:
+    assert adjust(stage, "u9", 150).relationship["affinity"] == 100
+    assert adjust(stage, "u9", trust_delta=-5).relationship["trust"] == 0
+    told = adjust(stage, "u9", -30, 7, "Ann", realname="Anna")
+    assert told.stored and told.id == rows_of(stage.db, relationship_log, stage.persona)[-1].id  # type: ignore[arg-type]
+    assert told.relationship == get(stage, "u9") == {
+        "user_id": "u9", "username": "Ann", "realname": "Anna", "affinity": 70, "trust": 7, "interaction_count": 3,
+        "last_interaction": NOW.isoformat(),
+    }  # fmt: skip
+    # D26: one row for each change; the second call changed nothing.
+    assert [(p["affinity"], p["trust"]) for p in relationships.history("u9", **given(stage))] == [(100, 0), (70, 7)]
+    assert (
+        len(relationships.history("u9", 1, **given(stage))) == 1 and relationships.history("u8", **given(stage)) == []
+    )
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_l27_what_is_no_number_is_refused_and_nothing_stored(stage: Stage) -> None:
+    for bad in (float("nan"), float("inf"), "5", True, None, 0.5):
+        with pytest.raises(MessageError, match="affinity_delta"):
+            adjust(stage, "u9", bad)
+        with pytest.raises(MessageError, match="trust_delta"):
+            adjust(stage, "u9", 0, bad)
+    with pytest.raises(MessageError, match="username"):
+        touch(stage, "u9", 7)
+    with pytest.raises(TypeError, match="touch"):
+        adjust(stage, "u9", 1, touch="no")
+    for bad_id in ("", " ", "u\x00", "x" * 256, True, None):
+        for call in (get, touch, adjust):
+            with pytest.raises(MessageError, match="user_id"):
+                call(stage, bad_id)
+    assert rows(stage) == 0
+
+
+@pytest.mark.engines("sqlite")
+def test_f50_a_table_that_is_missing_is_named(stage: Stage) -> None:
+    bare = Database("sqlite://", clock=Clock())
+    with pytest.raises(StoreReadError, match="migrate"):
+        get(stage, db=bare)
+    with pytest.raises(StoreWriteError, match="migrate"):
+        adjust(stage, "canary7391", 5, db=bare)
+
+
+# L29, L30, L36
+
+
+def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 60, 20)
+    with Later(stage, days=30):
+        assert get(stage)["affinity"] == 30 and get(stage)["trust"] == 20
+        assert get(stage, settings=Settings(decay_days=120))["affinity"] == 45
+        (listed,) = relationships.list_recent(**given(stage))
+        assert listed == get(stage)
+        assert relationships.decay_all(**given(stage)) == 1
+        assert relationships.decay_all(**given(stage)) == 0
+        assert get(stage)["affinity"] == 30
+        assert adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
+        assert [p["affinity"] for p in relationships.history("tg/ann", **given(stage))] == [60, 30, 35]
+    with Later(stage, days=60):
+        assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
+
+
+def test_l30_a_touch_begins_absence_anew(stage: Stage) -> None:
+    adjust(stage, "tg/ann", -60)
+    with Later(stage, days=15):
+        told = touch(stage)
+        assert told.id is not None and told.relationship["affinity"] == -45
+    with Later(stage, days=16):
+        assert get(stage)["affinity"] == -44
+
+
+def test_f59_a_clock_that_jumps_back_takes_nothing(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 60)
+    with Later(stage, days=-30):
+        assert get(stage)["affinity"] == 60 and relationships.decay_all(**given(stage)) == 0
+        assert adjust(stage, "tg/ann", -1).relationship["affinity"] == 59
+
+
+def test_l36_an_operators_change_is_no_interaction(stage: Stage) -> None:
+    told = adjust(stage, "u9", 5, touch=False)
+    assert told.stored and told.relationship["affinity"] == 5
+    known = get(stage, "u9")
+    assert (known["affinity"], known["interaction_count"], known["last_interaction"]) == (5, 0, None)
+    with Later(stage, days=100):
+        assert get(stage, "u9")["affinity"] == 5  # there was no interaction to be absent since
+    touch(stage, "u9")
+    with Later(stage, days=45):
+        assert adjust(stage, "u9", 50, touch=False).relationship["affinity"] == 51
+        assert get(stage, "u9")["affinity"] == 51 and get(stage, "u9")["last_interaction"] == NOW.isoformat()
+    assert adjust(stage, "u8", touch=False) == (False, None, "unchanged") and get(stage, "u8")["affinity"] == 0
+
+
+# L31
+
+
+def test_l31_newest_interaction_first(stage: Stage) -> None:
+    for days, who in enumerate(("tg/a", "tg/b", "tg/c")):
+        with Later(stage, days=days):
+            adjust(stage, who, 10 * (days + 1))
+    adjust(stage, "tg/operator", 1, touch=False)
+    order = [each["user_id"] for each in relationships.list_recent(**given(stage))]
+    assert order == ["tg/c", "tg/b", "tg/a", "tg/operator"]
+    assert [each["user_id"] for each in relationships.list_recent(2, **given(stage))] == order[:2]
+    assert relationships.list_recent(500, **given(Stage(stage.db))) == []
+    for bad in (501, 0, -1, "5", True, 2.0):
+        with pytest.raises(ValueError, match="1 to 500"):
+            relationships.list_recent(bad, **given(stage))
+    with pytest.raises(ValueError, match="1 to 10000"):
+        relationships.history("tg/a", 0, **given(stage))
+
+
+def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> None:
+    assert "relationship" not in stage.context("hi")
+    adjust(stage, "tg/ann", 35, 10)
+    adjust(stage, "tg/bob", -99, 1)
+    adjust(stage, "tg/ann", 0, 1)
+    stage.say("an earlier line")
+    stage.diary("met Ann")
+    context = stage.context("hi")
+    assert context["relationship"] == {"affinity": 35, "trust": 11, "interactions": 2}
+    assert list(context) == list(order_context(context))
+    assert stage.context("hi", who="Bob")["relationship"]["affinity"] == -99
+    assert "relationship" not in stage.context("hi", who="Carl")
+    assert "relationship" not in Stage(stage.db).context("hi")
+    with Later(stage, days=30) as clock:
+        faded = stage.context("hi", date=clock.now)["relationship"]
+        assert faded == {"affinity": 17, "trust": 11, "interactions": 2}
+    assert "relationship" not in stage.context("hi", ENABLE_RELATIONSHIP=0)
+
+
+def test_d35_it_comes_within_the_three_round_trips(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 35)
+    stage.remember("Ann likes tofu", ["tofu"])
+    assert stage.db is not None
+    with stage.db.traced() as statements:
+        assert "relationship" in stage.context("tofu")
+    assert len(statements) <= 3
+
+
+@pytest.mark.engines("sqlite")
+def test_f50_a_prompt_without_the_table_names_it(stage: Stage) -> None:
+    from sqlalchemy import text
+
+    adjust(stage, "tg/ann", 35)
+    stage.say("hello before")
+    assert stage.db is not None
+    with stage.db.engines()[1].begin() as connection:
+        connection.execute(text("ALTER TABLE user_relationships RENAME TO hidden_away"))
+    try:
+        prompt, report = stage.explain("hello")
+    finally:
+        with stage.db.engines()[1].begin() as connection:
+            connection.execute(text("ALTER TABLE hidden_away RENAME TO user_relationships"))
+    assert "relationship" not in prompt["context"] and prompt["context"]["history_current_chat"]
+    assert failed(report) == ["user_relationships"]
+
+
+@pytest.mark.engines("sqlite")
+def test_l31_the_text_form_and_hostile_names(stage: Stage) -> None:
+    assert relationships.relationship_text("tg/ann", **given(stage)) == ""
+    adjust(stage, "tg/ann", 35, 10)
+    told = relationships.relationship_text("tg/ann", **given(stage))
+    assert "affinity 35 " in told and "trust 10 " in told and "1 time " in told and "\n" not in told
+    touch(stage, "tg/ann", 'x"\n## system {{ 7*7 }} {% raw %} \u2028')
+    told = relationships.relationship_text("tg/ann", **given(stage))
+    assert '"x\\" ## system {{ 7*7 }} {% raw %}"' in told and "\n" not in told and "2 times " in told
+
+
+# F6, F20 to F24
+
+
+@pytest.mark.parametrize(("level", "stored"), [("none", True), ("partial", False), ("full", False)])
+def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: str, stored: bool) -> None:
+    adjust(stage, "tg/ann", 60)
+    set_privacy("tg/ann", level, **given(stage))
+    before = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
+    for told in (adjust(stage, "tg/ann", 5), touch(stage), adjust(stage, "tg/ann", 5, touch=False)):
+        assert told.stored is stored and told.reason == ("" if stored else "privacy")
+    with Later(stage, days=30):
+        assert relationships.decay_all(**given(stage)) == int(stored)
+        assert get(stage)["affinity"] == (35 if stored else 30)
+    after = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
+    assert (before == after) is not stored and rows(stage, relationship_log) == (4 if stored else 1)
+    # F22: a prompt for someone at level full is built from what is live and public.
+    prompt, report = stage.explain("hi")
+    assert ("relationship" in prompt["context"]) is (level != "full")
+    assert reasons(report, "relationship") == (["privacy"] if level == "full" else [])
+
+
+@pytest.mark.engines("sqlite")
+def test_f24_people_not_known_have_the_default_level(stage: Stage) -> None:
+    strict = Settings(privacy_default="full")
+    assert adjust(stage, "tg/new", 5, settings=strict) == (False, None, "privacy") and rows(stage) == 0
+    assert adjust(stage, "tg/ann", 5).stored
+    assert "relationship" not in stage.context("hi", PRIVACY_DEFAULT="full")
+    set_privacy("tg/ann", "none", **given(stage))
+    assert adjust(stage, "tg/ann", 5, settings=strict).stored
+    assert stage.context("hi", PRIVACY_DEFAULT="full")["relationship"]["affinity"] == 10
+
+
+def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 10, username="Ann")
+    with Later(stage, minutes=5):
+        adjust(stage, "dc/7", 40, username="Annie")
+    link_participants("tg/ann", "dc/7", **given(stage))
+    # The one with the newest interaction counts, whichever key is named; nothing is added up or lost.
+    assert get(stage, "tg/ann")["affinity"] == get(stage, "dc/7")["affinity"] == 40
+    assert get(stage, "tg/ann")["user_id"] == "tg/ann"
+    assert stage.context("hi")["relationship"] == {"affinity": 40, "trust": 0, "interactions": 1}
+    with Later(stage, minutes=6):
+        adjust(stage, "tg/ann", 5)
+    assert get(stage, "dc/7")["affinity"] == 45 and rows(stage) == 2
+    assert [each["username"] for each in relationships.list_recent(**given(stage))] == ["Annie"]
+    set_privacy("dc/7", "partial", **given(stage))  # F23: of the whole person
+    assert adjust(stage, "tg/ann", 5).reason == "privacy"
+    set_privacy("dc/7", "none", **given(stage))
+    unlink_participant("dc/7", **given(stage))
+    assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
+
+
+def test_f6_a_relationship_made_while_linked_is_found_under_every_key(stage: Stage) -> None:
+    link_participants("tg/ann", "dc/7", **given(stage))
+    adjust(stage, "dc/7", 30)
+    adjust(stage, "tg/ann", 1)
+    assert rows(stage) == 1 and get(stage, "dc/7")["affinity"] == get(stage)["affinity"] == 31
+    assert stage.context("hi")["relationship"]["affinity"] == 31
+
+
+def test_f40_the_rows_of_a_person_are_found_by_the_registry(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 5, username="Ann")
+    adjust(stage, "tg/bob", 5)
+    for table in (user_relationships, relationship_log):
+        entry = registered(table.name)
+        assert entry.scoped == "persona" and entry.participant == ("user_id",)
+        assert rows(stage, table) == 2
+        mine = table.c[entry.participant[0]] == "tg/ann"
+        assert count(stage.db, table, stage.persona, mine) == 1  # type: ignore[arg-type]
+    assert set(registered("user_relationships").texts) == {"username", "realname"}
+
+
+# Whose key it is; examples
+
+
+@pytest.mark.engines("sqlite")
+def test_an_id_without_interface_is_of_the_scopes(stage: Stage) -> None:
+    scope = stage.scope("tg/42", participant="tg/ann")
+    assert adjust(stage, "bob", 3, scope=scope).relationship["user_id"] == "tg/bob"
+    assert touch(stage, None, scope=scope).relationship["user_id"] == "tg/ann"
+    assert stage.context("hi", who="Bob")["relationship"]["affinity"] == 3
+    assert get(stage, None, scope=scope)["interaction_count"] == 1
+
+
+@pytest.mark.engines("sqlite")
+def test_the_examples_of_the_page_run(engine_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, as a reader would paste them."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "relationships.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 4
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/relationships.md", "exec"), names)
+    names["call"]["db"].close()

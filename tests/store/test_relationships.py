@@ -1,0 +1,318 @@
+"""Relationships on every engine: sums under many threads, fading inside the UPDATE, lost commits (L28 to L30, D34)."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select
+
+from core.rules.relationships import decay, inactive_days
+from core.store import relationships as store
+from core.store import relationships_reading as reading
+from core.store.dialects import whole_days
+from core.store.engine import Database
+from core.store.relationships import Change, Changed
+from core.store.relationships_reading import Row
+from core.store.schema_lifelong import relationship_log, user_relationships
+from tests.store.relay import Relay
+from tests.store.world import NOW, count, open_db, own_scope, rows_of
+
+MICROSECOND = timedelta(microseconds=1)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """A migrated database per engine, its clock at NOW."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def persona() -> str:
+    """One of the test's own."""
+    return own_scope().persona
+
+
+def change(db: Database, persona: str, user: str = "tg/ann", *, within: int = 60, **wanted: Any) -> Changed:
+    return store.change(db, persona, user, Change(**wanted), decay_days=within, privacy_default="none")
+
+
+def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
+    row = reading.find(db, persona, user)
+    assert row is not None
+    return row
+
+
+def fade(db: Database, persona: str, within: int = 60) -> int:
+    return store.fade_all(db, persona, decay_days=within, privacy_default="none")
+
+
+def in_threads(number: int, work: Callable[[], Any]) -> None:
+    """Run work in many threads at once; what one of them raises is raised here."""
+    failed: list[Exception] = []
+    gate = threading.Barrier(number)
+
+    def run() -> None:
+        gate.wait()
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+@pytest.mark.parametrize(("start", "total"), [(0, 80), (50, 100)])
+def test_l28_eight_threads_add_up_exactly(db: Database, persona: str, start: int, total: int) -> None:
+    """With 0 the row is made by whichever thread comes first."""
+    if start:
+        change(db, persona, affinity=start, touch=True)
+
+    def ten() -> None:
+        for _ in range(10):
+            assert change(db, persona, affinity=1, trust=2, touch=True).stored
+
+    in_threads(8, ten)
+    row = found(db, persona)
+    met = 80 + bool(start)
+    assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (total, total, 100, met)
+    points = rows_of(db, relationship_log, persona)
+    # One row for each change: trust stands still at 100, affinity too where it began at 50.
+    assert len(points) == (80 if not start else 51)
+    assert max(p.affinity for p in points) == total
+
+
+def test_l28_the_clamp_stands_in_the_update(db: Database, persona: str) -> None:
+    change(db, persona, affinity=90, trust=5, touch=True)
+    for _ in range(3):
+        change(db, persona, affinity=101, trust=-9)
+    row = found(db, persona)
+    assert (row.affinity, row.trust, row.interaction_count) == (100, 0, 1)
+    change(db, persona, affinity=-1000)
+    assert found(db, persona).affinity == -100
+    # D26: 101 is stored as 100, and there is one row for each change.
+    assert [(p.affinity, p.trust) for p in rows_of(db, relationship_log, persona)] == [(90, 5), (100, 0), (-100, 0)]
+
+
+def test_l29_the_update_fades_as_the_rule_does(db: Database, persona: str) -> None:
+    """Every base and distance of interest, an instant before, at and after a day is full, in two statements."""
+    ages = [timedelta(days=d) + shift for d in (0, 1, 2, 10, 29, 30, 59, 60, 61, 3650)
+            for shift in (-MICROSECOND, 0 * MICROSECOND, MICROSECOND)]  # fmt: skip
+    cases = list(itertools.product((-100, -45, -7, -1, 1, 7, 45, 60, 100), ages, (0, 3)))
+    rows = [
+        {"persona_id": persona, "user_id": f"u{n:04}", "affinity": 0, "affinity_base": base, "base_days": counted,
+         "trust": 50, "interaction_count": 1, "last_interaction": NOW - age}
+        for n, (base, age, counted) in enumerate(cases)
+    ]  # fmt: skip
+
+    def store_them(connection: Connection) -> None:
+        connection.execute(insert(user_relationships), rows)
+
+    for within in (60, 7):
+        db.transaction(store_them, source="user_relationships")
+        changed = fade(db, persona, within)
+        wanted = {
+            f"u{n:04}": decay(base, inactive_days(NOW - age, NOW, counted), within)
+            for n, (base, age, counted) in enumerate(cases)
+        }
+        there = {row.user_id: row.affinity for row in rows_of(db, user_relationships, persona)}
+        assert there == wanted and changed == sum(1 for value in wanted.values() if value)
+        assert all(row.trust == 50 for row in rows_of(db, user_relationships, persona))
+        persona = f"{persona}b"
+        rows = [{**row, "persona_id": persona} for row in rows]
+
+
+def test_l29_days_are_whole_to_the_microsecond(db: Database, persona: str) -> None:
+    change(db, persona, touch=True)
+    moments = [NOW + shift for shift in (DAY - MICROSECOND, DAY, 400 * DAY - MICROSECOND, -MICROSECOND)]
+    c = user_relationships.c
+    for moment in moments:
+        chosen = select(whole_days(c.last_interaction, moment)).where(c.persona_id == persona)
+        assert max(0, db.read(chosen, source="user_relationships")[0][0]) == inactive_days(NOW, moment), moment
+
+
+def test_l30_what_is_added_is_added_to_the_faded_value(db: Database, persona: str) -> None:
+    clock: Any = db.clock
+    before = clock.now
+    try:
+        change(db, persona, affinity=60, trust=10, touch=True)
+        clock.forward(days=30)
+        assert found(db, persona).affinity == 60  # as written
+        assert found(db, persona).affinity_at(clock.now, 60) == 30
+        change(db, persona, affinity=5, touch=True)
+        assert found(db, persona).affinity_at(clock.now, 60) == 35
+        clock.forward(days=12)
+        assert found(db, persona).affinity_at(clock.now, 60) == 28
+    finally:
+        clock.now = before
+
+
+def test_l30_fading_is_written_once_a_day(db: Database, persona: str) -> None:
+    clock: Any = db.clock
+    before = clock.now
+    try:
+        change(db, persona, affinity=60, trust=3, touch=True)
+        change(db, persona, "tg/bob", affinity=-60, touch=True)
+        change(db, persona, "tg/op", affinity=9)  # never met
+        clock.forward(hours=23)
+        assert fade(db, persona) == 0
+        clock.forward(hours=1)
+        assert (fade(db, persona), fade(db, persona)) == (2, 0)
+        clock.forward(hours=11)
+        assert fade(db, persona) == 0
+        clock.forward(days=7)  # nobody ran it for a week
+        assert (fade(db, persona), fade(db, persona)) == (2, 0)
+        row = found(db, persona)
+        assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (52, 60, 3, 1)
+        assert [p.affinity for p in reading.history(db, persona, "tg/ann", 9)] == [60, 59, 52]
+        days = {row.user_id: row.last_decay_day for row in rows_of(db, user_relationships, persona)}
+        assert days == {"tg/ann": date(2026, 3, 18), "tg/bob": date(2026, 3, 18), "tg/op": None}
+        clock.forward(days=100)
+        fade(db, persona)
+        assert (found(db, persona).affinity, found(db, persona, "tg/op").affinity) == (0, 9)
+    finally:
+        clock.now = before
+
+
+def test_l30_a_day_is_one_of_the_calendar(db: Database, persona: str) -> None:
+    """Met at noon: runs at half past midnight and in the afternoon lie on one day, with a whole day ending between."""
+    clock: Any = db.clock
+    before = clock.now
+    try:
+        change(db, persona, affinity=60, touch=True)
+        clock.forward(hours=36.5)
+        assert fade(db, persona) == 1
+        clock.forward(hours=12.5)
+        assert fade(db, persona) == 0
+        assert found(db, persona).affinity_at(clock.now, 60) == 58  # reading does not wait
+        clock.forward(hours=12)
+        assert fade(db, persona) == 1
+    finally:
+        clock.now = before
+
+
+def test_l30_many_processes_fade_each_once(db: Database, persona: str) -> None:
+    """As many as three transactions hold, by four workers at once: the counts are those of the rows."""
+    some = store.AT_ONCE * 2 + 7
+    rows = [
+        {"persona_id": persona, "user_id": f"u{n:05}", "affinity": 60, "affinity_base": 60,
+         "interaction_count": 1, "last_interaction": NOW - 10 * DAY}
+        for n in range(some)
+    ]  # fmt: skip
+    db.transaction(lambda connection: connection.execute(insert(user_relationships), rows), source="x")
+    counts: list[int] = []
+    in_threads(4, lambda: counts.append(fade(db, persona)))
+    assert sum(counts) == some == count(db, relationship_log, persona)
+    assert {row.affinity for row in rows_of(db, user_relationships, persona)} == {50}
+
+
+def test_l36_an_operators_change_is_the_new_base_and_no_interaction(db: Database, persona: str) -> None:
+    clock: Any = db.clock
+    before = clock.now
+    try:
+        change(db, persona, affinity=60, touch=True)
+        clock.forward(days=90)
+        assert found(db, persona).affinity_at(clock.now, 60) == 0
+        change(db, persona, affinity=40)
+        row = found(db, persona)
+        assert (row.affinity_at(clock.now, 60), row.interaction_count, row.last_interaction) == (40, 1, before)
+        clock.forward(days=15)
+        assert found(db, persona).affinity_at(clock.now, 60) == 30
+        for _ in range(5):  # trust alone, more often than once a day, does not stop it
+            change(db, persona, trust=1)
+            clock.forward(hours=12)
+        assert found(db, persona).affinity_at(clock.now, 60) == decay(40, 17, 60)
+    finally:
+        clock.now = before
+
+
+def test_l36_nothing_changed_is_said(db: Database, persona: str) -> None:
+    told = change(db, persona)
+    assert (told.stored, told.reason, told.row) == (False, "unchanged", None)
+    assert count(db, user_relationships, persona) == 0
+    change(db, persona, affinity=100, username="Ann", touch=True)
+    for wanted in ({"affinity": 5}, {"trust": -5}, {"username": "Ann"}):
+        told = change(db, persona, **wanted)
+        assert (told.stored, told.reason, told.logged) == (False, "unchanged", None)
+    assert change(db, persona, username="Anna").stored
+    assert count(db, relationship_log, persona) == 1
+
+
+@pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
+@pytest.mark.parametrize("what", ["answer", "request"])
+@pytest.mark.parametrize("wanted", [{"affinity": 5, "touch": True}, {"touch": True}, {"trust": 5}])
+def test_d34_a_lost_commit_is_counted_once(db: Database, persona: str, wanted: Any, what: Any) -> None:
+    change(db, persona, affinity=10, touch=True)
+    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
+        made = Database(relay.url, clock=db.clock)
+        change(made, persona)  # so that it is connected
+        relay.lose(what)
+        told = change(made, persona, **wanted)
+        made.close()
+        assert relay.lost == 1 and told.stored
+    row = found(db, persona)
+    assert row == told.row
+    add, touched = wanted.get("affinity", 0), bool(wanted.get("touch"))
+    assert (row.affinity, row.trust, row.interaction_count) == (10 + add, wanted.get("trust", 0), 1 + touched)
+    assert count(db, relationship_log, persona) == 1 + ("affinity" in wanted or "trust" in wanted)
+
+
+def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, persona: str) -> None:
+    from core.store import linking
+
+    clock: Any = db.clock
+    before = clock.now
+    try:
+        for n, user in enumerate(["tg/a", "tg/b", "dc/a", "tg/c"]):
+            clock.now = before + n // 2 * timedelta(seconds=1)
+            change(db, persona, user, affinity=n, touch=True)
+    finally:
+        clock.now = before
+    change(db, persona, "tg/never", affinity=1)
+    assert [row.user_id for row in reading.recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
+    linking.link(db, persona, "tg/a", "dc/a")
+    assert [row.user_id for row in reading.recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
+    assert [row.user_id for row in reading.recent(db, persona, 2)] == ["tg/c", "dc/a"]
+    assert found(db, persona, "tg/a") == found(db, persona, "dc/a")
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, persona: str) -> None:
+    """Rows that count for nothing must not make the list shorter than it was asked for."""
+    from core.store.schema import participants
+
+    rows, known = [], []
+    for n in range(60):
+        key = f"tg/{n:02}"
+        rows.append({"persona_id": persona, "user_id": key, "last_interaction": NOW - n * MICROSECOND})
+        known.append({"persona_id": persona, "participant_key": key, "person_key": "tg/00" if n < 58 else key})
+
+    def work(connection: Connection) -> None:
+        connection.execute(insert(user_relationships), rows)
+        connection.execute(insert(participants), known)
+
+    db.transaction(work, source="x")
+    assert [row.user_id for row in reading.recent(db, persona, 3)] == ["tg/00", "tg/58", "tg/59"]
+
+
+@pytest.mark.engines("sqlite")
+def test_f58_a_time_that_cannot_be_read_is_none(db: Database, persona: str) -> None:
+    change(db, persona, affinity=60, touch=True)
+    broken = "UPDATE user_relationships SET last_interaction = 'soon' WHERE persona_id = ?"
+    db.transaction(lambda connection: connection.exec_driver_sql(broken, (persona,)), source="x")
+    row = found(db, persona)
+    assert row.last_interaction is None and row.affinity_at(NOW + 90 * DAY, 60) == 60
+    assert change(db, persona, affinity=5).row.affinity_base == 65  # type: ignore[union-attr]
