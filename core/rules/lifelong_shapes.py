@@ -1,0 +1,180 @@
+"""What the functions of `core.lifelong` give back (rules L1 to L25, L42)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+
+class Item(TypedDict):
+    """One memory item (rule L1). Keys stand in this order; times are ISO 8601, UTC, blank where there is none."""
+
+    id: int
+    text: str
+    kind: str
+    """One of the kinds of rule L2; blank or another word where a host stored it so."""
+    tier: str
+    """session: for a while. long_term: until it is pruned."""
+    importance: float
+    tags: list[str]
+    emotion: str
+    persona: str
+    conversation: str | None
+    participant: str | None
+    timestamp: str
+    expires_at: str
+    pinned: bool
+    provenance: str
+    """host, model, extract, manual or import (rule G23)."""
+    source_message_ids: list[Any]
+    author: str
+    source: str
+    label: str
+    local_only: bool
+    metadata: dict[str, Any]
+    archived_at: str
+    superseded_by: int | None
+    """Id of the item in its place; None where it holds."""
+
+
+class ItemPage(TypedDict):
+    """What `search_items` gives (rule L5)."""
+
+    items: list[Item]
+    total: int
+    """How many there are beside those of the page."""
+
+
+class ItemVersion(TypedDict):
+    """One text an item has had (rule L6). Keys stand in this order."""
+
+    text: str
+    until: str
+    """When it was changed, ISO 8601, UTC; blank for the one that holds."""
+    reason: str
+    changed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What became of many items at once (rule L7)."""
+
+    count: int
+    """Items that were changed."""
+    unknown: tuple[int, ...] = ()
+    """Ids there is no item of in the scope."""
+
+
+class Added(int):
+    """How many items were stored (rules L3, L16): a number, with what became of the others beside it.
+
+    >>> done = Added(2, ids=(7, 8), merged=1)
+    >>> done == 2, done.ids, done.merged
+    (True, (7, 8), 1)
+    """
+
+    ids: tuple[int, ...]
+    """Ids of the stored ones, in order."""
+    merged: int
+    """Those that were there already and took over tags, importance and sources."""
+    notes: tuple[str, ...]
+    reason: str
+    """Why nothing was stored, where that is so: privacy, empty, disabled, no_messages, unreadable, busy, model_..."""
+
+    def __new__(
+        cls,
+        count: int = 0,
+        *,
+        ids: Iterable[int] = (),
+        merged: int = 0,
+        notes: Iterable[str] = (),
+        reason: str = "",
+    ) -> Added:
+        made = super().__new__(cls, count)
+        made.ids = tuple(ids)
+        made.merged = merged
+        made.notes = tuple(notes)
+        made.reason = reason
+        return made
+
+
+class Pruned(int):
+    """How many items were archived (rules L10, L23): a number, with which and why beside it.
+
+    With `dry_run` it counts what would be archived.
+
+    >>> Pruned(1, [(7, ("age",))]).items
+    ((7, ('age',)),)
+    """
+
+    items: tuple[tuple[int, tuple[str, ...]], ...]
+    """Id and reasons: age, importance, expired."""
+    notes: tuple[str, ...]
+
+    def __new__(
+        cls, count: int = 0, items: Iterable[tuple[int, tuple[str, ...]]] = (), *, notes: Iterable[str] = ()
+    ) -> Pruned:
+        made = super().__new__(cls, count)
+        made.items = tuple(items)
+        made.notes = tuple(notes)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class CycleResult:
+    """What one cycle of consolidation did (rules L12 to L21)."""
+
+    stored: int = 0
+    pruned: int = 0
+    """Items archived: expired session items, and with deep consolidation what was pruned."""
+    merged: int = 0
+    conversations: int = 0
+    """Conversations looked at."""
+    reason: str = ""
+    """Why nothing came of it, or of a part of it; blank where all went well."""
+    deep: bool = False
+    """Deep consolidation ran too."""
+    run_id: int | None = None
+    """Row of consolidation_runs; None where nothing ran, or where it was queued."""
+    queued: tuple[int, ...] = ()
+    """Operations put into the queue instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What one compaction did (rule L25)."""
+
+    archived: int = 0
+    """Sources that were replaced."""
+    id: int | None = None
+    """The item in their place."""
+    tag: str = ""
+    sources: tuple[int, ...] = ()
+    """Ids of the items taken, with `dry_run` of those that would be."""
+    reason: str = ""
+    """Why nothing was replaced; blank where it was."""
+    run_id: int | None = None
+
+
+class Health(TypedDict):
+    """What `health` counts (rule L42). Keys stand in this order."""
+
+    items: int
+    kinds: dict[str, dict[str, int]]
+    """Kind to tier to number."""
+    archived: int
+    exact_duplicates: int
+    """Items that say what an older one of the same audience and participant says."""
+    near_duplicates: int
+    """Items that say nearly that, among the newest."""
+    expired: int
+    """Session items that have expired and are not archived yet."""
+    never_recalled: int
+    """Long-term items that stood in no prompt yet."""
+    orphans: int
+    """Items whose audience, conversation, or item in their place is gone."""
+    index_differences: int
+    oldest: str
+    """ISO 8601, UTC; blank where there is no item."""
+    newest: str

@@ -1,0 +1,237 @@
+"""Memory items as people look at them (table memories): found by words and filters, read by id (rules L1, L5 to L7).
+
+What is seen follows from a `Seen`: the audiences of a viewer, or for an operator those of the whole persona (L35).
+Changing stands in `core.store.item_changes`, pruning in `core.store.pruning`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select
+
+from core.rules.hits import stored_tags
+from core.rules.lifelong_shapes import Item
+from core.rules.text import fold
+from core.store import item_words
+from core.store.bulk import chunks
+from core.store.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
+from core.store.engine import Database
+from core.store.rows import read_list, read_object
+from core.store.schema import memories
+
+_C = memories.c
+AUDIENCES_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Which items somebody sees."""
+
+    persona: str
+    audiences: tuple[int, ...] | None = None
+    """None for an operator, who sees all of the persona (L35)."""
+    local: bool = True
+    """Items marked local_only too (F18)."""
+
+    @property
+    def is_nobody(self) -> bool:
+        """Return whether nothing can be seen."""
+        return self.audiences is not None and not self.audiences
+
+    def conditions(self) -> list[Any]:
+        """Return the conditions of a row that is seen."""
+        made: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
+        if self.audiences is not None:
+            made.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
+        if not self.local:
+            made.append(_C.local_only == 0)
+        return made
+
+
+class Filters(NamedTuple):
+    """What items are looked for by; all of them must hold (L5)."""
+
+    words: tuple[str, ...] = ()
+    """Folded; each stands somewhere in the text (T21)."""
+    kinds: tuple[str, ...] = ()
+    tier: str = ""
+    conversation: str | None = None
+    participant: str | None = None
+    min_importance: float | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    """Those that were archived instead of those that hold."""
+    here: str | None = None
+    """The active conversation, whose session items do not expire (L9)."""
+
+
+COLUMNS = (
+    _C.id, _C.persona_id, _C.content, _C.kind, _C.tier, _C.importance, _C.tags, _C.emotion, _C.conversation_key,
+    _C.participant_key, _C.timestamp, _C.expires_at, _C.pinned, _C.provenance, _C.source_message_ids, _C.author,
+    _C.source, _C.scope, _C.local_only, _C.metadata, _C.archived_at, _C.superseded_by,
+)  # fmt: skip
+
+
+def _iso(moment: datetime | None) -> str:
+    return moment.isoformat() if moment is not None else ""
+
+
+def item_of(row: Any) -> Item:
+    """Return a row of COLUMNS as it is handed out."""
+    return {
+        "id": int(row.id),
+        "text": row.content,
+        "kind": row.kind or "",
+        "tier": row.tier or "",
+        "importance": float(row.importance),
+        "tags": stored_tags(row.tags),
+        "emotion": row.emotion or "",
+        "persona": row.persona_id,
+        "conversation": row.conversation_key,
+        "participant": row.participant_key,
+        "timestamp": _iso(row.timestamp),
+        "expires_at": _iso(row.expires_at),
+        "pinned": bool(row.pinned),
+        "provenance": row.provenance or "",
+        "source_message_ids": read_list(row.source_message_ids),
+        "author": row.author or "",
+        "source": row.source or "",
+        "label": row.scope or "",
+        "local_only": bool(row.local_only),
+        "metadata": read_object(row.metadata) or {},
+        "archived_at": _iso(row.archived_at),
+        "superseded_by": None if row.superseded_by is None else int(row.superseded_by),
+    }
+
+
+def is_there() -> tuple[Any, ...]:
+    """Return the conditions of an item that holds."""
+    return _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+
+
+def is_kept() -> Any:
+    """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`.
+
+    One without expiry of its own, as an older program may have stored it, expires by its time.
+
+    Source: L9, G9.
+    """
+    now = bindparam("now", type_=Time())
+    unset = _C.expires_at.is_(None) & or_(
+        _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
+    )
+    return or_(unset, _C.expires_at > now, _C.conversation_key == bindparam("here", type_=Key(512)))
+
+
+def _conditions(seen: Seen, asked: Filters) -> list[Any]:
+    made = seen.conditions()
+    if asked.archived:
+        made += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
+    else:
+        made += is_there()
+    for number, word in enumerate(asked.words):
+        made.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
+    for number, tag in enumerate(asked.tags):
+        made.append(json_has_text(_C.tags, bindparam(f"tag{number}", tag)) > 0)
+    if asked.kinds:
+        made.append(_C.kind.in_(asked.kinds))
+    if asked.tier:
+        made.append(_C.tier == asked.tier)
+    if asked.conversation is not None:
+        made.append(_C.conversation_key == asked.conversation)
+    if asked.participant is not None:
+        made.append(_C.participant_key == asked.participant)
+    if asked.min_importance is not None:
+        made.append(_C.importance >= asked.min_importance)
+    if asked.since is not None:
+        made.append(_C.timestamp >= bindparam("since", asked.since, type_=Time()))
+    if asked.until is not None:
+        made.append(_C.timestamp <= bindparam("until", asked.until, type_=Time()))
+    return made
+
+
+def search(
+    db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit: int, offset: int
+) -> tuple[list[Item], int]:
+    """Return a page of items, newest first, then by id, the later one first, and how many there are in all.
+
+    Args:
+        ttl_seconds: SESSION_TTL_SEC, for session items without expiry of their own.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: L5, L9, G13.
+    """
+    if seen.is_nobody:
+        return [], 0
+    where = _conditions(seen, asked)
+    values: dict[str, Any] = {}
+    if not asked.archived:
+        where.append(is_kept())
+        values = expiry_values(db, ttl_seconds, asked.here)
+        ids = item_words.candidates(db, seen.persona, seen.audiences, asked.words) if asked.words else None
+        if ids is not None:
+            where.append(_C.id.in_(bindparam("ids", ids, expanding=True, type_=ID)))
+    count = select(func.count()).select_from(memories).where(*where)
+    total = int(db.read(count, values, source="memories")[0][0])
+    if total <= offset:
+        return [], total
+    page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
+    return [item_of(row) for row in db.read(page, values, source="memories")], total
+
+
+def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:
+    """Return the parameters of `is_kept`."""
+    now = db.clock()
+    return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
+
+
+@lru_cache(maxsize=1)
+def _by_id() -> Any:
+    return select(*COLUMNS, _C.audience_id, _C.quarantined).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
+    )
+
+
+def is_seen(seen: Seen, row: Any) -> bool:
+    """Return whether a row with audience_id and local_only is seen."""
+    allowed = seen.audiences is None or row.audience_id in seen.audiences
+    return bool(allowed and (seen.local or not row.local_only))
+
+
+def find(db: Database, seen: Seen, row_id: int) -> Item | None:
+    """Return an item, archived or not; None where there is none that is seen.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    rows = db.read(_by_id(), {"persona": seen.persona, "ids": [row_id]}, source="memories")
+    return next((item_of(row) for row in rows if is_seen(seen, row)), None)
+
+
+def locked(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[Any]:
+    """Return the rows of these ids that are seen, by id, held until the transaction ends."""
+    found: list[Any] = []
+    for part in chunks(sorted(set(ids)), 500):
+        chosen = _by_id().order_by(_C.id).with_for_update()
+        rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
+        found += [row for row in rows if is_seen(seen, row)]
+    return found
+
+
+def folded_words(q: str) -> tuple[str, ...]:
+    """Return the words of a query, each once, folded.
+
+    >>> folded_words(" Ada  ROME ada")
+    ('ada', 'rome')
+    """
+    return tuple(dict.fromkeys(word for word in fold(q).split() if word))

@@ -1,0 +1,108 @@
+"""What the tests of lasting memory share: a persona whose doors are called with its own database and settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from core import lifelong
+from core.config import Settings
+from core.store import schema, schema_lifelong
+from core.store.engine import Database
+from tests.spec.stage import HERE, NOW, Stage
+from tests.store.world import rows_of
+
+MEMORIES, RUNS = schema.memories, schema_lifelong.consolidation_runs
+DAY = timedelta(days=1)
+ANN, BOB = "tg/ann", "tg/bob"
+
+
+class Life:
+    """The doors of `core.lifelong` for one persona."""
+
+    def __init__(self, stage: Stage, **flags: Any) -> None:
+        self.stage = stage
+        self.flags = flags
+
+    @property
+    def db(self) -> Database:
+        """The database."""
+        assert self.stage.db is not None
+        return self.stage.db
+
+    @property
+    def persona(self) -> str:
+        """Key of the persona."""
+        return self.stage.persona
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of the door that is called in this persona; flags in upper case are settings."""
+        function = getattr(lifelong, name)
+
+        def call(*arguments: Any, **more: Any) -> Any:
+            flags = {key.lower(): more.pop(key) for key in list(more) if key.isupper()}
+            where = {key: more.pop(key) for key in ("participant", "server", "privacy") if key in more}
+            scope = more.pop("scope", None) or self.stage.scope(more.pop("path", None), **where)
+            settings = Settings(**{**self.flags, **flags})
+            return function(*arguments, db=self.db, settings=settings, scope=scope, **more)
+
+        return call
+
+    def item(self, text: str, *, days: float = 0, path: str | None = None, **fields: Any) -> int:
+        """Store one item of some days ago and return its id."""
+        where = {key: fields.pop(key) for key in ("participant", "privacy", "server") if key in fields}
+        entry = {"text": text, "timestamp": NOW - days * DAY, **fields}
+        done = self.add_facts_with_meta([entry], path=path, **where)
+        assert done == 1, done.reason
+        return int(done.ids[0])
+
+    def rows(self, *where: Any, **columns: Any) -> list[Any]:
+        """Return the items of the persona; wishes, which are made by themselves, left out."""
+        asked = [MEMORIES.c.kind != "wish", *where, *(MEMORIES.c[name] == value for name, value in columns.items())]
+        return rows_of(self.db, MEMORIES, self.persona, *asked)
+
+    def holding(self) -> list[Any]:
+        """Return the items that hold."""
+        return self.rows(MEMORIES.c.archived_at.is_(None), MEMORIES.c.superseded_by.is_(None))
+
+    def texts(self) -> list[str]:
+        """Return the texts of the items that hold, in the order of their ids."""
+        return [row.content for row in self.holding()]
+
+    def runs(self) -> list[Any]:
+        """Return the runs, oldest first."""
+        return rows_of(self.db, RUNS, self.persona)
+
+    def mark(self, path: str = HERE) -> int | None:
+        """Return up to which message a conversation was consolidated."""
+        (row,) = rows_of(self.db, schema.conversations, self.persona, schema.conversations.c.conversation_key == path)
+        return None if row.consolidated_to is None else int(row.consolidated_to)
+
+
+class Model:
+    """Answers the same each time, or raises it, or what a function makes of the prompt; keeps what it was asked."""
+
+    def __init__(self, answer: Any = None, **lists: Any) -> None:
+        self.answer = json.dumps(lists) if answer is None else answer
+        self.asked: list[str] = []
+
+    def __call__(self, messages: list[dict[str, str]]) -> Any:
+        """Answer."""
+        self.asked.append(messages[-1]["content"])
+        assert all(each["role"] == "user" for each in messages)  # F31: what was said stands in no instruction
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer(messages[-1]["content"]) if callable(self.answer) else self.answer
+
+
+def said_in(prompt: str) -> list[str]:
+    """Return the texts of the messages, or items, that a prompt shows."""
+    found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"from"', '{"id"'))]
+    return [each["text"] for each in found]
+
+
+def at(days: float) -> datetime:
+    """Return the time some days ago."""
+    return NOW - days * DAY

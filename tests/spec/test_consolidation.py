@@ -1,0 +1,544 @@
+"""Chat becomes knowledge: cycles of consolidation, their triggers, what they store and never lose (L4, L13 to L22)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import jobs, privacy
+from core.config import Settings
+from core.errors import MessageError, ModelError, StoreWriteError
+from core.lifelong import Scheduler
+from core.scope import Scope
+from core.store import consolidation as windows
+from core.store import conversations, item_merging, persona_claims, schema, schema_stories
+from tests.spec.lifelong_world import ANN, BOB, MEMORIES, Life, Model, said_in
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
+from tests.store.world import index_differences, rows_of
+
+ROOT = Path(__file__).resolve().parents[2]
+JOBS = schema_stories.memory_jobs
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+@pytest.fixture
+def still(life: Life) -> Iterator[Any]:
+    """The clock of the database, put back afterwards."""
+    clock: Any = life.db.clock
+    yield clock
+    clock.now = NOW
+
+
+def talk(life: Life, number: int, path: str = HERE, start: int = 0, **more: Any) -> list[int]:
+    """Say as many things, one a second, and return their rows."""
+    return [
+        life.stage.say(f"word{n} was said", path, minutes=(10_000 - n) / 60, message_id=f"m{n}", **more)
+        for n in range(start, start + number)
+    ]
+
+
+def facts(*texts: str, **lists: Any) -> Model:
+    return Model(key_facts=list(texts), **lists)
+
+
+# What is read
+
+
+def test_l14_the_newest_messages_within_20_to_500(life: Life) -> None:
+    blank = talk(life, 30)[-1]
+    h = schema.chat_history_cache
+    life.db.transaction(lambda c: c.execute(h.update().where(h.c.id == blank).values(message_text="  ")), source="test")
+    model = facts()
+    life.consolidate_history(HERE, 5, model=model)
+    assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(9, 29)] and life.mark() == blank
+    with pytest.raises(MessageError, match="history_uid is missing"):
+        life.consolidate_history()
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_l14_at_most_500_and_the_rest_is_queued(life: Life) -> None:
+    """What is too much for one window is not passed over: it waits in the queue (L17)."""
+    talk(life, 520)
+    model = Model(lambda prompt: json.dumps({"key_facts": said_in(prompt)[:1]}))
+    assert life.consolidate_history(HERE, 9000, model=model) == 1
+    assert len(said_in(model.asked[0])) == 500 and said_in(model.asked[0])[0] == "word20 was said"
+    assert life.consolidate_history(HERE, model=model).reason == "no_messages"
+    ran = jobs.run_pending(model=model, db=life.db, settings=Settings(), scope=Scope(life.persona))
+    assert [each.state for each in ran] == ["completed"]
+    assert said_in(model.asked[1]) == [f"word{n} was said" for n in range(20)]
+    assert life.texts() == ["word20 was said", "word0 was said"]
+
+
+def test_l14_long_messages_are_asked_about_in_pieces(life: Life) -> None:
+    for n in range(3):
+        life.stage.say(f"{n} " + "x" * 10_000, message_id=f"m{n}", minutes=60 - n)
+    model = Model(lambda prompt: json.dumps({"key_facts": [said_in(prompt)[0][:1]]}))
+    assert life.consolidate_history(HERE, model=model) == 2
+    assert [len(said_in(prompt)) for prompt in model.asked] == [2, 1]
+
+
+# What is stored
+
+
+def test_l15_each_item_as_the_rule_has_it(life: Life) -> None:
+    rows = talk(life, 3)
+    model = Model(
+        facts_about_user=["Ann has a cat"],
+        past_events=[{"text": "Ann moved", "importance": 0.9}],
+        self_beliefs=["I am patient"],
+        objectives=["learn Greek", {"text": "buy milk", "temporary": True}],
+        emotions=[{"name": "joy", "score": 0.8}, {"name": "fear", "score": -0.4}, {"name": "awe", "score": 2}],
+        key_facts=["x" * 300, {"text": "flat 7", "importance": 7, "tags": ["Home"]}],
+    )
+    done = life.consolidate_history(HERE, model=model)
+    assert done == 10 and done.reason == ""
+    made = {row.content[:12]: (row.kind, float(row.importance), row.tier) for row in life.rows()}
+    assert made == {
+        "Ann has a ca": ("FactsAboutUser", 0.6, "long_term"),
+        "Ann moved": ("PastEvents", 0.9, "long_term"),
+        "I am patient": ("SelfBeliefs", 0.6, "long_term"),
+        "learn Greek": ("Objectives", 0.6, "long_term"),
+        "buy milk": ("Objectives", 0.6, "session"),
+        "joy": ("Emotions", 0.8, "session"),
+        "fear": ("Emotions", 0.6, "session"),
+        "awe": ("Emotions", 1.0, "session"),
+        "x" * 12: ("KeyFacts", 0.6, "long_term"),
+        "flat 7": ("KeyFacts", 1.0, "long_term"),
+    }
+    for row in life.rows():
+        assert (row.persona_id, row.conversation_key, row.participant_key) == (life.persona, HERE, ANN)
+        assert json.loads(row.source_message_ids) == rows and row.provenance == "model" and len(row.content) <= 200
+        assert (row.expires_at is None) == (row.tier == "long_term")
+    assert json.loads(life.rows(content="flat 7")[0].tags) == ["home"]
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_l15_several_people_are_nobody_s_items(life: Life) -> None:
+    life.stage.say("hello", who="Ann", message_id="a", minutes=3)
+    life.stage.say("hello too", who="Bob", message_id="b", minutes=2)
+    assert life.consolidate_history(HERE, model=facts("Ann and Bob met")) == 1
+    assert life.rows()[0].participant_key is None
+
+
+def test_f15_items_of_a_direct_message_stay_there(life: Life) -> None:
+    life.stage.say("my secret", path=ANN, participant=ANN, privacy="direct", message_id="a")
+    life.stage.say("hello all", message_id="b", server="s1")
+    life.run_cycle(model=Model(lambda prompt: json.dumps({"key_facts": ["fact of " + said_in(prompt)[0]]})))
+    texts = {"direct": "fact of my secret", "public": "fact of hello all"}
+    here = life.search_items(path=ANN, participant=ANN)["items"]
+    there = life.search_items(path=HERE, server="s1")["items"]
+    assert [item["text"] for item in here] == [texts["direct"]]
+    assert [item["text"] for item in there] == [texts["public"]]
+
+
+def test_f18_what_may_not_leave_the_machine_is_kept_as_an_extract(life: Life) -> None:
+    life.stage.say("My name is Jonas.", message_id="a")
+    change = schema.conversations.update().where(schema.conversations.c.persona_id == life.persona)
+    life.db.transaction(lambda c: c.execute(change.values(local_only=1)), source="test")
+    model = facts("x")
+    assert life.consolidate_history(HERE, model=model) == 1 and model.asked == []
+    (row,) = life.rows()
+    assert (row.provenance, row.local_only) == ("extract", 1)
+
+
+# When nothing comes of it
+
+
+def test_l16_no_usable_reply_is_tried_again(life: Life) -> None:
+    talk(life, 3)
+    for answer, why in (("sorry", "unreadable"), (ModelError("timeout"), "model_timeout"), ("", "model_empty")):
+        done = life.consolidate_history(HERE, model=Model(answer))
+        assert (done, done.reason) == (0, why) and life.runs()[-1].error == why
+        assert life.mark() is None
+    assert life.consolidate_history(HERE, model=facts("a"), ENABLE_MEMORIES=0).reason == "disabled"
+    assert life.consolidate_history(HERE, model=facts("a")) == 1
+    done = life.consolidate_history(HERE, model=facts("a"))
+    assert (done, done.reason, life.runs()[-1].error) == (0, "no_messages", "no_messages")
+    assert life.consolidate_history("tg/unknown", model=facts("a")).reason == "no_messages"
+    assert [run.window_size for run in life.runs()] == [3, 0, 0, 0, 3, 0, 0]
+
+
+def test_l16_nothing_found_is_no_failure(life: Life) -> None:
+    (last,) = talk(life, 1)
+    done = life.consolidate_history(HERE, model=facts())
+    assert (done, done.reason, life.mark()) == (0, "", last)
+
+
+# Exactly once
+
+
+def test_l17_a_second_run_asks_nobody(life: Life) -> None:
+    last = talk(life, 3)[-1]
+    model = facts("a", "b")
+    assert life.consolidate_history(HERE, model=model) == 2 and life.mark() == last
+    assert life.consolidate_history(HERE, model=model) == 0 and life.run_cycle(model=model).stored == 0
+    assert len(model.asked) == 1
+    talk(life, 1, start=3)
+    assert life.consolidate_history(HERE, model=facts("c")) == 1 and len(life.rows()) == 3
+
+
+@pytest.mark.parametrize("step", ["move_mark", "add", "ensure", "raise_uses"])
+def test_l17_l22_a_failure_between_stores_and_marks_nothing(
+    life: Life, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    talk(life, 3)
+    life.item("a session row", tier="session")
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise StoreWriteError("injected", source="memories")
+
+    owner: Any = {"move_mark": windows, "add": item_merging, "ensure": conversations}.get(step, item_merging.tags)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, step, broken)
+        done = life.trigger_memory_consolidation(model=facts("a"))
+    assert (done.stored, done.reason) == (0, "StoreWriteError") and life.runs()[-1].error == "StoreWriteError"
+    assert life.texts() == ["a session row"] and life.mark() is None
+    assert life.consolidate_history(HERE, model=facts("a")) == 1
+    assert [row.archived_at for row in life.rows()] == [None, None]
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
+    talk(life, 2)
+    once = iter([True])
+
+    def answer(prompt: str) -> str:
+        if next(once, False):
+            life.stage.say("one more thing", message_id="late", minutes=1)
+        return json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})
+
+    model = Model(answer)
+    done = life.consolidate_history(HERE, model=model)
+    # the message that came meanwhile has a later row: it waits for the next time
+    assert done == 1 and life.texts() == ["2 lines"]
+    assert life.consolidate_history(HERE, model=model) == 1 and life.texts()[-1] == "1 lines"
+
+
+def test_l17_f47_lines_removed_meanwhile_are_not_consolidated(life: Life) -> None:
+    rows = talk(life, 3)
+    once = iter([True])
+    h = schema.chat_history_cache
+
+    def answer(prompt: str) -> str:
+        if next(once, False):
+            life.db.transaction(lambda c: c.execute(h.delete().where(h.c.id == rows[1])), source="test")
+        return json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})
+
+    assert life.consolidate_history(HERE, model=Model(answer)) == 1
+    assert life.texts() == ["2 lines"]
+
+
+def test_f21_a_level_set_meanwhile_counts(life: Life, stage: Stage) -> None:
+    life.stage.say("I have a secret", who="Bob", message_id="b", minutes=3)
+    life.stage.say("I have none", who="Ann", message_id="a", minutes=2)
+    once = iter([True])
+
+    def answer(prompt: str) -> str:
+        if next(once, False):
+            privacy.set_privacy(BOB, "full", db=stage.db, settings=Settings(), scope=stage.scope())
+        return json.dumps({"key_facts": ["; ".join(said_in(prompt))]})
+
+    assert life.consolidate_history(HERE, model=Model(answer)) == 1
+    assert life.texts() == ["I have none"] and life.rows()[0].participant_key == ANN
+
+
+def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -> None:
+    for level in ("partial", "full"):
+        privacy.set_privacy(f"tg/{level}", level, db=stage.db, settings=Settings(), scope=stage.scope())
+    life.stage.say("My name is Paula.", who="partial", message_id="p")
+    model = facts("x")
+    done = life.consolidate_history(HERE, model=model)
+    assert (done, done.reason, model.asked, life.rows()) == (0, "privacy", [], [])
+    assert life.mark() is not None
+
+
+@pytest.mark.slow
+def test_l17_two_at_once_store_one_time(life: Life) -> None:
+    """Two threads read the same messages; the mark lets one of them store."""
+    talk(life, 3)
+    wait = threading.Barrier(2, timeout=10)
+    numbers = itertools.count()
+
+    def answer(_: str) -> str:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            wait.wait()
+        n = next(numbers)  # nobody finds an item of the other that says the same
+        return json.dumps({"key_facts": [f"a{n}"], "past_events": [f"b{n}"]})
+
+    model = Model(answer)
+    done: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: done.append(int(life.consolidate_history(HERE, model=model)))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == [0, 2] and len(life.rows()) == 2
+
+
+def test_l4_two_runs_never_overwrite_each_other(life: Life) -> None:
+    talk(life, 1)
+    life.consolidate_history(HERE, model=facts("a", "b", "c"))
+    talk(life, 1, start=1)
+    life.consolidate_history(HERE, model=facts("d", "e", "f"))
+    assert life.texts() == ["a", "b", "c", "d", "e", "f"] and len({row.id for row in life.rows()}) == 6
+
+
+# Without a model
+
+
+def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
+    life.stage.say("My name is Jonas. What time is it?", who="Jonas", message_id="a")
+    life.stage.say("My name is Iris.", who="self", message_id="b")
+    life.stage.say("I feel lonely today.", who="Ann", message_id="c")
+    assert life.consolidate_history(HERE) == 2
+    (one, two) = life.rows()
+    assert (one.content, one.kind, one.provenance, one.participant_key, float(one.importance)) == (
+        "My name is Jonas.", "FactsAboutUser", "extract", "tg/jonas", 0.3,
+    )  # fmt: skip
+    assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
+
+
+# When
+
+
+def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> None:
+    talk(life, 3)
+    scheduler = Scheduler(life.db, personas=[life.persona], settings=Settings(), model=facts("a"))
+    runs = []
+    for second in (0, 1799, 1800, 1801):
+        still.now = NOW + timedelta(seconds=second)
+        runs += [(second, done.stored) for done in scheduler.tick()]
+    assert runs == [(1800, 1)] and [run.reason for run in life.runs()] == ["interval"]
+
+
+def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> None:
+    told: list[str] = []
+    scheduler = Scheduler(
+        life.db,
+        personas=[life.persona],
+        settings=Settings(),
+        model=Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})),
+        told=lambda persona, done: told.append(f"{persona} {done.stored}"),
+    )
+    runs = []
+    for n in range(60):
+        talk(life, 1, start=n)
+        runs += [n + 1 for _ in scheduler.tick()]
+    assert runs == [30, 60] and [run.window_size for run in life.runs()] == [30, 30]
+    assert told == [f"{life.persona} 1", f"{life.persona} 0"]
+    off = Scheduler(life.db, personas=[life.persona], settings={"CONSOLIDATE_EVERY_N_MESSAGES": 0}, model=facts())
+    talk(life, 30, start=60)
+    assert off.tick() == []
+
+
+def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
+    """A model that answers nonsense is not asked again at every look."""
+    model = Model("sorry")
+    scheduler = Scheduler(
+        life.db, personas=[life.persona], settings=Settings(consolidate_every_n_messages=5), model=model
+    )
+    runs = []
+    for n in range(12):
+        talk(life, 1, start=n)
+        runs += [n + 1 for _ in scheduler.tick()]
+    assert runs == [5, 10] and len(model.asked) == 2
+    model.answer = json.dumps({"key_facts": ["a"]})
+    talk(life, 3, start=12)
+    assert [done.stored for done in scheduler.tick()] == [1] and len(said_in(model.asked[-1])) == 15
+
+
+def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
+    talk(life, 5)
+    done = threading.Event()
+    scheduler = Scheduler(
+        life.db,
+        personas=[life.persona],
+        settings=Settings(consolidate_every_n_messages=5),
+        model=facts("a"),
+        told=lambda *_: done.set(),
+    )
+    with scheduler:
+        assert done.wait(10)
+    assert life.texts() == ["a"] and scheduler._thread is None
+
+
+def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
+    talk(life, 3)
+    assert persona_claims.take(life.db, life.persona, "another process", 600)
+    assert life.run_cycle(model=facts("a")).reason == "busy"
+    assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
+    still.now = NOW + timedelta(seconds=600)
+    assert life.run_cycle(model=facts("a")).stored == 1
+    assert persona_claims.take(life.db, life.persona, "another process", 600)
+    persona_claims.release(life.db, life.persona, "a third")
+    assert life.run_cycle(model=facts("a")).reason == "busy"
+    persona_claims.release(life.db, life.persona, "another process")
+    assert life.run_cycle().reason == "no_messages"
+
+
+TICKER = """
+import sys, time
+from datetime import timedelta
+from core.config import Settings
+from core.lifelong import Scheduler
+from tests.store.world import NOW, Clock
+from core.store.engine import Database
+clock = Clock()
+clock.now = NOW + timedelta(seconds=1800)
+db = Database(sys.argv[1], clock=clock)
+def model(messages):
+    time.sleep(0.5)
+    return '{"key_facts": ["a", "b"]}'
+scheduler = Scheduler(db, personas=[sys.argv[2]], settings=Settings(), model=model)
+print("ready", flush=True)
+sys.stdin.readline()
+print([done.stored for done in scheduler.tick()], flush=True)
+db.close()
+"""
+
+
+@pytest.mark.slow
+def test_l19_two_processes_at_one_tick_run_once(life: Life, engine_url: str) -> None:
+    talk(life, 3)
+    assert Scheduler(life.db, personas=[life.persona], settings=Settings()).tick() == []
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", TICKER, engine_url, life.persona],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        for _ in range(2)
+    ]
+    try:
+        for each in both:
+            assert each.stdout is not None and each.stdout.readline() == "ready\n"
+        for each in both:
+            assert each.stdin is not None
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        said = sorted(each.communicate(timeout=60)[0] for each in both)
+    finally:
+        for each in both:
+            each.kill()
+            each.wait()
+    assert said == ["[2]\n", "[]\n"]
+    assert len(life.rows()) == 2 and len(life.runs()) == 1
+
+
+# The end of a stream
+
+
+def _ends(life: Life) -> int:
+    c = schema.counters.c
+    (row,) = rows_of(life.db, schema.counters, life.persona, c.name == "stream_end")
+    return int(row.value)
+
+
+def test_l20_every_fifth_end_consolidates_deeply(life: Life) -> None:
+    talk(life, 1)
+    deep = []
+    for n in range(1, 12):
+        if n == 8:  # a restart: another handle on the same database
+            life.db.caches.clear()
+        done = life.on_stream_end(HERE, model=Model(lambda prompt: json.dumps({"key_facts": [f"{len(prompt)}"]})))
+        deep += [n] if done.deep else []
+        assert _ends(life) == n
+    assert deep == [5, 10]
+    assert [n for n in range(1, 5) if life.on_stream_end(DEEP_CONSOLIDATION_EVERY_N_STREAMS=3).deep] == [1, 4]
+
+
+def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
+    talk(life, 2)
+    for n in range(1, 6):
+        done = life.on_stream_end(HERE, wait=False)
+        assert done.deep == (n == 5) and done.stored == 0
+    waiting = [row.type for row in rows_of(life.db, JOBS, life.persona)]
+    assert waiting == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
+    model = Model(key_facts=["a"])
+    ran = jobs.run_pending(model=model, db=life.db, settings=Settings(), scope=Scope(life.persona))
+    assert [each.state for each in ran] == ["completed"] * 2 and len(model.asked) == 2
+    (row,) = life.rows()
+    assert (row.content, json.loads(row.tags)) == ("a", ["deep"])
+    assert [(run.kind, run.reason, run.items_added) for run in life.runs()] == [
+        ("consolidation", "on_stream_end", 1), ("deep", "on_stream_end", 0),
+    ]  # fmt: skip
+
+
+def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
+    talk(life, 2)
+    persona_claims.take(life.db, life.persona, "another process", 600)
+    done = life.on_stream_end(HERE)
+    assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
+
+
+def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
+    life.item("old", days=31)
+    life.item("dull", importance=0.1)
+    talk(life, 3)
+    life.stage.say("somewhere else", path=ELSEWHERE, message_id="x")
+    life.run_cycle(model=facts("from the cycle"))
+    model = Model(
+        lambda prompt: json.dumps({"key_facts": [f"seen {said_in(prompt)[-1]}" + "x" * 300], "facts_about_user": ["y"]})
+    )
+    done = life.deep_consolidation(model=model)
+    assert (done.stored, done.merged, done.pruned, done.deep) == (3, 1, 2, True)  # both hear the same fact of Ann
+    made = [row for row in life.holding() if json.loads(row.tags) == ["deep"]]
+    assert {(row.kind, float(row.importance)) for row in made} == {("KeyFacts", 0.7), ("FactsAboutUser", 0.7)}
+    assert max(len(row.content) for row in made) == 200 and {row.conversation_key for row in made} == {HERE, ELSEWHERE}
+    before = [tuple(row) for row in life.rows()]
+    again = life.deep_consolidation(model=model)
+    assert (again.stored, again.pruned, again.merged) == (0, 0, 4)
+    assert [tuple(row) for row in life.rows()] == before
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_l21_the_window_of_deep_consolidation(life: Life) -> None:
+    talk(life, 25)
+    model = Model(key_facts=["a"])
+    life.deep_consolidation(model=model, DEEP_CONSOLIDATION_WINDOW=20)
+    assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(5, 25)]
+    assert life.mark() is None and life.deep_consolidation(history_uid="tg/none", model=model).stored == 0
+
+
+# In the background
+
+
+def test_l13_by_hand_in_the_background(life: Life) -> None:
+    talk(life, 2)
+    talk(life, 2, ELSEWHERE)
+    life.item("gone", days=8, tier="session")
+    (first,) = life.trigger_memory_consolidation("why not", wait=False).queued
+    ran = jobs.run_pending(model=facts("a"), db=life.db, settings=Settings(), scope=Scope(life.persona))
+    assert [each.state for each in ran] == ["completed"] * 3 and ran[0].id == first
+    assert life.texts() == ["a"] and {run.conversation_key for run in life.runs()} == {HERE, ELSEWHERE}
+    assert all(run.reason == "why not" for run in life.runs())
+
+
+def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> None:
+    talk(life, 2)
+    life.trigger_memory_consolidation(history_uid=HERE, wait=False)
+    door: dict[str, Any] = {"db": life.db, "settings": Settings(), "scope": Scope(life.persona)}
+    (ran,) = jobs.run_pending(model=Model(ModelError("timeout")), **door)
+    assert ran.state == "retrying" and life.mark() is None
+    (row,) = rows_of(life.db, JOBS, life.persona)
+    assert row.status == "retrying" and life.rows(MEMORIES.c.kind == "KeyFacts") == []

@@ -1,0 +1,333 @@
+"""Memory items as people handle them: stored once, found, edited, archived, restored (L1 to L7, F11, F12, F20, L35)."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core import privacy
+from core.config import Settings
+from core.errors import ItemNotFoundError, MessageError, StoreWriteError
+from core.scope import Scope
+from core.store import indexed, item_words, schema, schema_recent
+from tests.spec.lifelong_world import ANN, BOB, Life
+from tests.spec.stage import HERE, NOW, Stage
+from tests.store.world import count, index_differences, rows_of
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+def found(life: Life, *arguments: Any, **more: Any) -> list[str]:
+    return [item["text"] for item in life.search_items(*arguments, **more)["items"]]
+
+
+# Storing
+
+
+def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
+    done = life.add_facts_with_meta(["I like tea"], default_kind="mood")
+    item = life.get_item(done.ids[0])
+    assert (item["kind"], item["tier"], item["importance"], item["tags"], item["pinned"], item["provenance"]) == (
+        "Mood", "long_term", 0.5, [], False, "host",
+    )  # fmt: skip
+    assert (item["timestamp"], item["conversation"], item["participant"]) == (NOW.isoformat(), None, None)
+
+
+def test_l3_facts_are_stored_once_each(life: Life) -> None:
+    entries = ["a", " ", {"text": "b", "importance": 3}]
+    done = life.add_facts_with_meta(entries)
+    assert done == 2 and done.notes == ("importance lies outside 0 to 1; 1 is used",)
+    assert {row.content: float(row.importance) for row in life.rows()} == {"a": 0.5, "b": 1.0}
+    again = life.add_facts_with_meta(entries)
+    assert (again, again.merged, again.reason) == (0, 2, "duplicate") and len(life.rows()) == 2
+    assert life.add_facts_with_meta([" ", None]).reason == "empty"
+    assert life.add_facts_with_meta([{"text": "c", "importance": "much"}]).notes == (
+        "importance is no number; 0.5 is used",
+    )
+
+
+def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
+    one = life.item("Ann has a cat", days=2, tags=["cat"], importance=0.4, source_message_ids=[1])
+    more = {"text": "Ann has a cat", "tags": ["pet", "cat"], "importance": 0.9, "source_message_ids": [2]}
+    assert life.add_facts_with_meta([{**more, "provenance": "manual"}]).merged == 1
+    item = life.get_item(one)
+    assert (item["tags"], item["importance"], item["source_message_ids"]) == (["cat", "pet"], 0.9, [1, 2])
+    assert item["timestamp"] == NOW.isoformat() and item["metadata"] == {"provenances": ["host", "manual"]}
+    uses = {row.tag: row.uses for row in rows_of(life.db, schema.tags, life.persona)}
+    assert uses == {"cat": 1, "pet": 1} and index_differences(life.db, life.persona) == []
+
+
+def test_l3_near_duplicates_join_where_the_flag_says_so(life: Life) -> None:
+    """T51: 95 alike joins, 74 alike does not; off by default."""
+    assert life.add_facts_with_meta(["jay likes green tea"]) == 1
+    others = ["jay likes green  teas", "jay likes black tea"]
+    done = life.add_facts_with_meta(others, NEAR_DUPLICATE_SCORE=90)
+    assert (done, done.merged) == (1, 1)
+    assert life.texts() == ["jay likes green tea", "jay likes black tea"]
+    assert life.add_facts_with_meta(others[:1]) == 1
+    together = ["Bob moved to Rome", "bob moved to Rome!"]
+    assert life.add_facts_with_meta(together, NEAR_DUPLICATE_SCORE=90) == 1
+
+
+def test_l3_a_bad_entry_stores_nothing_and_is_named(life: Life) -> None:
+    with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
+        life.add_facts_with_meta(["a", {"text": "b", "kind": "KeyFact"}])
+    for wrong in ("a text", {"text": "a"}, 7, None):
+        with pytest.raises(MessageError, match="entries"):
+            life.add_facts_with_meta(wrong)
+    assert life.rows() == []
+
+
+def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
+    one = life.item("Ann learns Greek", tier="session")
+    assert life.rows()[0].expires_at == NOW + timedelta(days=7)
+    life.add_facts_with_meta(["Ann learns Greek"])
+    (row,) = life.rows()
+    assert (row.id, row.tier, row.expires_at) == (one, "long_term", None)
+
+
+@pytest.mark.slow
+def test_l3_many_who_store_the_same_store_it_once(life: Life) -> None:
+    """Eight threads, the same ten facts: ten items."""
+    life.item("the first of the audience")  # making it would put the others in a queue
+    wait = threading.Barrier(8)
+    counts: list[int] = []
+
+    def store() -> None:
+        wait.wait()
+        counts.append(int(life.add_facts_with_meta([f"fact {n}" for n in range(10)])))
+
+    threads = [threading.Thread(target=store) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(counts) == 10 and len(life.rows()) == 11
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_f11_items_are_seen_where_they_were_said(life: Life) -> None:
+    life.item("everywhere")
+    life.item("in public", path="tg/room", server="s1")
+    life.item("between us", path=ANN, participant=ANN, privacy="direct")
+    assert found(life, path="tg/room", server="s1") == ["in public", "everywhere"]
+    assert found(life, path="tg/other", server="s2") == ["everywhere"]
+    assert set(found(life, path=ANN, participant=ANN)) == {"everywhere", "between us"}
+    assert len(found(life, operator=True)) == 3
+    ours = next(row.id for row in life.rows() if row.content == "between us")
+    for call in (life.get_item, life.get_item_history):
+        with pytest.raises(ItemNotFoundError):
+            call(ours, path="tg/room", server="s1")
+    with pytest.raises(ItemNotFoundError):
+        life.edit_item(ours, "mine", path="tg/room", server="s1")
+    for change in (life.delete_items, life.restore_items, life.purge_items, life.pin_items):
+        assert change([ours], path="tg/room", server="s1").unknown == (ours,)
+    assert life.retag_items([ours], add=["x"], path="tg/room", server="s1").unknown == (ours,)
+    assert life.delete_item(ours, operator=True) == 1
+
+
+def test_l35_another_persona_s_items_never_appear(life: Life, stage: Stage) -> None:
+    other = Life(Stage(stage.db))
+    theirs = other.item("theirs")
+    life.item("mine")
+    for who in (other.persona, life.persona):
+        texts = [i["text"] for i in life.search_items("", operator=True, conf_uid=who)["items"]]
+        assert texts == (["theirs"] if who == other.persona else ["mine"])
+    assert life.delete_items([theirs], operator=True).unknown == (theirs,)
+    assert found(life, conf_uid="%") == []
+
+
+def test_f20_what_may_not_be_kept_is_not_stored(life: Life, stage: Stage) -> None:
+    entries = ["for good", {"text": "for a while", "tier": "session"}]
+    for level, kept in (("none", 2), ("partial", 1), ("full", 0)):
+        privacy.set_privacy(f"tg/{level}", level, db=stage.db, settings=Settings(), scope=stage.scope())
+        done = life.add_facts_with_meta(entries, participant=f"tg/{level}")
+        assert (done, done.reason) == (kept, "" if level == "none" else "privacy")
+    assert [row.tier for row in life.rows()] == ["long_term", "session", "session"]
+
+
+def test_f36_a_flagged_item_is_kept_apart(life: Life) -> None:
+    done = life.add_facts_with_meta(["a trap", "a fact"], screen=lambda text, kind: "trap" in text)
+    assert done == 2 and found(life) == ["a fact"]
+
+
+# Looking
+
+
+def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
+    life.item("Ada moved to Rome", kind="FactsAboutUser", importance=0.6, tags=["ada", "move"], days=1)
+    life.item("Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
+    life.item("Rome is old", kind="KeyFacts", importance=0.9, days=3)
+    life.item("ADA was born in ROME", kind="FactsAboutUser", importance=0.4, tier="session", days=4)
+    assert found(life, "ada rome", ["facts_about_user"], min_importance=0.5) == ["Ada moved to Rome"]
+    assert found(life, "ada rome") == ["Ada moved to Rome", "ADA was born in ROME"]
+    assert found(life, "ada rome", tier="session") == ["ADA was born in ROME"]
+    assert found(life, since=NOW - timedelta(days=2), until=(NOW - timedelta(days=2)).isoformat()) == ["Ada likes tea"]
+    assert found(life, tags=["Move", "ada"]) == ["Ada moved to Rome"] and found(life, tags=["move", "x"]) == []
+    assert found(life, kinds="KeyFacts") == ["Rome is old"] and found(life, conversation=HERE) == []
+    assert found(life, "100%") == found(life, "_") == []
+
+
+def test_l5_a_page_and_the_total(life: Life) -> None:
+    ids = [life.item(f"fact {n}", days=n // 2) for n in range(7)]
+    page = life.search_items(limit=3, offset=2)
+    assert page["total"] == 7 and [item["id"] for item in page["items"]] == [ids[3], ids[2], ids[5]]
+    assert life.search_items("fact", limit=500, offset=7) == {"items": [], "total": 7}
+    for wrong in ({"limit": 0}, {"limit": 501}, {"offset": -1}, {"min_importance": 2}, {"tier": "x"},
+                  {"kinds": ["KeyFact"]}, {"since": "soon"}):  # fmt: skip
+        with pytest.raises(MessageError):
+            life.search_items(**wrong)
+    with pytest.raises(MessageError, match="q is of type int"):
+        life.search_items(7)
+
+
+def test_l5_the_index_leaves_nothing_out(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T24: what stands in front of the plain predicates changes nothing of what they give."""
+    parts = ["Straße", "café", "100%", "a_b", "O'Brien", "don't", "宿題", "数学の宿題は", "😀", "Rome", "romeo",
+             "x-ray", "ｗｉｄｅ", "back\\slash", "!", "z" * 170, "éa", "Ada"]  # fmt: skip
+    life.add_facts_with_meta([f"{a} {b}" for n, a in enumerate(parts) for b in parts[n:]])
+    gone = life.search_items("romeo")["items"][0]["id"]
+    life.delete_item(gone)
+    life.edit_item(life.search_items("x-ray")["items"][0]["id"], "Ada ray")
+    asked = [
+        *parts,
+        "ome",
+        "rom ada",
+        "%",
+        "_",
+        "o'b",
+        "題",
+        "の宿",
+        "tra",
+        "caf rome",
+        "😀 !",
+        "z" * 150,
+        "slash",
+        "' ada",
+    ]
+    used = []
+    candidates = item_words.candidates
+
+    def noted(*arguments: Any) -> Any:
+        used.append(candidates(*arguments))
+        return used[-1]
+
+    for operator in (False, True):
+        monkeypatch.setattr(item_words, "candidates", noted)
+        by_index = [life.search_items(q, limit=500, operator=operator) for q in asked]
+        monkeypatch.setattr(item_words, "candidates", lambda *_: None)
+        assert by_index == [life.search_items(q, limit=500, operator=operator) for q in asked]
+    assert any(each["total"] for each in by_index) and sum(each is not None for each in used) > 40
+
+
+# Changing
+
+
+def test_l6_an_edit_keeps_everything_but_the_text(life: Life) -> None:
+    one = life.item("first words", days=3, kind="KeyFacts", importance=0.7, tags=["x"])
+    before = life.get_item(one)
+    assert life.edit_item(one, "second words", editor="iris") == (True, one, "")
+    assert life.edit_item(one, "third words") == (True, one, "")
+    assert life.edit_item(one, "third words") == (False, one, "unchanged")
+    assert life.get_item(one) == {**before, "text": "third words"}
+    versions = life.get_item_history(one)
+    assert [(v["text"], v["reason"], v["changed_by"]) for v in versions] == [
+        ("first words", "edited", "iris"), ("second words", "edited", "manual"), ("third words", "", ""),
+    ]  # fmt: skip
+    assert [v["until"] for v in versions] == [NOW.isoformat(), NOW.isoformat(), ""]
+    assert found(life, "first") == found(life, "second") == [] and found(life, "third") == ["third words"]
+    assert index_differences(life.db, life.persona) == []
+    with pytest.raises(ItemNotFoundError, match="no item 999") as caught:
+        life.edit_item(999, "x")
+    assert caught.value.item == 999
+    for blank in ("", "  ", 7):
+        with pytest.raises(MessageError, match="new_content"):
+            life.edit_item(one, blank)
+    life.delete_item(one)
+    with pytest.raises(ItemNotFoundError):
+        life.edit_item(one, "x")
+
+
+def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
+    one, two, three = (life.item(text, tags=["t"]) for text in ("one", "two", "three"))
+    assert [life.delete_item(one), life.delete_item(one), life.delete_item(999)] == [1, 0, 0]
+    assert found(life) == ["three", "two"] and found(life, archived=True) == ["one"]
+    assert [life.restore_item(one), life.restore_item(one), life.restore_item(999)] == [1, 0, 0]
+    done = life.delete_items([one, one, two, 999])
+    assert (done.count, done.unknown) == (2, (999,))
+    done = life.delete_items([one, three])
+    assert (done.count, done.unknown) == (1, ())
+    assert index_differences(life.db, life.persona) == []
+    assert life.restore_items([one, two, three]).count == 3 and len(found(life)) == 3
+    assert index_differences(life.db, life.persona) == []
+    with pytest.raises(MessageError, match="At most 1000"):
+        life.delete_items(list(range(1001)))
+
+
+def test_l7_tags_of_many_items(life: Life) -> None:
+    one, two = life.item("one", tags=["a", "b"]), life.item("two", tags=["b"])
+    done = life.retag_items([one, two, 7], add=["C "], remove=["a"])
+    assert (done.count, done.unknown) == (2, (7,))
+    assert [life.get_item(each)["tags"] for each in (one, two)] == [["b", "c"], ["b", "c"]]
+    assert life.retag_items([one, two], tags=["b", "c"]).count == 0
+    assert life.retag_items([one], tags=[]).count == 1
+    uses = {row.tag: row.uses for row in rows_of(life.db, schema.tags, life.persona) if row.uses}
+    assert uses == {"b": 1, "c": 1} and index_differences(life.db, life.persona) == []
+    for wrong in ({}, {"add": ["x"], "tags": ["y"]}, {"add": ["x" * 300]}):
+        with pytest.raises(MessageError):
+            life.retag_items([one], **wrong)
+
+
+def test_l7_pinned_items(life: Life) -> None:
+    one = life.item("one")
+    assert [life.pin_item(one), life.pin_item(one), life.pin_item(7)] == [1, 0, 0]
+    assert life.get_item(one)["pinned"] and life.pin_item(one, False) == 1
+    with pytest.raises(MessageError, match="pinned"):
+        life.pin_item(one, "yes")
+
+
+def test_l7_purged_is_gone_for_good(life: Life) -> None:
+    one, two = life.item("a canary", tags=["t"]), life.item("two")
+    life.edit_item(one, "a canary bird")
+    assert life.purge_items([one, 999]).unknown == (999,)
+    assert life.texts() == ["two"] and count(life.db, schema_recent.item_history, life.persona) == 0
+    assert index_differences(life.db, life.persona) == [] and life.restore_item(one) == 0
+    assert life.purge_items([one, two]).count == 1
+
+
+def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = life.item("one", tags=["a"])
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise StoreWriteError("injected", source="memories")
+
+    changes = {
+        "exchange": (
+            lambda: life.edit_item(one, "two"),
+            lambda: life.retag_items([one], add=["b"]),
+            lambda: life.delete_item(one),
+        ),
+        "remove": (lambda: life.purge_items([one]),),
+    }
+    for step, calls in changes.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(indexed, step, broken)
+            for call in calls:
+                with pytest.raises(StoreWriteError):
+                    call()
+    (row,) = life.rows()
+    assert (row.content, row.archived_at, life.get_item_history(one)[0]["text"]) == ("one", None, "one")
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_g4_without_a_conversation_the_persona_of_the_scope_counts(life: Life) -> None:
+    life.add_facts_with_meta(["x"], conf_uid=f"{life.persona}-other", scope=Scope(life.persona, HERE, BOB))
+    assert life.rows() == [] and [row.conversation_key for row in
+                                  rows_of(life.db, schema.memories, f"{life.persona}-other")] == [None]  # fmt: skip

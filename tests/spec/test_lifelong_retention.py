@@ -1,0 +1,307 @@
+"""What is not kept for ever: session items that expire, pruning, compaction, and the numbers of health (L9 to L12, L22
+to L25, L42)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from core import privacy
+from core.config import Settings
+from core.db import insert_memory
+from core.errors import MessageError, ModelError, StoreWriteError
+from core.store import compacting, memories, pruning, schema, schema_lifelong
+from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, Life, Model, said_in
+from tests.spec.stage import HERE, NOW, Stage, snippets
+from tests.store.world import index_differences, rows_of
+
+ARCHIVED = schema_lifelong.archived_memories
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+def found(life: Life, *arguments: Any, **more: Any) -> list[str]:
+    return [item["text"] for item in life.search_items(*arguments, **more)["items"]]
+
+
+# Session memory
+
+
+def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> None:
+    for days in (6.9, 7.0, 7.1):
+        life.item(f"tofu {days}", days=days, tier="session", path=HERE)
+    assert found(life) == ["tofu 6.9"] and found(life, path="tg/other") == ["tofu 6.9"]
+    assert found(life, path=HERE) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
+    # the same in a prompt, in both modes of ranking
+    for ranking in ("relevance", "recency"):
+        asked = {"MEMORY_RANKING": ranking}
+        assert sorted(snippets(life.stage.context("tofu", path=HERE, **asked))) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
+        assert snippets(life.stage.context("tofu", path="tg/other", **asked)) == ["tofu 6.9"]
+
+
+def test_l9_an_item_a_host_stores_expires_too(life: Life) -> None:
+    life.stage.remember("by the other door", minutes=8 * 1440, tier="session")
+    assert found(life) == [] and life.rows()[0].expires_at == NOW - DAY
+    change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona).values(expires_at=None)
+    life.db.transaction(lambda c: c.execute(change), source="test")
+    assert found(life) == [] and found(life, SESSION_TTL_SEC=9 * 86400) == ["by the other door"]
+    assert life.prune_session_by_ttl(SESSION_TTL_SEC=9 * 86400) == 0
+    assert life.prune_session_by_ttl() == 1
+
+
+def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
+    for days in (6.9, 7.0, 7.1):
+        life.item(f"tofu {days}", days=days, tier="session", path=HERE)
+    life.item("for good", days=99)
+    life.item("pinned", days=99, tier="session", pinned=True)
+    assert life.prune_session_by_ttl(exclude_history_uid=HERE) == 0
+    done = life.prune_session_by_ttl()
+    assert done == 2 and [why for _, why in done.items] == [("expired",)] * 2
+    assert life.prune_session_by_ttl() == 0
+    assert sorted(life.texts()) == ["for good", "pinned", "tofu 6.9"]
+    assert index_differences(life.db, life.persona) == []
+    done = life.prune_session_by_ttl(30)
+    assert done == 1 and done.notes == ("ttl_sec 30 became 60, the least there is",)
+    with pytest.raises(MessageError, match="ttl_sec is '-1'"):
+        life.prune_session_by_ttl(-1)
+
+
+def test_l11_an_item_without_time_is_as_old_as_its_storing(life: Life) -> None:
+    life.add_facts_with_meta([{"text": "now", "tier": "session"}])
+    assert life.prune_session_by_ttl() == 0
+    life.db.clock.forward(days=7)  # type: ignore[attr-defined]
+    try:
+        assert life.prune_session_by_ttl() == 1
+    finally:
+        life.db.clock.forward(days=-7)  # type: ignore[attr-defined]
+
+
+def test_l12_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
+    for n in range(3):
+        life.stage.say("hello there", message_id=f"m{n}")
+        life.item(f"old {n}", days=8, tier="session")
+        model = Model(ModelError("timeout"))
+        done = life.trigger_memory_consolidation("test", model=model if n else None)
+        assert (done.stored, done.pruned) == (0, 1), done
+        assert done.reason == ("model_timeout" if n else "")
+    assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == [
+        ("cycle", "test", 1, None), ("cycle", "test", 1, "model_timeout"), ("cycle", "test", 1, "model_timeout"),
+    ]  # fmt: skip
+    assert all(run.finished_at is not None for run in life.runs())
+
+
+# Pruning
+
+TABLE = [
+    (31, 0.9, {}, True, False),
+    (1, 0.2, {}, True, False),
+    (1, 0.25, {}, False, False),
+    (31, 0.2, {}, True, True),
+    (30, 0.9, {}, True, False),
+    (31, 0.1, {"pinned": True}, False, False),
+    (31, 0.1, {"kind": "saved"}, False, False),
+]
+
+
+def test_l23_the_table_of_pruning(life: Life) -> None:
+    ids = [
+        life.item(f"item {n}", days=days, importance=importance, **more)
+        for n, (days, importance, more, *_) in enumerate(TABLE)
+    ]
+    life.item("session", days=99, importance=0.1, tier="session")
+    for mode in ("any", "all"):
+        done = life.prune_ltm(mode=mode, dry_run=True)
+        gone = [ids[n] for n, row in enumerate(TABLE) if row[4 if mode == "all" else 3]]
+        assert [each for each, _ in done.items] == gone and done == len(gone)
+    assert life.prune_ltm(dry_run=True, PRUNE_MODE="all") == 1
+    assert ids[0] not in dict(life.prune_ltm(dry_run=True, PRUNE_PROTECT_IMPORTANCE=0.9).items)
+    assert dict(life.prune_ltm(dry_run=True).items)[ids[3]] == ("age", "importance")
+    assert len(life.holding()) == 8
+    assert life.prune_ltm(mode="all") == 1 and life.prune_ltm() == 3 and life.prune_ltm() == 0
+    assert sorted(life.texts()) == ["item 2", "item 5", "item 6", "session"]
+    assert index_differences(life.db, life.persona) == []
+    assert life.prune_ltm(max_age_days=1, max_importance=0) == 1
+    for wrong in ({"max_age_days": 0}, {"max_importance": 2}, {"mode": "both"}, {"max_age_days": 1.5}):
+        with pytest.raises(MessageError):
+            life.prune_ltm(**wrong)
+
+
+def test_l24_all_matching_items_go_in_batches(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "BATCH", 7)
+    life.add_facts_with_meta([{"text": f"item {n}", "importance": 0.1} for n in range(30)])
+    asked = life.prune_ltm(dry_run=True)
+    assert asked == 30 and len(life.holding()) == 30
+    assert life.prune_ltm().items == asked.items and life.holding() == []
+
+
+def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The conditions are asked again in the transaction that archives."""
+    monkeypatch.setattr(pruning, "BATCH", 1)
+    one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
+    batches = pruning._archived(
+        life.db, life.persona, pruning.prunable(life.persona, NOW, pruning.Limits(30, 0.25, "any", 1.01))
+    )
+    assert [row.id for row in next(batches)] == [one]
+    life.pin_item(two)
+    assert list(batches) == [] and life.texts() == ["two"]
+
+
+# Compaction
+
+
+def reply(ids: list[int], **more: Any) -> str:
+    made = {"summary": "Ann has two cats, Tofu and Miso.", "tags": ["pet"], "feeling": "joy", "source_ids": ids}
+    return json.dumps({**made, "confidence": 0.9, **more})
+
+
+def test_l25_many_old_items_become_one(life: Life) -> None:
+    one, two = (life.item(f"cat {n}", days=40 + n, tags=["cat"], importance=0.3 + n / 10) for n in (0, 1))
+    extra = life.item("cat 2", days=40, tags=["cat"])
+    others = [
+        life.item("young", days=29, tags=["cat"]),
+        life.item("pinned", days=50, tags=["cat"], pinned=True),
+        life.item("saved", days=50, tags=["cat"], kind="saved"),
+    ]
+    asked = life.compact(dry_run=True, model=Model())
+    assert (asked.tag, set(asked.sources), asked.archived) == ("cat", {one, two, extra}, 0)
+    model = Model(reply([two, one]))
+    done = life.compact(model=model)
+    assert (done.archived, done.tag, done.reason) == (2, "cat", "")
+    assert said_in(model.asked[0]) == ["cat 1", "cat 0", "cat 2"]
+    item = life.get_item(done.id)
+    assert (item["text"], item["tags"], item["provenance"], item["emotion"], item["importance"]) == (
+        "Ann has two cats, Tofu and Miso.", ["cat", "pet"], "model", "joy", 0.4,
+    )  # fmt: skip
+    assert [life.get_item(each)["superseded_by"] for each in (one, two, extra)] == [done.id, done.id, None]
+    (note,) = rows_of(life.db, ARCHIVED, life.persona)
+    assert (json.loads(note.tag), set(json.loads(note.source_ids)), note.source_count) == (["cat"], {one, two}, 2)
+    assert (note.memory_id, note.compaction_level, float(note.confidence), note.summary) == (
+        done.id, 1, 0.9, item["text"],
+    )  # fmt: skip
+    assert (note.total_source_chars, note.summary_chars) == (10, 32)
+    (run,) = life.runs()
+    assert (run.kind, run.items_added, run.items_pruned, run.error) == ("compaction", 1, 2, None)
+    assert all(not life.get_item(each)["archived_at"] for each in others)
+    assert index_differences(life.db, life.persona) == []
+    assert life.compact(model=model).reason == "nothing_to_compact" and len(life.runs()) == 1
+
+
+def test_l25_what_cannot_be_used_leaves_the_sources(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [life.item(f"cat {n}", days=40, tags=["cat"]) for n in range(2)]
+    answers: list[tuple[Any, str]] = [
+        (reply([ids[0], 999]), "source_ids"),
+        (reply(ids, summary="  "), "empty"),
+        (reply(ids, summary="Error 500: internal server error"), "error_like"),
+        ("no idea", "unreadable"),
+        (ModelError("timeout"), "model_timeout"),
+        (None, "no_model"),
+    ]
+    for answer, why in answers:
+        done = life.compact(model=None if answer is None else Model(answer))
+        assert (done.reason, done.archived, done.id) == (why, 0, None)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise StoreWriteError("injected", source="memories")
+
+    for target, step in ((memories, "write"), (compacting, "_read_back"), (compacting, "_note")):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, step, broken)
+            assert life.compact(model=Model(reply(ids))).reason == "StoreWriteError"
+    whole = memories.write
+
+    def cut(connection: Any, *arguments: Any) -> None:
+        """Store it as a server would that cuts texts without a word."""
+        whole(connection, *arguments)
+        shorter = MEMORIES.c.content.like("Ann has two cats%")
+        connection.execute(update(MEMORIES).where(shorter).values(content="Ann has two"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memories, "write", cut)
+        assert life.compact(model=Model(reply(ids))).reason == "NotTheSameError"
+    assert life.texts() == ["cat 0", "cat 1"] and rows_of(life.db, ARCHIVED, life.persona) == []
+    whys = [why for _, why in answers] + ["StoreWriteError"] * 3 + ["NotTheSameError"]
+    assert [run.error for run in life.runs()] == whys and all(run.finished_at for run in life.runs())
+    assert index_differences(life.db, life.persona) == []
+
+
+def test_l25_a_source_that_changes_meanwhile_stays(life: Life) -> None:
+    ids = [life.item(f"cat {n}", days=40, tags=["cat"]) for n in range(2)]
+
+    def meanwhile(change: Any) -> Model:
+        return Model(lambda _: (change(), reply(ids))[1])
+
+    assert life.compact(model=meanwhile(lambda: life.edit_item(ids[0], "dog"))).reason == "NotTheSameError"
+    assert life.compact(model=meanwhile(lambda: life.pin_item(ids[0]))).reason == "NotTheSameError"
+    life.pin_item(ids[0], False)
+    assert life.compact(model=meanwhile(lambda: life.delete_item(ids[0]))).reason == "NotTheSameError"
+    life.restore_item(ids[0])
+    assert sorted(life.texts()) == ["cat 1", "dog"]
+
+
+def test_f15_f20_compaction_mixes_nobody_and_asks_nobody_who_refused(life: Life, stage: Stage) -> None:
+    life.item("ann", days=40, tags=["cat"], path=ANN, participant=ANN, privacy="direct")
+    life.item("bob", days=40, tags=["cat"], path=BOB, participant=BOB, privacy="direct")
+    assert life.compact(dry_run=True).reason == "nothing_to_compact"
+    two = [life.item(f"ann {n}", days=41, tags=["cat"], path=ANN, participant=ANN) for n in range(2)]
+    assert len(life.compact(dry_run=True).sources) == 3
+    done = life.compact(model=Model(reply(two)))
+    (row,) = life.rows(id=done.id)
+    (other,) = life.rows(id=two[0])
+    assert (row.audience_id, row.participant_key, row.conversation_key) == (other.audience_id, ANN, ANN)
+    life.restore_items(two, path=ANN, participant=ANN)
+    privacy.set_privacy(ANN, "partial", db=stage.db, settings=Settings(), scope=stage.scope())
+    assert life.compact(dry_run=True).reason == "nothing_to_compact"
+
+
+def test_f18_what_may_not_leave_the_machine_is_not_shown_to_a_model_elsewhere(life: Life) -> None:
+    ids = [life.item(f"cat {n}", days=40, tags=["cat"], local_only=True) for n in range(2)]
+    assert life.compact(dry_run=True).reason == "nothing_to_compact"
+    assert life.compact(dry_run=True, PROMPT_DESTINATION="local").sources == tuple(ids)
+    done = life.compact(model=Model(reply(ids)), PROMPT_DESTINATION="local")
+    assert life.rows(id=done.id)[0].local_only == 1
+
+
+# Health
+
+
+def _flat(numbers: dict[str, Any]) -> list[Any]:
+    return [each for value in numbers.values() for each in (_flat(value) if isinstance(value, dict) else [value])]
+
+
+def test_l42_an_empty_memory_counts_nothing(life: Life) -> None:
+    assert set(_flat(life.health())) == {0, ""}
+
+
+def test_l42_the_numbers_of_a_memory(life: Life) -> None:
+    life.item("Ann has a cat", days=3, kind="KeyFacts")
+    life.item("Ann has a cats", days=2, kind="Mood")
+    insert_memory("Ann has a cat", "a", "b", [], life.stage.scope(), timestamp=NOW, db=life.db, settings=Settings())
+    life.item("gone", days=9, tier="session")
+    gone = life.item("deleted")
+    life.delete_item(gone)
+    before = [tuple(row) for row in life.rows()]
+    told = life.health()
+    assert (told["items"], told["archived"], told["exact_duplicates"], told["near_duplicates"]) == (4, 1, 1, 1)
+    assert (told["expired"], told["never_recalled"], told["orphans"], told["index_differences"]) == (1, 3, 0, 0)
+    assert told["kinds"]["KeyFacts"] == {"long_term": 1, "session": 1} and told["kinds"]["Mood"]["long_term"] == 1
+    assert (told["oldest"], told["newest"]) == ((NOW - 9 * DAY).isoformat(), NOW.isoformat())
+    change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona, MEMORIES.c.content == "gone")
+    life.db.transaction(lambda c: c.execute(change.values(conversation_key="tg/nowhere")), source="test")
+    assert life.health(check_index=False)["orphans"] == 1
+    assert [tuple(row) for row in life.rows() if row.content != "gone"] == [r for r in before if "gone" not in r]
+
+
+def test_l42_an_index_row_that_is_missing_is_counted(life: Life) -> None:
+    life.item("quince jelly")
+    s = schema.search_term
+    (row,) = life.rows()
+    cut = s.delete().where(s.c.audience_id == row.audience_id, s.c.term == "quince", s.c.row_id == row.id)
+    life.db.transaction(lambda c: c.execute(cut), source="test")
+    assert life.health()["index_differences"] == 1 and life.health(check_index=False)["index_differences"] == 0
