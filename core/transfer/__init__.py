@@ -1,1 +1,20 @@
-"""Work on whole files: reading conversations of other programs into the database."""
+"""Work on whole files: conversations and memories of other programs into the database, and out of it.
+
+`export_items` and `import_items` are those of `core.transfer.items`, loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.transfer.items import ItemExport, ItemImport, ItemProblem, export_items, import_items
+
+__all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("core.transfer.items"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,485 @@
+"""Memory items out into files and in from them: nothing lost, nothing doubled, and no file says whose they are."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import transfer
+from core.config import Settings
+from core.db import insert_memory
+from core.errors import StoreWriteError, TransferError
+from core.privacy import set_privacy
+from core.scope import Scope
+from core.store import indexed, item_transfer, schema
+from core.store.engine import Database
+from core.store.sources import MEMORIES
+from core.synth_core_memory import search_memories
+from core.transfer.items import ItemImport
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+
+DEFAULTS = Settings()
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+def _file(value: Any) -> bytes:
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+def _import(db: Database, scope: Scope, value: Any, **options: Any) -> ItemImport:
+    source = value if isinstance(value, (bytes, Path)) else _file(value)
+    return transfer.import_items(source, db=db, settings=DEFAULTS, scope=scope, **options)
+
+
+def _export(db: Database, scope: Scope, **options: Any) -> str:
+    return "".join(transfer.export_items(db=db, settings=DEFAULTS, scope=scope, **options))
+
+
+def _items(db: Database, scope: Scope, **options: Any) -> list[dict[str, Any]]:
+    return json.loads(_export(db, scope, **options))["items"]  # type: ignore[no-any-return]
+
+
+def _without_ids(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    whose = ("id", "persona")
+    return [{name: value for name, value in item.items() if name not in whose} for item in items]
+
+
+def _stored(db: Database, scope: Scope) -> list[Any]:
+    return sorted(rows_of(db, schema.memories, scope.persona), key=lambda row: row.id)
+
+
+def _some(db: Database, scope: Scope) -> None:
+    """Store items that have every field, two of one text, one without kind, one of a time gone by."""
+    shared: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": scope}
+    insert_memory("Ann likes 'tea': yes, # and — 寿司 🍣\n\n- more", "synth", "chat", ["auto", "Tea"], **shared)
+    insert_memory("moved", "ann", "voice", [], emotion="joy", intensity=3, emotion_state="calm", kind="PastEvents",
+                  tier="session", importance=0.123, pinned=True, timestamp="2026-03-09T10:00:00.000001Z",
+                  expires_at="2026-03-20", local_only=True, provenance="model", source_message_ids=[7, 8],
+                  response_text="oh", metadata={"é": [1, {"a": None}], "n": "12", "yes": "no"}, label="own",
+                  **shared)  # fmt: skip
+    insert_memory("same", "synth", "chat", [], kind="saved", timestamp="2020-01-01", **shared)
+    insert_memory("same", "synth", "chat", [], kind="saved", timestamp="2021-01-01", **shared)
+
+
+# Out and in
+
+
+@pytest.mark.parametrize("fmt", ["json", "yaml", "jsonl"])
+def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fmt: Any) -> None:
+    """Oldest first, every field, equal texts too; in another persona with the same conversation and participant."""
+    first = own_scope(conversation="web/1", participant="web/ann")
+    second = own_scope(conversation="web/1", participant="web/ann")
+    _some(db, first)
+    text = _export(db, first, fmt=fmt)
+    done = _import(db, second, text, fmt=fmt)
+    assert (done.imported, done.skipped, done.errors) == (4, 0, ())
+    out, back = _items(db, first), _items(db, second)
+    assert [item["timestamp"][:4] for item in out] == ["2020", "2021", "2026", "2026"]
+    assert _without_ids(out) == _without_ids(back)
+    assert {item["persona"] for item in back} == {second.persona}
+    assert index_differences(db, second.persona) == []
+    assert _import(db, second, text).imported == 0
+
+
+def test_l37_an_item_has_all_fields_of_l1(db: Database) -> None:
+    """And the others a row holds, so that nothing is lost on the way."""
+    scope = own_scope()
+    _some(db, scope)
+    item = _items(db, scope)[2]
+    del item["id"]
+    assert item == {
+        "text": "moved", "kind": "PastEvents", "tier": "session", "importance": 0.123, "tags": [], "emotion": "joy",
+        "persona": scope.persona, "conversation": None, "participant": None,
+        "timestamp": "2026-03-09T10:00:00.000001+00:00", "expires_at": "2026-03-20T00:00:00+00:00", "pinned": True,
+        "provenance": "model", "source_message_ids": [7, 8], "author": "ann", "source": "voice", "label": "own",
+        "local_only": True, "metadata": {"é": [1, {"a": None}], "n": "12", "yes": "no"}, "response_text": "oh",
+        "intensity": 3, "emotion_state": "calm", "quarantined": False,
+    }  # fmt: skip
+
+
+def test_l37_filters_limits_and_places(db: Database) -> None:
+    """1,000 by default; what is beyond the limit follows with `next_after`, whatever part size the reading has."""
+    scope, other = own_scope(), own_scope()
+    kinds = ["KeyFacts", "Mood", "chat"]
+    items = [{"text": f"t{n}", "kind": kinds[n % 3], "timestamp": 1_700_000_000 + n // 4} for n in range(1005)]
+    _import(db, scope, {"items": items})
+    _import(db, other, {"items": ["foreign"]})
+    whole = transfer.export_items(db=db, settings=DEFAULTS, scope=scope)
+    assert len(json.loads("".join(whole))["items"]) == whole.count == 1000
+    assert [item["text"] for item in _items(db, scope, after=whole.next_after)] == [f"t{n}" for n in range(1000, 1005)]
+    assert [item["text"] for item in _items(db, scope, limit=50_000)] == [f"t{n}" for n in range(1005)]
+    assert [i["text"] for i in _items(db, scope, kind="key_facts", limit=3)] == ["t0", "t3", "t6"]
+    assert [i["text"] for i in _items(db, scope, kind=["Mood", "chat"], limit=3)] == ["t1", "t2", "t4"]
+    last = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=1005)
+    assert "".join(last) and last.next_after is None
+    walked: list[str] = []
+    after: str | None = None
+    while len(walked) < 30:
+        page = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=7, after=after)
+        walked += [item["text"] for item in json.loads("".join(page))["items"]]
+        after = page.next_after
+    assert walked == [f"t{n}" for n in range(35)]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 50_001, True, "5", 2.0, None])
+def test_l37_a_limit_out_of_range_is_refused(db: Database, limit: Any) -> None:
+    """Naming value and range."""
+    with pytest.raises(ValueError, match=r"limit is .* 1 to 50000"):
+        transfer.export_items(limit=limit, db=db, settings=DEFAULTS, scope=own_scope())
+
+
+def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
+    """Archived, replaced and expired items stay behind; what has no time comes first."""
+    scope = own_scope()
+    _import(db, scope, {"items": ["a", "b", "c", {"text": "d", "tier": "session", "timestamp": "2026-03-01"}]})
+    rows = _stored(db, scope)
+    db.transaction(
+        lambda c: indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW), source="memories"
+    )
+    t = schema.memories
+    timeless = t.update().where(t.c.persona_id == scope.persona, t.c.id == rows[2].id).values(timestamp=None)
+    db.transaction(lambda c: c.execute(timeless), source="memories")
+    assert [item["text"] for item in _items(db, scope)] == ["c", "b"]
+    assert _items(db, scope)[0]["timestamp"] == ""
+    page = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=1)
+    assert "".join(page) and [i["text"] for i in _items(db, scope, after=page.next_after)] == ["b"]
+
+
+def test_f12_a_scope_with_a_conversation_exports_what_it_sees(db: Database) -> None:
+    """An operator sees all audiences of the persona, a conversation its own."""
+    persona = own_scope().persona
+    ann = Scope(persona, "web/ann", "web/ann", privacy="direct")
+    _import(db, ann, {"items": ["of ann"]})
+    _import(db, Scope(persona, "web/bob", "web/bob", privacy="direct"), {"items": ["of bob"]})
+    _import(db, Scope(persona), {"items": ["of all"]})
+    seen = {item["text"] for item in _items(db, ann)}
+    assert seen == {"of ann", "of all"}
+    assert len(_items(db, Scope(persona))) == 3
+
+
+# In
+
+
+def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database) -> None:
+    """The examples of the rule."""
+    scope = own_scope()
+    with pytest.raises(TransferError, match="no shape"):
+        _import(db, scope, [])
+    given = {"items": ["a", "", {"text": "b", "kind": "Nope"}]}
+    done = _import(db, scope, given)
+    assert (done.imported, done.skipped, done.error_count) == (1, 1, 1)
+    told = done.as_dict()["errors"]
+    assert [each["row"] for each in told] == [3] and told[0]["reason"].startswith("kind is 'Nope'. It must be one of ")
+    again = _import(db, scope, given)
+    assert (again.imported, again.skipped, again.duplicates, again.error_count) == (0, 2, 1, 1)
+    (row,) = _stored(db, scope)
+    assert (row.content, row.kind, row.tier, row.importance, row.provenance, row.pinned) == (
+        "a", "KeyFacts", "long_term", 0.5, "import", 0
+    )  # fmt: skip
+
+
+def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
+    """F3: a file of strangers names no persona, participant or audience; what it names otherwise is kept."""
+    scope = own_scope(conversation="web/1", participant="web/ann")
+    item = {
+        "text": "a", "persona": "other", "conf_uid": "other", "conversation": "x/y", "participant": "x/z",
+        "audience_id": 7, "archived_at": "2020-01-01", "mark": [1], "kind": None, "metadata": {"m": 1}, "id": 3,
+    }  # fmt: skip
+    done = _import(db, scope, {"items": [item]}, default_kind="past_events")
+    (row,) = _stored(db, scope)
+    assert (row.conversation_key, row.participant_key, row.kind) == ("web/1", "web/ann", "PastEvents")
+    assert row.archived_at is None and row.audience_id != 7 and row.id != 3
+    assert json.loads(row.metadata) == {"m": 1, "mark": [1]}
+    assert done.notes == ("items of another persona and conversation and participant: they are those of the call: 1",)
+    hits = search_memories(keywords=["a"], db=db, settings=DEFAULTS, scope=scope)
+    assert [hit["snippet"] for hit in hits] == ["a"]
+
+
+def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
+    """Two equal items are two; a third in the next file is one more; another kind or tier is another item."""
+    scope = own_scope()
+    twice = {"items": ["same", "SAME", {"text": "same", "kind": "Mood"}, {"text": "same", "tier": "session"}]}
+    assert _import(db, scope, twice).imported == 4
+    assert _import(db, scope, {"items": [*twice["items"], "same"]}).imported == 1
+    assert _import(db, scope, twice).imported == 0
+    other = Scope(scope.persona, participant="web/ann")
+    assert _import(db, other, {"items": ["same"]}).imported == 1
+
+
+def test_l38_what_was_archived_comes_back(db: Database) -> None:
+    """An import is how people bring back what they deleted."""
+    scope = own_scope()
+    _import(db, scope, {"items": ["a"]})
+    ids = [row.id for row in _stored(db, scope)]
+    db.transaction(
+        lambda c: indexed.set_hidden(c, db, MEMORIES, scope.persona, ids, archived_at=NOW), source="memories"
+    )
+    assert _import(db, scope, {"items": ["a"]}).imported == 1
+
+
+def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> None:
+    """A bad number costs the number, a value of a wrong type the row; nothing of the text is in a reason."""
+    scope = own_scope()
+    given = [
+        {"text": "b", "importance": 3}, {"text": "c", "importance": "much"}, {"text": "d", "timestamp": "soon"},
+        {"text": 7}, {"kind": "chat"}, 7, None, {"text": "canary", "tags": [["x"]]},
+        {"text": "canary", "pinned": "yes"}, {"text": "canary", "tier": "ever"}, {"text": "canary", "intensity": "x"},
+        {"text": "e", "provenance": "log"},
+    ]  # fmt: skip
+    done = _import(db, scope, {"items": given})
+    assert (done.imported, done.skipped, done.error_count) == (4, 0, 8)
+    reasons = {problem.row: problem.reason for problem in done.errors}
+    assert reasons[4] == "text is a number, it must be a text" and reasons[5] == "text is missing"
+    assert reasons[6] == "the item is a number, it must be a text or an object"
+    assert "canary" not in json.dumps(done.as_dict())
+    stored = {row.content: row for row in _stored(db, scope)}
+    assert (stored["b"].importance, stored["c"].importance, stored["d"].timestamp) == (1.0, 0.5, NOW)
+    assert json.loads(stored["e"].metadata) == {"provenance": "log"}
+    assert len(done.notes) == 3
+
+
+def test_l9_a_session_item_without_expiry_gets_its_own(db: Database) -> None:
+    """Seven days after its time; what the file says stays."""
+    scope = own_scope()
+    told = {"text": "b", "tier": "session", "expires_at": "2027-01-01"}
+    _import(db, scope, {"items": [{"text": "a", "tier": "session", "timestamp": "2026-03-09"}, told]})
+    assert [row.expires_at.isoformat()[:10] for row in _stored(db, scope)] == ["2026-03-16", "2027-01-01"]
+
+
+def test_f20_the_level_of_the_person_counts(db: Database) -> None:
+    """Partial: nothing that is kept for long; full: nothing at all. Each row is named."""
+    scope = own_scope(conversation="web/1", participant="web/ann")
+    set_privacy("web/ann", "partial", db=db, settings=DEFAULTS, scope=scope)
+    done = _import(db, scope, {"items": ["a", {"text": "b", "tier": "session"}]})
+    assert (done.imported, [(p.row, p.reason) for p in done.errors]) == (1, [(1, "privacy")])
+    set_privacy("web/ann", "full", db=db, settings=DEFAULTS, scope=scope)
+    assert _import(db, scope, {"items": [{"text": "c", "tier": "session"}]}).errors[0].reason == "privacy"
+    assert [row.content for row in _stored(db, scope)] == ["b"]
+
+
+def test_f36_what_is_flagged_is_quarantined(db: Database) -> None:
+    """A file of strangers is screened like what is said."""
+    scope = own_scope()
+    _import(db, scope, {"items": ["bad word", "good word"]}, screen=lambda text, kind: ["bad"] if "bad" in text else [])
+    assert {row.content: row.quarantined for row in _stored(db, scope)} == {"bad word": 1, "good word": 0}
+    assert index_differences(db, scope.persona) == []
+
+
+HOSTILE: dict[str, str | bytes] = {
+    "python object": "items:\n- !!python/object/apply:os.system ['true']\n",
+    "alias bomb": "a: &a [x,x,x,x,x,x,x,x,x]\n"
+    + "".join(f"{n}: &{n} [{','.join([f'*{m}'] * 9)}]\n" for m, n in zip("abcdefgh", "bcdefghi", strict=True))
+    + "items: *i\n",
+    "key twice": "items:\n- text: good\na: 1\na: 2\n",
+    "key twice, after 1,500 good items": "items:\n" + "- good\n" * 1500 + "- a: 1\n  a: 2\n",
+    "nested": '{"items": ["good", ' + "[" * 19 + "]" * 19 + "]}",
+    "nested to a crash": '{"items": ["good", ' + "[" * 200_000,
+    "nested YAML to a crash": "items: " + "[" * 200_000,
+    "cut off": '{"items": ["good", "better"',
+    "too many items": '{"items": [' + ",".join(["1"] * 50_001) + "]}",
+    "no UTF-8": b'{"items": ["good", "\xff"]}',
+    "too large": b'{"items": ["good"' + b" " * 20 * 1024**2 + b"]}",
+    "wrong shape": '{"items": "good"}',
+    "nothing": "",
+}
+
+
+def test_l39_a_file_that_is_refused_stores_nothing(db: Database) -> None:
+    """The whole of it is looked at first."""
+    scope = own_scope()
+    for name, content in HOSTILE.items():
+        with pytest.raises(TransferError):
+            _import(db, scope, content if isinstance(content, bytes) else content.encode())
+        assert _stored(db, scope) == [], name
+
+
+def test_l39_a_dry_run_gives_the_same_answer_and_stores_nothing(db: Database) -> None:
+    """Also where a part is there already, and where the conversation is not known yet."""
+    scope = own_scope(conversation="web/dry", participant="web/ann")
+    given = {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]}
+    before = _import(db, scope, given, dry_run=True)
+    assert rows_of(db, schema.conversations, scope.persona) == [] and _stored(db, scope) == []
+    assert before == _import(db, scope, {"items": ["a", "a", "", {"text": "b", "kind": "Nope"}, "c"]})
+    _import(db, scope, {"items": ["d"]})
+    more = {"items": ["a", "d", "d", "e"]}
+    assert (dry := _import(db, scope, more, dry_run=True)).imported == 2
+    assert dry == _import(db, scope, more)
+
+
+def test_l40_an_import_that_fails_goes_on_where_it_was(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One transaction for 1,000 rows; the error says where; progress is shown."""
+    scope, told = own_scope(), []
+    given = {"items": [{"text": f"item {n}", "kind": "chat"} for n in range(2500)]}
+    store, calls = item_transfer.store, []
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise StoreWriteError("memories could not be written.", source="memories")
+        return store(*arguments, **options)
+
+    monkeypatch.setattr(item_transfer, "store", failing)
+    with pytest.raises(TransferError, match="All items up to row 2000 are stored; run the same import again") as caught:
+        _import(db, scope, given)
+    assert caught.value.row == 2000 and count(db, schema.memories, scope.persona) == 2000
+    done = _import(db, scope, given, progress=lambda *step: told.append(step))
+    assert (done.imported, done.duplicates) == (500, 2000)
+    assert [step for step in told if step[0] == "storing"] == [("storing", n, 2500) for n in (1000, 2000, 2500)]
+
+
+def test_f79_an_import_that_is_stopped_says_where(db: Database) -> None:
+    """Between transactions."""
+    scope = own_scope()
+    given = {"items": [f"item {n}" for n in range(1500)]}
+    stopped = _import(db, scope, given, should_stop=lambda: count(db, schema.memories, scope.persona) >= 1000)
+    assert (stopped.imported, stopped.stopped_after_row) == (1000, 1000)
+    assert (_import(db, scope, given).imported, count(db, schema.memories, scope.persona)) == (500, 1500)
+
+
+def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None:
+    """Whoever comes second finds what the first has stored."""
+    scope = own_scope()
+    given = {"items": [f"item {n}" for n in range(1200)]}
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: _import(db, scope, given), range(2)))
+    assert sum(each.imported for each in done) == count(db, schema.memories, scope.persona) == 1200
+    assert sum(each.duplicates for each in done) == 1200
+
+
+KILLED = """
+import sys
+from core.config import Settings
+from core.scope import Scope
+from core.store.engine import Database
+from core.transfer import import_items
+db = Database(sys.argv[1])
+say = lambda what, done, total: print(what, done, flush=True)
+import_items(sys.argv[2], db=db, settings=Settings(), scope=Scope(sys.argv[3]), progress=say)
+"""
+
+
+@pytest.mark.engines("sqlite", "mariadb")
+@pytest.mark.slow
+def test_l40_killed_after_3000_of_5000_rows(db: Database, engine_url: str, tmp_path: Path) -> None:
+    """The process dies without a word in the middle of its fourth transaction; started again there are 5,000 rows."""
+    scope, path = own_scope(), tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps({"text": f"item {n} of many words"}) + "\n" for n in range(5000)))
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", KILLED, engine_url, str(path), scope.persona]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
+    assert child.stdout is not None
+    for line in child.stdout:
+        if line == "storing 3000\n":
+            time.sleep(0.05)
+            child.send_signal(signal.SIGKILL)
+            break
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
+    there = count(db, schema.memories, scope.persona)
+    assert there in (3000, 4000)
+    done = _import(db, scope, path)
+    assert (done.imported, done.duplicates) == (5000 - there, there)
+    assert count(db, schema.memories, scope.persona) == 5000
+    assert index_differences(db, scope.persona) == []
+
+
+# What others wrote
+
+
+def test_l41_a_character_book(db: Database) -> None:
+    """20 entries, two blank: 18, and the two named with their uid."""
+    entries = [
+        {"id": 100 + n, "keys": [f"key{n}", "/re/i"], "content": " " if n in (3, 7) else f"entry {n}",
+         "enabled": n != 5, "constant": n == 6, "insertion_order": n, "extensions": {}, "secondary_keys": ["more"]}
+        for n in range(20)
+    ]  # fmt: skip
+    scope = own_scope()
+    card = {"spec": "chara_card_v2", "data": {"name": "Iris", "character_book": {"name": "Lore", "entries": entries}}}
+    done = _import(db, scope, card)
+    assert (done.format, done.imported, done.error_count) == ("character_book", 18, 2)
+    assert done.as_dict()["errors"] == [
+        {"row": 4, "reason": "empty", "uid": 103}, {"row": 8, "reason": "empty", "uid": 107}
+    ]  # fmt: skip
+    rows = {row.content: row for row in _stored(db, scope)}
+    assert json.loads(rows["entry 5"].tags) == ["key5", "more"]
+    metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
+    assert [(m["disabled"], m["constant"]) for m in metadata.values()] == [(False, False), (True, False), (False, True)]
+    assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
+    hits = search_memories(tags=["key5"], db=db, settings=DEFAULTS, scope=scope)
+    assert [hit["snippet"] for hit in hits] == ["entry 5"]
+    assert _import(db, scope, {"entries": entries}).imported == 0
+
+
+def test_l41_the_other_formats(db: Database) -> None:
+    """World Info, mem0, the exports of seed 003, the tables of seed 004: every row not taken is named."""
+    world = {"entries": {"0": {"uid": 0, "key": ["Rome"], "keysecondary": [], "content": "A city.", "disable": True},
+                         "1": {"uid": 1, "key": [], "content": ""}}}  # fmt: skip
+    mem0 = {"results": [{"id": "m1", "memory": "Ann likes tea", "user_id": "ann", "metadata": {"x": 1},
+                         "created_at": "2025-07-01T10:00:00-07:00"}, {"id": "m2", "memory": ""}],
+            "relations": [{"source": "ann"}]}  # fmt: skip
+    told = {"conf_uid": "c", "history_uid": "h", "kind": "facts_about_user", "importance": 0.7,
+            "timestamp": 1_760_000_000, "tags": '["tea"]', "is_session": False}  # fmt: skip
+    vtuber = {"items": [{"id": "c:h:0:1", "text": "Ann likes tea", "kind": "facts_about_user", "metadata": told}]}
+    synth = {"memories": [{"id": 1, "content": "Ann likes tea", "author": "synth", "tags": '["tea"]',
+                           "scope": "general", "timestamp": "2025-01-01 10:00:00", "emotion": None}],
+             "ai_diary": [{"id": 4, "content": "dear diary"}]}  # fmt: skip
+    admin = [{"type": "header", "version": "5"}, {"type": "table", "name": "memories", "data": synth["memories"]},
+             {"type": "table", "name": "ai_diary", "data": synth["ai_diary"]}]  # fmt: skip
+    cases = {
+        "world_info": (world, 1, [("empty", 1)]),
+        "mem0": (mem0, 1, [("a relation, which is no memory", None)]),
+        "vtuber": (vtuber, 1, []),
+        "synth": (synth, 1, [("a row of ai_diary", 4)]),
+    }
+    for name, (given, imported, errors) in cases.items():
+        scope = own_scope()
+        done = _import(db, scope, given)
+        assert (done.format, done.imported) == (name, imported), name
+        assert [(p.reason.split(",")[0] if "diary" in p.reason else p.reason, p.uid) for p in done.errors] == errors
+        (row,) = _stored(db, scope)
+        assert row.content in ("A city.", "Ann likes tea")
+        if name == "vtuber":
+            assert (row.kind, row.importance, json.loads(row.tags)) == ("FactsAboutUser", 0.7, ["tea"])
+            assert json.loads(row.metadata) == {"conf_uid": "c", "history_uid": "h"}
+        if name == "mem0":
+            assert row.timestamp.isoformat() == "2025-07-01T17:00:00+00:00"
+            assert json.loads(row.metadata) == {"x": 1, "id": "m1", "user_id": "ann"}
+    scope = own_scope()
+    assert (_import(db, scope, admin).format, len(_stored(db, scope))) == ("synth", 1)
+    wrapped = {"format": "yaml", "data": "items:\n- id: a\n  text: b\n  metadata: {conf_uid: c, kind: chat}\n"}
+    assert _import(db, own_scope(), wrapped).format == "vtuber"
+    assert _import(db, own_scope(), mem0["results"]).format == "mem0"
+
+
+def test_l38_uploads_and_streams_are_read_like_files(db: Database) -> None:
+    """A stream that cannot go back is taken whole."""
+
+    class OneWay(io.RawIOBase):
+        def __init__(self, content: bytes) -> None:
+            self._inner = io.BytesIO(content)
+
+        def read(self, size: int = -1) -> bytes:
+            return self._inner.read(size)
+
+    scope = own_scope()
+    assert _import(db, scope, {"items": ["a"]}).imported == 1
+    for source in (io.BytesIO(_file({"items": ["a"]})), OneWay(_file({"items": ["a"]}))):
+        done = transfer.import_items(source, db=db, settings=DEFAULTS, scope=scope)  # type: ignore[arg-type]
+        assert (done.imported, done.duplicates) == (0, 1)

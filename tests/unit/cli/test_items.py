@@ -1,0 +1,110 @@
+"""`prompt-engine export --items` and `prompt-engine import` of memories, and what the page says of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import ROOT, Command
+
+PAGE = ROOT / "docs" / "import.md"
+
+
+def _file(name: str, *items: object) -> str:
+    Path(name).write_text(json.dumps({"items": items}))
+    return name
+
+
+def test_l37_export_and_import_by_the_command(run: Command) -> None:
+    """JSON, YAML and lines; into another database and back."""
+    path = _file("in.json", "Ann likes tea", {"text": "moved", "kind": "past_events", "timestamp": "2020-01-01"}, "")
+    ran = run("import", path)
+    assert (ran.code, ran.json["imported"], ran.json["skipped"], ran.json["format"]) == (0, 2, 1, "items")
+    for name in ("out.json", "out.yaml", "out.jsonl"):
+        assert run("export", "--items", name).json == {"items": 2, "files": [name], "more": False}
+        assert run("import", name, "--database", f"sqlite:///{name}.db").json["imported"] == 2
+        assert run("import", name).json["imported"] == 0
+        run("export", "--items", "again", "--format", "json", "--force", "--database", f"sqlite:///{name}.db")
+        texts = [item["text"] for item in json.loads(Path("again").read_text())["items"]]
+        assert texts == ["moved", "Ann likes tea"]
+    assert [
+        json.loads(line)["text"] for line in run("export", "--items", "-", "--format", "jsonl").out.splitlines()
+    ] == texts
+    assert run("export", "--items", "some.json", "--kind", "PastEvents,chat").json["items"] == 1
+    assert run("export", "--items", "one.json", "--limit", "1").json == {
+        "items": 1,
+        "files": ["one.json"],
+        "more": True,
+    }
+
+
+def test_l39_what_one_file_may_not_hold_goes_into_the_next(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is one that `import` takes."""
+    from core.transfer import pieces
+
+    run("import", _file("in.json", *(f"item {n}" for n in range(25))))
+    monkeypatch.setattr(pieces, "MAX_ITEMS", 10)
+    told = run("export", "--items", "out.json").json
+    assert told == {"items": 25, "files": ["out.json", "out-2.json", "out-3.json"], "more": False}
+    monkeypatch.setattr(pieces, "MAX_BYTES", 3000)
+    told = run("export", "--items", "small.json", "--limit", "9").json
+    assert told["items"] == 9 and len(told["files"]) > 1
+    assert all(Path(name).stat().st_size <= 3000 for name in told["files"])
+    found = [item["text"] for name in told["files"] for item in json.loads(Path(name).read_text())["items"]]
+    assert found == [f"item {n}" for n in range(9)]
+
+
+def test_l38_rows_not_taken_are_shown(run: Command) -> None:
+    """For people as a table; with --strict the exit code tells."""
+    path = _file("in.json", "a", {"text": "b", "kind": "Nope"})
+    dry = run("import", path, "--dry-run", "--text")
+    assert "1 could be imported; nothing was stored" in dry.out and "kind is 'Nope'" in dry.out
+    assert run("import", path, "--kind", "mood").json["imported"] == 1
+    assert run("export", "--items", "out.json", "--kind", "mood").json["items"] == 1
+    assert run("import", path, "--strict").code == 1
+    book = {"entries": [{"id": 7, "keys": ["Rome"], "content": " "}, {"id": 8, "keys": [], "content": "A city."}]}
+    Path("book.json").write_text(json.dumps(book))
+    assert re.search(r"1\s+7\s+empty", run("import", "book.json", "--text").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("export", "out.json"), 2, "--chat, or the memories with --items"),
+        (("export", "--items", "--chat", "a/b", "out.json"), 2, "--items"),
+        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json, yaml, jsonl"),
+        (("export", "--items", "out.json", "--limit", "0"), 2, "--limit"),
+        (("export", "--items", "out.json", "--kind", "KeyFact"), 1, "Did you mean 'KeyFacts'?"),
+        (("export", "--items", "-", "--limit", "50001"), 2, "1 to 50000"),
+        (("export", "--items", "in.json"), 1, "is there already"),
+        (("export", "--items", "none/out.json"), 1, "cannot be written"),
+        (("import", "in.json", "--private"), 2, "belong to conversations"),
+        (("import", "in.json", "--kind", "Nope"), 1, "kind is 'Nope'"),
+        (("import", "shape.json"), 1, "It must hold {items: [...]}"),
+    ],
+)
+def test_f78_what_cannot_be_done_is_one_sentence(
+    run: Command, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """And nothing is done."""
+    _file("in.json", "a")
+    Path("shape.json").write_text("[]")
+    ran = run(*arguments)
+    assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1), ran.err
+    assert not Path("out.json").exists()
+
+
+def test_the_page_says_what_the_commands_do(run: Command) -> None:
+    """Every example in its order, every option and every field."""
+    text = PAGE.read_text(encoding="utf-8").split("## Memories")[1]
+    run("import", _file("in.json", "a", {"text": "b", "kind": "FactsAboutUser"}))
+    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    for line in block.splitlines():
+        assert run(*shlex.split(line.split("#")[0])[1:]).code == 0, line
+    assert len(json.loads(Path("memories.json").read_text())["items"]) == 2
+    fields = json.loads(Path("memories.json").read_text())["items"][0].keys() - {"intensity", "emotion_state", "text"}
+    assert {field for field in fields if f"`{field}`" not in text} == set()

@@ -1,0 +1,419 @@
+"""Files of memory items as text: shapes that are told apart, what is refused, and that nothing else can go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import math
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core.errors import TransferError
+from core.scope import Scope
+from core.transfer import json_stream, yaml_safe
+from core.transfer.item_rows import NotTakenError, Reading, Row, read
+from core.transfer.items_reading import SYNTAXES, Rows, is_items, syntax_of
+from core.transfer.items_writing import written
+from core.transfer.pieces import MAX_ITEMS, Piece
+from core.transfer.sources import File
+
+READING = Reading(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, 12, tzinfo=UTC), 604800)
+
+
+def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
+    return list(Rows(File(content.encode() if isinstance(content, str) else content), syntax))
+
+
+def _format(content: str | bytes) -> str:
+    rows = Rows(File(content.encode() if isinstance(content, str) else content))
+    list(rows)
+    return f"{rows.syntax}: {rows.format}"
+
+
+# Which file it is
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"items": []}', "json: items"),
+        ('{"n": 1,\n"items": ["a"]}', "json: items"),
+        ("items:\n- a\n", "yaml: items"),
+        ("# mine\n---\nitems: [a]", "yaml: items"),
+        ("{items: [a]}", "yaml: items"),
+        ('{"text": "a"}', "jsonl: lines"),
+        ('{"text": "a"}\r\n{"text": "b"}\r\n', "jsonl: lines"),
+        ('"a"\n"b"', "yaml: "),
+        ('\ufeff{"items": ["a"]}', "json: items"),
+        ('{"entries": {"0": {"uid": 0, "key": [], "content": ""}}}', "json: world_info"),
+        ('{"entries": []}', "json: character_book"),
+        ('{"name": "x", "entries": [{"keys": [], "content": ""}]}', "json: character_book"),
+        ('{"spec": "chara_card_v2", "data": {"character_book": {"entries": []}}}', "json: character_book"),
+        ('{"spec": "lorebook_v3", "data": {"entries": [{"keys": [], "content": ""}]}}', "json: character_book"),
+        ('{"count": 1, "results": [{"memory": "a"}]}', "json: mem0"),
+        ('{"memories": [{"memory": "a"}]}', "json: mem0"),
+        ('[{"id": "x", "memory": "a"}]', "json: mem0"),
+        ('{"memories": [{"content": "a", "author": "x"}]}', "json: synth"),
+        ('{"ai_diary": [{"id": 1}], "memories": [{"content": "a", "author": "x"}]}', "json: synth"),
+        ('{"format": "yaml", "data": "items: []"}', "json: vtuber"),
+        ('{"items": [{"text": "a", "metadata": {"conf_uid": "c"}}]}', "json: vtuber"),
+        (gzip.compress(b'{"items": ["a"]}', mtime=0), "json: items"),
+    ],
+)
+def test_l41_a_file_is_told_by_what_it_holds(content: str | bytes, told: str) -> None:
+    """Not by its name, which people change."""
+    if told == "yaml: ":
+        with pytest.raises(TransferError):
+            _format(content)
+    else:
+        assert _format(content) == told
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", '"a"', "7", "", "[1, 2]", '["a"]', '{"items": "a"}', '{"items": {"a": 1}}', "a: b", "just words",
+     "- a\n- b", "null"],
+)  # fmt: skip
+def test_l38_another_shape_is_refused(content: str) -> None:
+    """`[]` is the example; the sentence names what is taken."""
+    with pytest.raises(TransferError, match=r"(must hold \{items|object with a list is needed|not usable JSON)"):
+        _rows(content)
+
+
+def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
+    """A folder, nothing, a name that cannot be one, broken gzip."""
+    for path in (tmp_path, tmp_path / "none", "a\x00b"):
+        with pytest.raises(TransferError):
+            File(path)
+    with pytest.raises(TransferError, match="gzip"):
+        _rows(gzip.compress(b'{"items": ["a"]}', mtime=0)[:-9])
+    with pytest.raises(TransferError, match="larger than"):
+        _rows(gzip.compress(b'{"items": ["' + b"a" * 21 * 1024**2 + b'"]}', mtime=0))
+    with pytest.raises(TypeError, match="binary"):
+        File(_Text())  # type: ignore[arg-type]
+
+
+class _Text:
+    """A stream that cannot go back and gives text."""
+
+    def read(self, size: int) -> str:
+        return "x" * min(size, 3)
+
+
+def test_a_path_says_its_syntax_by_its_ending(tmp_path: Path) -> None:
+    """Where it has one that does; `.json` with one item a line is read as lines."""
+    for name, content, told in (
+        ("a.yml", "{}", "yaml"), ("a.jsonl", "{}", "jsonl"), ("a.json.gz", '{"items": []}', "json"),
+        ("a.json", '{"text": "a"}\n{"text": "b"}', "jsonl"), ("a.txt", "items: []", "yaml"),
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.write_text(content)
+        assert syntax_of(File(path)) == told, name
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"speaker": "Ann", "text": "hi", "timestamp": "2026-01-01"}\n', False),
+        ('{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}\n{"mes": "hi"}\n', False),
+        ('{"text": "hi", "timestamp": "2026-01-01", "conversation": "c"}\n', False),
+        ('{"text": "hi", "timestamp": "2026-01-01", "kind": "chat"}\n', True),
+        ('{"items": []}', True),
+        ("items:\n- a", True),
+        ('{"entries": {}}', True),
+        ("hello", False),
+        ("", False),
+    ],
+)
+def test_items_are_told_from_conversations(content: str, told: bool) -> None:
+    """`prompt-engine import` takes both."""
+    assert is_items(File(content.encode())) is told
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a: 1\na: 2\n", "line 2 says the key 'a' twice"),
+        ("items:\n- {text: b, kind: x, text: c}", "says the key 'text' twice"),
+        ('a: 1\n"a": 2\n', "twice"),
+        ("items:\n- !!python/object:os.system {}", "line 2 holds a tag"),
+        ("items: !!set {a, b}", "holds a tag"),
+        ("items:\n- !!str a", "holds a tag"),
+        ("!x\nitems: []", "holds a tag"),
+        ("a: &a [1]\nitems: *a", "line 2 holds an alias"),
+        ("<<: *a\nitems: []", "holds an alias"),
+        ("items: [a]\n---\nitems: [b]", "several documents"),
+        ("? [a]\n: b", "key that is no text"),
+        ("items: [" + "[" * 18 + "]" * 18 + "]", ""),
+        ("items: [" + "[" * 19 + "]" * 19 + "]", "nested deeper than 20"),
+        ("items: [a", "not YAML"),
+        ("items: \x01", "not YAML"),
+    ],
+)
+def test_l39_yaml_is_read_in_the_plain_way(content: str, said: str) -> None:
+    """Neither tags nor aliases nor keys that stand twice, 20 levels."""
+    if not said:
+        assert len(_rows(content, "yaml")) == 1
+        return
+    with pytest.raises(TransferError, match=said):
+        _rows(content, "yaml")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"items": [{"a": 1, "a": 2}]}', "the key 'a' stands twice"),
+        ('{"items": [], "items": []}', "the key 'items' stands twice"),
+        ('{"items": [{"my secret, and": 1, "my secret, and": 2}]}', "the key of an entry stands twice"),
+        ('{"items": [' + "[" * 18 + "]" * 18 + "]}", ""),
+        ('{"items": [' + "[" * 19 + "]" * 19 + "]}", "nested deeper than 20"),
+        ('{"items": [' + "[" * 10**6, "nested deeper"),
+        ('{"items": [1,]}', "not usable JSON: Expecting value, line 1"),
+        ('{"items": [1\n2]}', "expecting , or ], line 2"),
+        ('{"items": []} 7', "more after the end"),
+        ('{"items": [' + "9" * 5000 + "]}", "a number is too long"),
+        ("{items: []}", "double quotes"),
+    ],
+)
+def test_l39_json_is_read_alike(content: str, said: str) -> None:
+    """What holds for YAML holds for JSON."""
+    if not said:
+        assert len(_rows(content, "json")) == 1
+        return
+    with pytest.raises(TransferError, match=said):
+        _rows(content, "json")
+
+
+def test_f76_bad_lines_are_named_and_good_ones_taken() -> None:
+    """One item a line: a broken line costs itself."""
+    rows = _rows('{"text": "a"}\n{broken\n\n{"text": "b"} 7\n{"a": 1, "a": 2}\n"c"\n', "jsonl")
+    assert [(row.number, row.value, row.reason.split(":")[0]) for row in rows] == [
+        (1, {"text": "a"}, ""), (2, None, "not JSON"), (4, None, "not JSON"), (5, None, "not usable"), (6, "c", ""),
+    ]  # fmt: skip
+    with pytest.raises(TransferError, match="nested deeper than 20 levels in line 1"):
+        _rows("[" * 21 + "]" * 21, "jsonl")
+
+
+def test_l39_at_most_50000_items() -> None:
+    """One more is too many, and is not read to its end."""
+    assert len(_rows('{"items": [' + ",".join(["1"] * MAX_ITEMS) + "]}")) == MAX_ITEMS
+    with pytest.raises(TransferError, match="more than 50,000 items"):
+        _rows('{"items": [' + ",".join(["1"] * (MAX_ITEMS + 1)) + ", broken")
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        BOMB + "items: *a11",
+        "items: " + "[" * 500_000,
+        "items:\n" + "- " * 500_000,
+        "items: {" + "{a: " * 200_000,
+        '{"items": ' + '{"a":' * 500_000,
+        "items: [" + ",".join(["[]"] * 60_000) + "]",
+        '{"a": [' + ",".join(["[]"] * 400_000) + '], "a": 1}',
+        '{"items": [' + '"' + "\\u0000" * 300_000 + '"' + "]",
+    ],
+    ids=["aliases", "flow", "block", "mappings", "json", "many items", "many values", "zeros"],
+)
+def test_l39_bombs_take_bounded_time_and_memory(content: str) -> None:
+    """Each is a file of a megabyte or two."""
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        with pytest.raises(TransferError):
+            _rows(content, "json" if content.startswith("{") else "yaml")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - began < 20
+    assert peak < 50_000_000
+
+
+def test_l37_reading_holds_one_item_at_a_time() -> None:
+    """Ten times the items take no more memory."""
+
+    class Made(io.RawIOBase):
+        """A file that is never whole in memory."""
+
+        def __init__(self, count: int) -> None:
+            self._count = count
+            self._parts: Iterator[bytes] = iter(())
+            self._left = b""
+
+        def seekable(self) -> bool:
+            return True
+
+        def seek(self, offset: int, whence: int = 0) -> int:
+            self._parts, self._left = self._all(), b""
+            return 0
+
+        def _all(self) -> Iterator[bytes]:
+            yield b'{"items": ["first"'
+            yield from (b', {"text": "%d %s"}' % (n, b"x" * 300) for n in range(self._count))
+            yield b"]}"
+
+        def read(self, size: int = -1) -> bytes:
+            while len(self._left) < size and (part := next(self._parts, b"")):
+                self._left += part
+            made, self._left = self._left[:size], self._left[size:]
+            return made
+
+    def peak_of(count: int) -> int:
+        tracemalloc.start()
+        try:
+            assert len([None for _ in Rows(File(cast("Any", Made(count))))]) == count + 1
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak_of(10)
+    assert peak_of(20_000) < peak_of(2_000) * 1.5
+
+
+# Whatever comes
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = st.sampled_from(
+    ["text", "content", "memory", "kind", "tier", "importance", "tags", "metadata", "timestamp", "expires_at", "pinned",
+     "provenance", "source_message_ids", "author", "scope", "label", "emotion", "intensity", "created_at", "persona",
+     "categories", "keys", "key", "uid", "enabled", "disable", "entries", "items", "results", "memories", "data",
+     "format", "character_book", "relations", "ai_diary", "type", "name", "archived_at", "is_session", "conf_uid"]
+)  # fmt: skip
+ITEMS = st.dictionaries(FIELDS, VALUES | st.text(max_size=30) | st.dictionaries(FIELDS, VALUES, max_size=3), max_size=6)
+DOCUMENTS = st.one_of(
+    VALUES,
+    st.dictionaries(FIELDS, st.lists(ITEMS | VALUES, max_size=4) | ITEMS | VALUES, max_size=4),
+    st.lists(ITEMS, max_size=4),
+)
+
+
+def _never_fails(content: bytes) -> None:
+    for syntax in (None, *SYNTAXES):
+        try:
+            for row in Rows(File(content), syntax):
+                assert isinstance(row.number, int) and isinstance(row.reason, str)
+                if not row.reason:
+                    read(row.value, READING)
+        except (TransferError, NotTakenError):
+            pass
+    with contextlib.suppress(TransferError):
+        is_items(File(content))
+
+
+@given(DOCUMENTS)
+def test_f76_no_document_fails_but_with_an_error_of_the_project(value: Any) -> None:
+    """Values of every kind at every place of every shape."""
+    _never_fails(json.dumps(value).encode("utf-8", "surrogatepass"))
+
+
+@given(st.lists(ITEMS | VALUES, max_size=4))
+def test_f76_no_lines_fail_but_with_an_error_of_the_project(values: list[Any]) -> None:
+    """Likewise, one a line."""
+    _never_fails("\n".join(json.dumps(value) for value in values).encode())
+
+
+SIGNS = st.sampled_from(list("{}[]:,-#&*!|>'\"%@` \n\t?ab01.~\\=<"))
+
+
+@given(st.text(alphabet=SIGNS, max_size=60) | st.binary(max_size=60))
+@example("a: !!timestamp x")
+@example("? |\n a\n: b")
+@example("- <<\n- =\n- 0x\n- 1_\n- ._")
+@example(b"\x1f\x8b")
+@example(b"\xff\xfea\x00")
+def test_f76_no_text_fails_but_with_an_error_of_the_project(content: str | bytes) -> None:
+    """Text of the signs YAML and JSON are made of, and bytes."""
+    _never_fails(content if isinstance(content, bytes) else content.encode())
+
+
+@given(DOCUMENTS)
+def test_json_is_read_as_the_language_reads_it(value: Any) -> None:
+    """The stream gives what the whole would."""
+    text = json.dumps(value)
+    whole = json.loads(text)
+
+    def rebuilt(parse: Callable[[Any], Iterator[Piece]], content: str) -> Any:
+        made: Any = {} if isinstance(whole, dict) else []
+        for key, row, part in parse(io.StringIO(content)):
+            if isinstance(made, list):
+                made += [part] if row else []
+            elif row:
+                made[key].append(part)
+            else:
+                made[key] = [] if part == [] else part
+        return made
+
+    if not isinstance(whole, (dict, list)):
+        return
+    try:
+        assert _same(rebuilt(json_stream.document, text), whole)
+    except TransferError as error:
+        assert "nested" in str(error)
+
+
+def test_json_is_read_alike_wherever_a_part_of_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a number, a text, a blank, a letter of several bytes."""
+    text = '{"a": 12345, "items" : [ 1.5e3, 678 ,true, "\\u00e9é\\\\", {"b": [null, -7]} ], "c": "x"}\n'
+    whole = [tuple(piece) for piece in json_stream.document(io.StringIO(text))]
+    assert whole[2:4] == [("items", 1, 1500.0), ("items", 2, 678)]
+    for part in range(1, len(text)):
+        monkeypatch.setattr(json_stream, "_PART", part)
+        assert [tuple(piece) for piece in json_stream.document(io.StringIO(text))] == whole, part
+
+
+def _same(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+PLAIN = (
+    st.text(max_size=40) | st.integers() | st.booleans() | st.none() | st.lists(st.text(max_size=9), max_size=3)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.text(min_size=1, max_size=9), PLAIN, max_size=5), max_size=4))
+@example([{"text": "yes", "no": "2026-01-01", "<<": "=", "n": "1e3", "0x1": "~", "é": "\u2028\x85\ufeff\x7f🍣"}])
+@example([{"text": "a: b # c\n\n  d\n", "m": "- x", "t": " lead", "e": "", "z": "0o7", "s": "1:20"}])
+def test_l37_what_is_written_is_read_again(items: list[dict[str, Any]]) -> None:
+    """In each form, whatever the texts look like."""
+    told = [{k: v for k, v in item.items() if not _lone(k, v)} for item in items]
+    for syntax in SYNTAXES:
+        text = "".join(written(told, syntax))
+        assert [row.value for row in _raw(text, syntax)] == told
+    if told:
+        assert yaml.safe_load("".join(written(told, "yaml")))["items"] == told
+
+
+def _raw(text: str, syntax: str) -> list[Piece]:
+    parse = {"json": json_stream.document, "yaml": yaml_safe.document, "jsonl": json_stream.lines}[syntax]
+    return [piece for piece in parse(io.StringIO(text, newline="")) if piece.row]
+
+
+def _lone(*values: Any) -> bool:
+    return any("\ud800" <= char <= "\udfff" for value in values for char in str(value)) or any(
+        isinstance(value, float) and math.isinf(value) for value in values
+    )
