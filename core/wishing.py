@@ -1,0 +1,29 @@
+"""Recognises the wishes of a message, for the doors that store it: patterns, rule and screening put together.
+
+Called by `core.chat_history_cache` and `core.wishes`.
+"""
+
+from __future__ import annotations
+
+from core import logs, screening
+from core.config import Settings
+from core.prompt.wish_phrases import load_wish_words
+from core.rules.memory_modes import MODES
+from core.rules.wishes import MOST_CHARS, Wish, find_wishes
+
+
+def read_wishes(text: str, settings: Settings) -> tuple[tuple[Wish, bool], ...]:
+    """Return the wishes of a message, each with whether the screening hook flags it (F36).
+
+    None where RECORD_WISHES is off, or MEMORY_MODE saves nothing of what is said (C24).
+
+    Never raises: a message is stored whatever becomes of its wishes.
+    """
+    if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
+        return ()
+    try:
+        found = find_wishes(text, load_wish_words(text, settings.languages))
+    except (OSError, ValueError) as error:
+        logs.warning("wishes_unread", error=type(error).__name__)
+        return ()
+    return tuple((wish, screening.is_flagged(wish.text, "memory", settings=settings)[0]) for wish in found)
