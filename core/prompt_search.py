@@ -5,7 +5,7 @@ Called by `core.prompting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from core import searching, synth_core_memory
@@ -63,11 +63,15 @@ def rows_of_search(run: Run, extra: int) -> RowsWanted | None:
     return rows
 
 
-def finish_search(run: Run, lists: HistoryLists) -> list[Hit]:
-    """Return the hits, without what is visible in the lists and without the message itself (P33, P34)."""
+def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) -> list[Hit]:
+    """Return the hits, without what is visible in the lists and without the message itself (P33, P34).
+
+    Args:
+        shown: ids of memories that a section of their own shows.
+    """
     if run.search is None or run.db is None:
         return _stand_in_search(run, lists)
-    search, db, drop = run.search, run.db, dropper(run, lists)
+    search, db, drop = run.search, run.db, dropper(run, lists, shown)
 
     def work() -> list[searching.Chosen]:
         chosen = search.finish(run.found, drop)
@@ -82,7 +86,8 @@ def finish_search(run: Run, lists: HistoryLists) -> list[Hit]:
         if told.error:
             table = sources.BY_NUMBER[number].table.name
             run.report.fail("search", table, StoreError(told.error, source=table))
-    run.report.leave_out_all(search.left_out)
+    # Rows come in no order of their own, and servers differ in it.
+    run.report.leave_out_all(sorted(search.left_out, key=lambda one: (one.reason, one.id)))
     return [one.hit for one in run.chosen]
 
 
@@ -115,8 +120,9 @@ def _stand_in_search(run: Run, lists: HistoryLists) -> list[Hit]:
     return kept
 
 
-def dropper(run: Run, lists: HistoryLists) -> searching.Drop:
-    """Return what leaves out the rows that are visible in the lists, and copies of the message being answered."""
+def dropper(run: Run, lists: HistoryLists, shown: Collection[str] = ()) -> searching.Drop:
+    """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
+    elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
     digests = {content_digest(e.text) for e in lists.visible}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
@@ -130,6 +136,8 @@ def dropper(run: Run, lists: HistoryLists) -> searching.Drop:
                 return "echo"
             if row.id in rows:
                 return "visible"
+        elif candidate.source == sources.MEMORIES.number and row.id in elsewhere:
+            return "visible"
         return "visible" if row.digest is not None and row.digest in digests else ""
 
     return drop

@@ -18,7 +18,9 @@ from core.prompt_run import Run
 from core.rules import tags as tag_rules
 from core.rules import words as word_rules
 from core.rules.text import fold
-from core.searching.query import pieces
+from core.rules.words import Fragment
+from core.searching.query import minors, nears, pieces
+from core.searching.speaking import spoken_in, with_languages_of
 from core.shapes import Vocabulary
 from core.store import sources
 from core.store.engine import Database
@@ -104,16 +106,28 @@ def _chat_rows(viewer: Viewer, words: Sequence[str], languages: Sequence[str]) -
     return {w: max(rows.get(word_rules.stem(w, languages), {}).values(), default=0) for w in words}
 
 
+def spoken(run: Run) -> tuple[str, ...]:
+    """Return the languages whose stop words and endings count for the message: its own, then LANGUAGES."""
+    return spoken_in(run.message.text, run.settings.languages)
+
+
+def salient_words(run: Run) -> list[str]:
+    """Return what the message has to look for: its salient words, of a message without words its symbols (T7)."""
+    text = run.message.text
+    words = word_rules.salient_words(text, spoken(run), MOST_WORDS)
+    return words or word_rules.telling_symbols(text, run.settings.tags_limit)
+
+
 def choose_words(run: Run, words: Sequence[str]) -> list[str]:
     """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT (T9 to T11)."""
     s = run.settings
     if run.viewer is not None and words:
-        rows = _chat_rows(run.viewer, words, s.languages)
+        rows = _chat_rows(run.viewer, words, spoken(run))
         visible = run.viewer.visible_rows(sources.CHAT.number)
         words = word_rules.drop_common(words, rows, visible, s.common_word_share, s.common_word_min_rows)
         words = word_rules.choose_rarest(words, rows, s.keyword_limit)
     words = list(words)[: s.keyword_limit]
-    return list(dict.fromkeys(word_rules.search_form(w, s.languages) for w in words))
+    return list(dict.fromkeys(word_rules.search_form(w, spoken(run)) for w in words))
 
 
 def prepare_words(run: Run, words: Sequence[str], tags: Sequence[str]) -> Request:
@@ -122,11 +136,22 @@ def prepare_words(run: Run, words: Sequence[str], tags: Sequence[str]) -> Reques
     The first KEYWORD_LIMIT words are looked up inside known words too, of more the others as whole words (T11).
     """
     s = run.settings
-    forms = [word_rules.search_form(w, s.languages) for w in words]
+    forms = [word_rules.search_form(w, spoken(run)) for w in words]
     asked = [*forms[: s.keyword_limit], *tags]
-    wanted = tuple(dict.fromkeys(piece for text in asked for piece in pieces(text)))
+    wanted = tuple(
+        dict.fromkeys([*(p for text in asked for p in pieces(text)), *_beside(run, forms[: s.keyword_limit])])
+    )
     whole = () if len(words) <= s.keyword_limit else tuple(dict.fromkeys([*words, *forms]))
     return Request(fragments=wanted, whole_words=whole, tags=tuple(tags))
+
+
+def _beside(run: Run, forms: Sequence[str]) -> list[Fragment]:
+    """Return the pieces of what is looked for beside the words: their other forms, their near spellings."""
+    s, text = with_languages_of(run.message.text, run.settings), run.message.text
+    if s.memory_ranking == "recency":
+        return []
+    made = [one.piece for one in minors(text, forms, s)]
+    return made + [piece for one in nears(text, forms, s) for piece in one.pieces]
 
 
 def close(run: Run, words: Sequence[str]) -> None:
@@ -152,7 +177,7 @@ def look(run: Run, live_keys: Sequence[str], recent: int) -> Seen | None:
     that stand in the message under another name: an alias, a linked tag, another ending or a near spelling.
     """
     s, db = run.settings, run.db
-    words = word_rules.salient_words(run.message.text, s.languages, MOST_WORDS)
+    words = salient_words(run)
     known = _known_vocabulary(db, run.scope.persona) if db is not None else None
     version, vocabulary = known or (0, Vocabulary())
     run.tags = find_tags(run, vocabulary)

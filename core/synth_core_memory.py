@@ -101,8 +101,9 @@ def explain_search(
     Args: those of `search_memories`.
 
     Returns:
-        The report holds `hits` (source, id, rank, score, tier, tags, words), `sources` (considered, dropped by reason,
-        error) and `notes`, all plain JSON.
+        The report holds `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches nothing
+        itself and stands close to one that does, `reasons` with what each adds to the score), `sources` (considered,
+        dropped by reason, error) and `notes`, all plain JSON.
 
     Source: T16.
     """
@@ -153,6 +154,8 @@ def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str
                 "tier": one.candidate.tier,
                 "tags": sorted(one.candidate.tags),
                 "words": sorted(texts[i] for i in one.candidate.matched),
+                "context": one.candidate.context,
+                "reasons": {name: round(value, 4) for name, value in sorted(one.candidate.parts.items())},
             }
             for one in chosen
         ],

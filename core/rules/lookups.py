@@ -25,6 +25,10 @@ class Wanted:
     """Folded."""
     is_keyword: bool
     is_tag: bool
+    is_minor: bool = False
+    """Words of the message beside those asked for, which lend a row weight: `text` is how they begin."""
+    stem: str = ""
+    """The stem of minor words."""
     terms: Mapping[str, bool] = field(default_factory=dict)
     """Known words that hold it, each with whether it is the whole word (T29a)."""
     verify: bool = False
@@ -36,7 +40,7 @@ class Wanted:
 
     def applies(self, source: int, chat: int) -> bool:
         """Return whether it is looked for in the texts of a source: tags are in the chat alone."""
-        return self.is_keyword or source == chat
+        return self.is_keyword or self.is_minor or source == chat
 
 
 class Count(NamedTuple):
@@ -68,6 +72,8 @@ class Lookup:
     """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
     first_tier: bool = False
     """Its rows match a tag and a keyword (T23)."""
+    between: tuple[int, int] | None = None
+    """Only rows from the first time on and before the second, in microseconds, whatever else limits the search."""
     scan: int | None = None
     """Newest postings or rows that are compared at all; None for as many as it takes to fill `limit`."""
 

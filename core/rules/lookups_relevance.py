@@ -20,6 +20,8 @@ MOST_WALKS = 3
 """Most audiences in which one key, or the rows, are walked one by one: those with most rows."""
 PLACES = 4000
 """Most (audience, key) places of one branch."""
+MOST_KEYS_OF_DAYS, MOST_DAYS = 4, 3
+"""Most commoner keys, and most spans, that are looked up for the days asked for."""
 SHARED, LEAST = 4, 8
 """The commoner keys of a search share `SHARED` times `Depth.newest` rows, each at least LEAST of them."""
 
@@ -36,18 +38,27 @@ class Depth:
     """Newest postings or rows that are compared with LIKE, or looked through for what is not excluded."""
 
 
-def by_relevance(words: Sequence[Wanted], known: Known, depth: Depth, *, filtered: bool = False) -> Plan:
+def by_relevance(
+    words: Sequence[Wanted],
+    known: Known,
+    depth: Depth,
+    *,
+    filtered: bool = False,
+    days: Sequence[tuple[int, int]] = (),
+) -> Plan:
     """Return look-ups that bring the rows most likely to score best.
 
     Args:
         words: texts looked for; their `terms` name the known words.
         filtered: rows of some conversations are left out, so that postings may be looked through in vain.
+        days: spans in microseconds that are asked for: of commoner keys the newest rows of each come along.
 
     Source: T27, T29, T30.
     """
     plan = _Planned(words, known, depth, filtered)
     rest = plan.in_full()
     plan.compared()
+    plan.on_days(rest, days)
     plan.beyond_budget(rest)
     complete = plan.complete and len(plan.lookups) <= MOST_LOOKUPS and not any(w.cut for w in words)
     return Plan(tuple(plan.lookups[:MOST_LOOKUPS]), complete)
@@ -103,6 +114,18 @@ class _Planned:
         share = max(LEAST, min(self.depth.newest, SHARED * self.depth.newest // max(len(many), 1)))
         for kind, source, cells in many:
             self.newest(kind, source, cells, share=share)
+
+    def on_days(self, rest: Sequence[tuple[Kind, str, list[Count]]], days: Sequence[tuple[int, int]]) -> None:
+        """Plan the newest rows of the rarest commoner keys on the days asked for, each audience walked by itself."""
+        inner = self._inner()
+        keys = [(kind, key, found) for kind, key, found in rest if kind == "tags" or key not in inner]
+        for kind, key, found in keys[:MOST_KEYS_OF_DAYS]:
+            largest = sorted(found, key=lambda c: (-c.docs, c.audience))
+            for cell in largest[:MOST_WALKS]:
+                for span in days[:MOST_DAYS]:
+                    self.lookups.append(
+                        Lookup(kind, (cell.audience,), (key,), (cell.source,), self.depth.newest, between=span)
+                    )
 
     def _inner(self) -> set[str]:
         """Return the words that hold texts only inside them, where each of these texts has a whole word of its own.

@@ -29,6 +29,10 @@ class Candidate:
     """Tags asked for that it holds."""
     tier: int = 2
     score: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+    """What the score is made of, by the reasons of `core.rules.relevance_weights`."""
+    context: bool = False
+    """It matches nothing itself and stands close to a row that does (T24)."""
 
     def match(self, wanted: int, times: int, whole: bool) -> None:
         """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""
@@ -51,7 +55,7 @@ def rarity_weight(docs: int, rows: int) -> float:
     return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
 
 
-def saturation(times: int, words: int, mean_words: float) -> float:
+def saturation(times: float, words: float, mean_words: float) -> float:
     """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1.
 
     >>> saturation(1, 10, 10.0), saturation(1, 1000, 10.0) < saturation(1, 10, 10.0) < saturation(2, 10, 10.0)
@@ -110,21 +114,44 @@ def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
 
 
-def choose(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
+def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
+    """Return the candidates with at most the first `most` of those that match nothing themselves (T24).
+
+    >>> rows = [Candidate(2, 1, 1, context=True), Candidate(2, 2, 2), Candidate(2, 3, 3, context=True)]
+    >>> [c.id for c in without_many_contexts(rows, 1)]
+    [1, 2]
+    """
+    kept = []
+    for candidate in ordered:
+        if candidate.context:
+            most -= 1
+        if most >= 0 or not candidate.context:
+            kept.append(candidate)
+    return kept
+
+
+def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = None) -> list[Candidate]:
     """Return at most `limit` of the candidates, best first: each source that has one keeps its best.
 
     The places of the sources' best are given in order of score as far as `limit` reaches; the others go by score.
 
-    Source: T31.
+    Args:
+        always: one that stays beside these, as far as `limit` reaches.
+
+    Source: T30, T31.
 
     >>> rows = [Candidate(2, i, i, score=1.0) for i in range(9, 0, -1)] + [Candidate(0, 1, 0, score=1.0)]
     >>> [c.source for c in choose(rows, 5)], [c.source for c in choose(rows, 1)]
     ([2, 2, 2, 2, 0], [2])
+    >>> [c.id for c in choose(rows, 3, rows[7])]
+    [9, 2, 1]
     """
     first: dict[int, int] = {}
     for place, candidate in enumerate(ordered):
         first.setdefault(candidate.source, place)
     kept = set(sorted(first.values())[:limit])
+    if always is not None and len(kept) < limit:
+        kept.update(place for place, candidate in enumerate(ordered) if candidate is always)
     for place in range(len(ordered)):
         if len(kept) >= limit:
             break

@@ -1,5 +1,7 @@
 """Stems of words by Snowball, one language after the other (rules T6, T9).
 
+Beside the languages asked for, a word in a script of its own is known by that script: LANGUAGES only adds.
+
 Called by `core.rules.words` and `core.rules.tags`. A stemmer of PyStemmer may not be used by two threads at once, so
 each thread has its own.
 """
@@ -11,6 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Protocol
+
+from core.rules.script_stems import Hebrew, Korean, script_language
 
 SNOWBALL = {
     "ar": "arabic",
@@ -58,6 +62,10 @@ class _Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's own spelling
 
 
+_OWN: dict[str, type[_Stemmer]] = {"he": Hebrew, "ko": Korean}
+"""Languages that Snowball does not know."""
+
+
 class _PerThread(threading.local):
     def __init__(self) -> None:
         self.stemmers: dict[str, _Stemmer | None] = {}
@@ -68,6 +76,8 @@ _per_thread = _PerThread()
 
 def _stemmer(language: str) -> _Stemmer | None:
     known = _per_thread.stemmers
+    if language not in known and language in _OWN:
+        known[language] = _OWN[language]()
     if language not in known:
         # Loaded by name: the package has neither stubs nor a type marker.
         snowball = import_module("Stemmer")
@@ -92,17 +102,20 @@ def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         word: a folded word. Over LONGEST_WORD characters, or with a lone surrogate, it is its own stem.
-        languages: ISO 639-1 codes; one without a stemmer is passed over.
+        languages: ISO 639-1 codes; one without a stemmer is passed over. The language of the word's script, where it is
+            not Latin, comes last.
 
     Source: T6.
 
-    >>> stems("cats", ["en"]), stems("gatti", ["en", "it"]), stems("cats", ["xx"])
-    (('cat',), ('gatti', 'gatt'), ('cats',))
+    >>> stems("cats", ["en"]), stems("gatti", ["en", "it"]), stems("cats", ["xx"]), stems("γάτες", ["en"])
+    (('cat',), ('gatti', 'gatt'), ('cats',), ('γάτες', 'γατ'))
     """
     if len(word) > LONGEST_WORD:
         return (word,)
+    own = script_language(word)
+    asked = tuple(languages) if not own or own in languages else (*languages, own)
     try:
-        return _stems(word, tuple(languages))
+        return _stems(word, asked)
     except UnicodeEncodeError:
         return (word,)
 

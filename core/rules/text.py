@@ -20,7 +20,7 @@ SPACELESS = (
 )
 """Ranges of the scripts written without spaces, as the inside of a character class (rule T8)."""
 
-_SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
+_SPACELESS_CHAR = SPACELESS_PATTERN = re.compile(f"[{SPACELESS}]")
 _WORDS = re.compile(f"[\\w{marks_class()}]+")
 _MANY_MARKS = re.compile(f"([{marks_class()}]{{30}})")
 _PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")

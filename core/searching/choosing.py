@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.rules import hits, lookups, ranking
+from core.rules import hits, lookups, ranking, relevance
 from core.rules.ranking import Candidate
-from core.rules.words import index_terms
+from core.rules.relevance_time import HALF, on_days
+from core.rules.relevance_weights import weights_for
+from core.rules.surroundings import stretches
+from core.searching import scoring
 from core.searching.gathering import is_first_tier
 from core.shapes import Hit
 from core.store import sources
@@ -19,26 +22,34 @@ if TYPE_CHECKING:
 
 Pair = tuple[Candidate, FoundRow]
 
+LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 60
+"""Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
+
 
 def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
     """Return the ids of the rows to bring, by source."""
     chosen = search.candidates
     if search.query.ranking == "relevance":
-        _score(search, chosen)
+        _by_own_words(search, chosen)
+        _favour_days(search, chosen)
         best = ranking.best_first(chosen)
-        most = (max(24, 3 * search.query.limit) + extra) * 4**depth
+        least = LEAST_READ_OF_MESSAGE if search.query.text else LEAST_READ
+        most = (max(least, 3 * search.query.limit) + extra) * 4**depth
         kept = {(c.source, c.id) for c in best[:most]}
         for number in search.reports:
             kept |= {(c.source, c.id) for c in [x for x in best if x.source == number][: 2 + extra // 4]}
         search.complete &= len(best) <= len(kept)
         chosen = [c for c in chosen if (c.source, c.id) in kept]
+        reach = search.settings.context_reach if search.query.text else 0
+        search.stretches = stretches(best, sources.CHAT.number, reach)
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
     return ids
 
 
-def _score(search: Search, candidates: Iterable[Candidate]) -> None:
+def _by_own_words(search: Search, candidates: Iterable[Candidate]) -> None:
+    """Score candidates by what they match themselves: all there is where no message tells more (T29)."""
     docs = lookups.rarity(search.words, search.known.words, sources.CHAT.number)
     tag_docs: dict[str, int] = {}
     for count in search.known.tags:
@@ -54,6 +65,15 @@ def _score(search: Search, candidates: Iterable[Candidate]) -> None:
         c.score = ranking.score(c, texts, worth, tag_worth, mean_words=mean)
 
 
+def _favour_days(search: Search, candidates: Iterable[Candidate]) -> None:
+    """Put rows of the days asked for among the first to be read: a day tells more than a word that many rows hold."""
+    days = search.question.days
+    most = max((c.score for c in candidates), default=0.0) if days else 0.0
+    for c in candidates if days else ():
+        near = on_days(days, from_microseconds(c.at_us))
+        c.score += most * max(near.values(), default=0.0) * (HALF if near.keys() == {"days_after"} else 1.0)
+
+
 def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
     """Return the hits in the order of T32, each with its rank among them."""
     from core.searching.state import Chosen  # noqa: PLC0415 - the two know each other
@@ -62,31 +82,52 @@ def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop 
     for told in search.reports.values():
         told.dropped.clear()
     recent = search.query.ranking == "recency"
-    kept = [(c, row) for c in search.candidates if (row := rows.get((c.source, c.id))) is not None]
-    kept = _pools(search, kept) if recent else kept
+    lines: dict[tuple[int, int], scoring.Line] = {}
+    if search.query.text and not recent:
+        lines = {(line.found.source, line.found.id): line for line in scoring.score(search, rows)}
+        kept = [(line.candidate, line.found) for line in lines.values()]
+    else:
+        kept = [(c, row) for c in search.candidates if (row := rows.get((c.source, c.id))) is not None]
+        kept = _pools(search, kept) if recent else kept
     kept = [pair for pair in kept if not _is_dropped(search, pair, drop)]
     for c, row in kept:
-        _complete_match(search, c, row)
-    if not recent:
-        _score(search, [c for c, _ in kept])
+        if not lines:
+            scoring.complete_match(search, c, row)
+        if is_first_tier(search, c):
+            c.tier = 1
+    if not (lines or recent):
+        _by_own_words(search, [c for c, _ in kept])
     kept = _deduped(search, kept)
-    ordered = _ordered(search, [c for c, _ in kept])
+    ordered = _ordered(search, kept, lines)
     by_row = {(c.source, c.id): row for c, row in kept}
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
     for c, _ in kept:
-        if (c.source, c.id) not in rank:
+        if (c.source, c.id) not in rank and not c.context:
             search.leave(c, "limit")
     made = []
+    weights = weights_for(search.long)
     for c in ranking.newest_first(ordered):
         row = by_row[c.source, c.id]
+        if lines:
+            c.parts = relevance.parts(lines[c.source, c.id].row, weights)
         made.append(Chosen(_hit(search, c, row), c, row, rank[c.source, c.id]))
     return made
 
 
-def _ordered(search: Search, kept: Sequence[Candidate]) -> list[Candidate]:
+def _ordered(search: Search, kept: Sequence[Pair], lines: Mapping[tuple[int, int], scoring.Line]) -> list[Candidate]:
+    limit = search.query.limit
     if search.query.ranking == "recency":
-        return ranking.tier_then_newest(kept)[: search.query.limit]
-    return ranking.choose(ranking.best_first(kept), search.query.limit)
+        return ranking.tier_then_newest(c for c, _ in kept)[:limit]
+    best = ranking.best_first(c for c, _ in kept)
+    if not lines:
+        return ranking.choose(best, limit)
+    rows = [lines[c.source, c.id].row for c in best]
+    ranked = [best[n] for n in relevance.spaced(rows, search.long)]
+    most = max(1, round(relevance.CONTEXT_SHARE * limit))
+    ranked = ranking.without_many_contexts(ranked, most)
+    # What fits best by its own words stays, whatever speaks for the others (T30).
+    first = max(ranked, key=lambda c: lines[c.source, c.id].row.reasons["own"], default=None)
+    return ranking.choose(ranked, limit, first)
 
 
 def _pools(search: Search, kept: Sequence[Pair]) -> list[Pair]:
@@ -110,23 +151,6 @@ def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
     if reason:
         search.leave(c, reason)
     return bool(reason)
-
-
-def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
-    """Find what the look-ups did not ask of this row: its tags, and words beyond the budget."""
-    if row.tags is not None:
-        stored = hits.stored_tags(row.tags)
-        c.tags.update(t for t in search.query.tags if t in stored)
-    terms: Mapping[str, int] | None = None
-    for i, w in enumerate(search.words):
-        if i in c.matched or not row.folded or w.text not in row.folded:
-            continue
-        if w.applies(c.source, sources.CHAT.number):
-            terms = index_terms(row.folded) if terms is None else terms
-            whole = w.verify or any(terms.get(t, 0) for t, is_whole in w.terms.items() if is_whole)
-            c.match(i, 1, whole)
-    if is_first_tier(search, c):
-        c.tier = 1
 
 
 def _deduped(search: Search, pairs: Sequence[Pair]) -> list[Pair]:

@@ -18,6 +18,7 @@ from core.rules.lookups_recency import by_recency
 from core.rules.lookups_relevance import Depth, by_relevance
 from core.rules.ranking import Candidate
 from core.store import postings, search_plain, sources
+from core.store.dialects import microseconds
 from core.store.engine import Database
 from core.store.sources import SourceTable
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 BUDGET, NEWEST, SCAN = 100, 30, 2000
 """Postings read in full, newest rows of each commoner key, and rows compared, in the first round of relevance mode."""
+BUDGET_OF_MESSAGE = 600
+"""As BUDGET, where there is a message: its words count together, and each finds rows that another's rows lie beside."""
 ROUNDS = 3
 """Rounds of relevance mode that read eight times more of the same, before the newest matching rows are read."""
 PLAIN_POOL = 200
@@ -103,8 +106,12 @@ def _plan(search: Search, numbers: Sequence[int], depth: int) -> Plan:
     if depth > ROUNDS:
         return by_recency(search.words, known, pool=1000 * 8 ** (depth - ROUNDS - 1) + excluded)
     newest = max(NEWEST, search.query.limit + excluded)
-    more = Depth(BUDGET * 8**depth, newest * 8**depth, SCAN * 8**depth)
-    return by_relevance(search.words, known, more, filtered=bool(search.limits.without_conversations))
+    budget = BUDGET_OF_MESSAGE if search.query.text else BUDGET
+    more = Depth(budget * 8**depth, newest * 8**depth, SCAN * 8**depth)
+    days = [(microseconds(since), microseconds(until)) for since, until in search.question.days]
+    return by_relevance(
+        search.words, known, more, filtered=bool(search.limits.without_conversations), days=days
+    )
 
 
 def _indexed(
@@ -190,7 +197,6 @@ class _Held(dict[tuple[str, int], list[tuple[int, bool]]]):
 
 def is_first_tier(search: Search, c: Candidate) -> bool:
     """Return whether what a row is known to match holds a tag and a keyword (T22, T23)."""
-    keyword = any(search.words[i].is_keyword for i in c.matched)
-    if not keyword:
+    if search.keyword_numbers.isdisjoint(c.matched):
         return False
-    return bool(c.tags) or (c.source == sources.CHAT.number and any(search.words[i].is_tag for i in c.matched))
+    return bool(c.tags) or (c.source == sources.CHAT.number and not search.tag_numbers.isdisjoint(c.matched))

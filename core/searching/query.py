@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core import logs
 from core.config import Settings
 from core.rules.arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from core.rules.near_spelling import halves, may_be_misspelt
 from core.rules.text import fold
-from core.rules.words import Fragment, fragments, search_form
+from core.rules.words import (
+    SHORTEST_STEM,
+    Fragment,
+    fragments,
+    minor_words,
+    search_form,
+    shared_beginning,
+    stem,
+    telling_symbols,
+)
 from core.rules.words import salient_words as salient
 from core.rules.words import words as plain_words
+from core.searching.speaking import with_languages_of
 from core.store import sources
 from core.store.dialects import microseconds
 from core.store.postings import AT_LEAST, AT_MOST, Limits
 
 MOST_PIECES = 12
 """Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""
+ENOUGH_WORDS = 5
+"""A message with fewer words worth looking for is helped out by its minor ones."""
+MOST_MINOR = 8
+"""Most of these that are looked up; the rarest stay."""
+MOST_NEAR = 5
+"""Most keywords whose near spellings are looked up; the longest stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minor:
+    """Words looked for beside those asked for: by the beginning they share, as far as they have the same stem."""
+
+    beginning: str
+    stem: str
+    of: str = ""
+    """The keyword of which these are other forms that do not hold it, as `hiking` does not hold `hike`."""
+
+    @property
+    def piece(self) -> Fragment:
+        """Return the piece to look up among the known words."""
+        return Fragment(self.beginning, "word", at_start=False, at_end=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A keyword that may be misspelt."""
+
+    keyword: str
+    word: str
+    """As it was said: the keyword may be its stem."""
+    score: float
+    """KEYWORD_FUZZY_SCORE."""
+
+    @property
+    def pieces(self) -> tuple[Fragment, Fragment]:
+        """Return the pieces by which the word that is meant is looked up."""
+        return halves(self.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +84,12 @@ class Query:
     until: datetime | None
     text: str
     fragments: tuple[Fragment, ...]
+    minor: tuple[Minor, ...] = ()
+    """Words of `text` that lend a row weight beside those asked for, in relevance mode."""
+    derived: bool = False
+    """Tags and keywords were taken from the text."""
+    near: tuple[Near, ...] = ()
+    """Keywords that may be misspelt, should nothing hold them, in relevance mode."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -44,10 +99,16 @@ class Query:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags (T22)."""
+        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags (T22).
+
+        Tags taken from a message are not looked for beside the keyword of the same word, which all their rows hold.
+        """
+        if self.derived and self.ranking == "relevance":
+            beside = (tag for tag in self.tags if not any(word in tag for word in self.keywords))
+            return tuple(dict.fromkeys((*self.keywords, *(beside if sources.CHAT in self.sources else ()))))
         return tuple(dict.fromkeys((*self.keywords, *(self.tags if sources.CHAT in self.sources else ()))))
 
-    def limits(self, persona: str, *, local_only: bool) -> Limits:
+    def limits(self, persona: str, *, local_only: bool, here: str = "") -> Limits:
         """Return what holds for every look-up."""
         return Limits(
             persona=persona,
@@ -56,6 +117,7 @@ class Query:
             local_only=local_only,
             tags=self.tags,
             without_conversations=tuple(sorted(self.exclude.conversations)),
+            here=here,
         )
 
     @property
@@ -88,7 +150,9 @@ def prepare(
     wanted_words, more = read_keywords(keywords)
     notes = [*notes, *more]
     text = query if isinstance(query, str) else ""
-    if text and not (wanted_tags or wanted_words):
+    settings = with_languages_of(text, settings)
+    derived = bool(text) and not (wanted_tags or wanted_words)
+    if derived:
         wanted_tags, wanted_words = _of_text(text, settings)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
@@ -97,9 +161,9 @@ def prepare(
             logs.warning("bad_argument", argument=name, note=note)
             notes.append(note)
     folded = tuple(dict.fromkeys(fold(word) for word in wanted_words))
-    texts = (*folded, *(wanted_tags if include_chat else ()))
-    asked = dict.fromkeys(piece for text in texts for piece in pieces(text))
-    return Query(
+    minor = minors(text, folded, settings) if mode == "relevance" else ()
+    near = nears(text, folded, settings) if mode == "relevance" else ()
+    made = Query(
         tags=tuple(wanted_tags),
         keywords=folded,
         limit=count,
@@ -109,9 +173,16 @@ def prepare(
         since=read_time(since, "since"),
         until=read_time(until, "until"),
         text=text,
-        fragments=tuple(asked),
+        fragments=(),
+        minor=minor,
+        derived=derived,
+        near=near,
         notes=tuple(notes),
     )
+    asked = dict.fromkeys(piece for one in made.texts for piece in pieces(one))
+    asked |= dict.fromkeys(one.piece for one in minor)
+    asked |= dict.fromkeys(piece for one in near for piece in one.pieces)
+    return replace(made, fragments=tuple(asked))
 
 
 def pieces(text: str) -> list[Fragment]:
@@ -124,6 +195,49 @@ def pieces(text: str) -> list[Fragment]:
     if len(found) <= MOST_PIECES:
         return found
     return sorted(found, key=lambda piece: (not piece.closed, -len(piece.text), piece.text))[:MOST_PIECES]
+
+
+def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Minor, ...]:
+    """Return other forms of the keywords of a message, and its minor words where there are few keywords (T16)."""
+    if not text or not keywords:
+        return ()
+    languages = settings.languages
+    found = []
+    for word in keywords:
+        form = stem(word, languages)
+        beginning = shared_beginning(word, form, languages)
+        if beginning != word:
+            found.append(Minor(beginning, form, word))
+    if len(keywords) < 2 * ENOUGH_WORDS:
+        beside = dict.fromkeys(stem(word, languages) for word in minor_words(text, languages, (), 3 * MOST_MINOR))
+        taken = {stem(word, languages) for word in keywords}
+        found += [Minor(_beginning(form), form) for form in beside if form not in taken][:MOST_MINOR]
+    return tuple(found)
+
+
+def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
+    """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said.
+
+    Only a message is misspelt: keywords that a caller gives are looked for as they are (T24).
+    """
+    if not text or not settings.keyword_fuzzy_score:
+        return ()
+    said: dict[str, str] = {}
+    for word in plain_words(text):
+        said.setdefault(search_form(word, settings.languages), word)
+    score = settings.keyword_fuzzy_score
+    found = [Near(keyword, said.get(keyword, keyword), score) for keyword in keywords]
+    longest = sorted((one for one in found if may_be_misspelt(one.word)), key=lambda one: (-len(one.word), one.word))
+    return tuple(longest[:MOST_NEAR])
+
+
+def _bends(form: str) -> bool:
+    """Return whether a stem ends in a letter that its words may not have: `hike` of hiking, `studi` of study."""
+    return len(form) > SHORTEST_STEM and form[-1] in "ei"
+
+
+def _beginning(form: str) -> str:
+    return form[:-1] if _bends(form) else form
 
 
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:
@@ -139,4 +253,4 @@ def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
     languages = settings.languages
     tags = salient(text, languages, settings.tags_limit)
     found = salient(text, languages, settings.keyword_limit) or plain_words(text)[: settings.tags_limit]
-    return tags, [search_form(word, languages) for word in found]
+    return tags, [search_form(word, languages) for word in found] or telling_symbols(text, settings.tags_limit)

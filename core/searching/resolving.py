@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.rules.lookups import UNLISTED, Count, Known, Wanted
+from core.rules.lookups import UNLISTED, Count, Known, Wanted, rarity
+from core.rules.near_spelling import nearest
 from core.rules.words import Fragment, fragments, stem
-from core.searching.query import Query, pieces
+from core.searching.query import ENOUGH_WORDS, Minor, Near, Query, pieces
 from core.store import sources
 from core.store.search_index import TAG
 from core.store.viewing import Viewer, WordCount
 
 _TAGGED = -1 - TAG
 """What stands in place of a piece's number where tags were counted."""
+
+MINOR_SHARE = 0.1
+"""A minor word in more of the visible rows than this tells nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +34,42 @@ def resolved(query: Query, viewer: Viewer, languages: Sequence[str]) -> Resolved
     for c in viewer.counts:
         by_piece.setdefault(c.fragment, {})[c.audience_id, c.source, c.term] = c.docs
     vocabulary = _Vocabulary(viewer, by_piece, tuple(languages), query.ranking == "recency")
-    asked = set(query.tags)
+    tags = set(query.tags)
     known = Known(
         words=_counts(c for c in viewer.counts if c.fragment != _TAGGED),
-        tags=_counts(c for c in viewer.counts if c.fragment == _TAGGED and c.term in asked),
+        tags=_counts(c for c in viewer.counts if c.fragment == _TAGGED and c.term in tags),
         audiences=viewer.audiences,
         sources=tuple(s.number for s in query.sources),
         chat=sources.CHAT.number,
         rows={place: docs for place, (docs, _) in viewer.docs.items()},
     )
-    return Resolved(tuple(vocabulary.wanted(text, query) for text in query.texts), known)
+    asked = [vocabulary.wanted(text, query) for text in query.texts]
+    for near in query.near:
+        asked = vocabulary.respelt(near, asked)
+    return Resolved((*asked, *_minor(vocabulary, query, asked, known)), known)
+
+
+def _minor(vocabulary: _Vocabulary, query: Query, asked: Sequence[Wanted], known: Known) -> list[Wanted]:
+    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows.
+
+    Words that stand nowhere, or nearly everywhere as names do, are no help and do not count as asked for.
+    """
+    counted = [(*vocabulary.minor(one), one) for one in query.minor]
+    made = [w for w, docs, one in counted if one.of and docs]
+    if len(made) == len(counted):
+        return made
+    most = MINOR_SHARE * sum(known.rows.values())
+    telling = {
+        stem(w.text, vocabulary.languages)
+        for w, docs in zip(asked, rarity(asked, known.words, known.chat), strict=True)
+        if 0 < docs <= most and any(w.terms.values())
+    }
+    found = sorted(((docs, w.text, w) for w, docs, one in counted if not one.of and 0 < docs <= most), key=_rarest)
+    return made + [w for _, _, w in found[: max(0, ENOUGH_WORDS - len(telling))]]
+
+
+def _rarest(found: tuple[int, str, Wanted]) -> tuple[int, str]:
+    return found[:2]
 
 
 def _counts(found: Iterable[WordCount]) -> list[Count]:
@@ -71,6 +101,49 @@ class _Vocabulary:
             return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
         form = stem(text, self.languages)
         return replace(plain, terms={t: self._is_whole(t, text, form) for t in terms}, cut=cut)
+
+    def respelt(self, near: Near, asked: Sequence[Wanted]) -> list[Wanted]:
+        """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant.
+
+        A keyword that one row alone holds may be misspelt there too, as in the message itself where the host has stored
+        it, or just be rare: it stays, and what else may be meant is asked for beside it.
+        """
+        at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not (w.walk or w.verify)), None)
+        known: dict[str, int] = {}
+        for half in near.pieces:
+            known |= self.words_with(half)[0]
+        if at is None:
+            return list(asked)
+        known = {term: docs for term, docs in known.items() if term not in asked[at].terms}
+        held = sum(docs for piece in pieces(near.keyword) for docs in self.words_with(piece)[0].values())
+        if held > 1:
+            return list(asked)
+        # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
+        forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, self.languages))}
+        forms |= {t: t for t in known}
+        meant = forms.get(nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
+        if meant is None:
+            return list(asked)
+        form = stem(meant, self.languages)
+        terms = dict.fromkeys((t for t in known if t == meant or stem(t, self.languages) == form), True)
+        if held:
+            return [*asked, Wanted(meant, is_keyword=True, is_tag=False, stem=form, terms=terms)]
+        return [*asked[:at], replace(asked[at], terms=terms), *asked[at + 1 :]]
+
+    def minor(self, asked: Minor) -> tuple[Wanted, int]:
+        """Return minor words of one stem, and the rows these stand in."""
+        known, _ = self.words_with(asked.piece)
+        docs = {t: n for t, n in known.items() if self._is_whole(t, "", asked.stem)}
+        docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
+        made = Wanted(
+            asked.beginning,
+            is_keyword=False,
+            is_tag=False,
+            is_minor=True,
+            stem=asked.stem,
+            terms=dict.fromkeys(docs, True),
+        )
+        return made, sum(docs.values())
 
     def _is_whole(self, term: str, text: str, form: str) -> bool:
         word = term.strip("_")

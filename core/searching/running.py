@@ -33,7 +33,7 @@ def deeper(search: Search, db: Database, drop: Drop | None = None) -> list[Chose
 
 def rows_wanted(search: Search, ids: Mapping[int, Sequence[int]]) -> search_read.RowsWanted:
     """Return the request for these rows, with as much of their texts as the search needs."""
-    return search_read.RowsWanted(ids, search.chars, search.folded_chars)
+    return search_read.RowsWanted(ids, search.chars, search.folded_chars, search.stretches, search.limits)
 
 
 def read_rows(search: Search, db: Database, ids: Mapping[int, Sequence[int]]) -> dict[tuple[int, int], FoundRow]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from core import logs
 from core.config import Settings
 from core.errors import StoreReadError
 from core.rules.lookups import Known, Wanted
+from core.rules.question import Question
 from core.rules.ranking import Candidate
-from core.searching import choosing, gathering
+from core.rules.surroundings import Stretch
+from core.searching import asking, choosing, gathering
 from core.searching.query import Query
 from core.searching.resolving import resolved
+from core.searching.speaking import with_languages_of
 from core.shapes import Hit, LeftOut
 from core.store import sources
+from core.store.dialects import EPOCH
 from core.store.engine import Database
 from core.store.postings import Limits
 from core.store.search_read import FoundRow
 from core.store.viewing import Viewer
 
+NOTHING_ASKED = Question()
 FOLDED_CHARS = 4000
 """Characters of a row in which words beyond the budget are looked for."""
 WHOLE = 2**24
@@ -64,11 +70,22 @@ class Search:
     known: Known
     limits: Limits
     reports: dict[int, SourceReport]
+    keyword_numbers: frozenset[int] = frozenset()
+    tag_numbers: frozenset[int] = frozenset()
+    """Which of `words` are keywords, and which are tags looked for as words."""
+    now: datetime = EPOCH
+    """When it was asked."""
+    question: Question = NOTHING_ASKED
+    """What the message asks, but for whom it names."""
     complete: bool = False
     """Every matching row is among the candidates."""
     cut: set[int] = field(default_factory=set)
     """In recency mode, sources that may hold more matching rows than are among the candidates."""
     candidates: list[Candidate] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
+    """What is read around the best candidates, in relevance mode."""
+    long: float = 0.0
+    """How far the visible conversations are of long turns."""
     left_out: list[LeftOut] = field(default_factory=list)
     """Rows read that are no hits, with the reason."""
 
@@ -86,6 +103,8 @@ class Search:
         Raises:
             StoreReadError: no source could be read (T39).
         """
+        self.now = db.clock()
+        self.question = asking.question_of(self)
         gathering.gather(self, db, depth)
 
     def fail(self, source: int, error: StoreReadError) -> None:
@@ -131,6 +150,7 @@ class Search:
 
 def resolve(query: Query, viewer: Viewer, settings: Settings) -> Search:
     """Return the search joined with what is visible: which known words hold the texts, and how rare they are."""
+    settings = with_languages_of(query.text, settings)
     joined = resolved(query, viewer, settings.languages)
     return Search(
         query,
@@ -138,6 +158,8 @@ def resolve(query: Query, viewer: Viewer, settings: Settings) -> Search:
         settings,
         joined.words,
         joined.known,
-        query.limits(viewer.scope.persona, local_only=viewer.sees_local_only),
+        query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=viewer.scope.conversation or ""),
         {s.number: SourceReport() for s in query.sources},
+        keyword_numbers=frozenset(i for i, w in enumerate(joined.words) if w.is_keyword),
+        tag_numbers=frozenset(i for i, w in enumerate(joined.words) if w.is_tag),
     )

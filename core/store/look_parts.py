@@ -20,6 +20,7 @@ from sqlalchemy import (
     literal,
     literal_column,
     null,
+    or_,
     select,
     table,
     true,
@@ -102,9 +103,9 @@ def seen(all_of_server: bool, family: str) -> Part:
     """Return the CTE `seen`: the audiences the scope may turn out to see."""
     a, c, p = audiences.c, conversations.c, participants.c
     found = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
-    if all_of_server:
-        return Part(found.where(a.server_id.in_([_SERVER, literal("", Key(191))])), family)
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    if all_of_server:  # the conversation's own server, too: who asks about it need not name it
+        return Part(found.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
     person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
     direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
 
@@ -247,9 +248,33 @@ def exact_words(family: str) -> Part:
     return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
 
 
-@lru_cache(maxsize=2)
-def known_words(family: str) -> Part:
-    """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts."""
+def _said_here() -> Any:
+    """Return 1 where two rows of the conversation's own audience have a word that begins with `word`, else NULL.
+
+    That audience alone, by two look-ups: the CTE `seen` would be worked out anew for every word. A scalar, since some
+    servers ask a NOT EXISTS again for every row of the outer table.
+    """
+    n, a, c = search_count.c, audiences.c, conversations.c
+    own = select(c.audience_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    public = select(a.audience_id).where(
+        a.persona_id == _P, a.kind == literal("server", Key(12)), a.server_id == _SERVER, a.ref == literal("", Key(512))
+    )
+    said: Any = select(literal_column("1")).where(
+        n.audience_id == func.coalesce(own, public.scalar_subquery()),
+        n.kind == WORD,
+        n.term >= bindparam("word", type_=Key(170)),
+        n.term < bindparam("word_end", type_=Key(170)),
+        n.docs > 1,
+    )
+    return said.limit(1).scalar_subquery()
+
+
+@lru_cache(maxsize=4)
+def known_words(family: str, near: bool = False) -> Part:
+    """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts.
+
+    With `near` it is empty where two rows here have a word that begins with `word`: that is no slip then.
+    """
     v = search_vocab.c
     number = bindparam("at", type_=Integer())
     head = bindparam("head", type_=Integer())
@@ -257,6 +282,8 @@ def known_words(family: str) -> Part:
     found = found.where(
         v.head == head, v.part >= bindparam("low", type_=Key(170)), v.part < bindparam("high", type_=Key(170))
     )
+    if near:
+        found = found.where(_said_here().is_(None))
     return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
 
 

@@ -45,7 +45,8 @@ def look(db: Database, scope: Scope, request: Request, *, destination: str, priv
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
     parent = parent_key(scope.conversation) if scope.conversation else None
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
-    exact = {f.text for f in request.fragments if f.closed or not f.at_end} | set(request.whole_words)
+    exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
+    exact |= set(request.whole_words)
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -65,7 +66,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     """Return the statement for what is asked, and append its values to `into`."""
     seen = look_parts.seen(wide, family).text(shared, into)
     ranges = list(_ranges(request.fragments, shared))
-    words = [look_parts.known_words(family).text(asked, into) for asked in ranges]
+    words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
     words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
     wanted = [(TAG, tag) for tag in request.tags] + ([(WORD, UNLISTED)] if words else [])
     keys = [look_parts.wanted_key(family).text({"kind": kind, "term": key}, into) for kind, key in wanted]
@@ -85,11 +86,13 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
 def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield for each open piece the range of known words, or of their endings, that may hold it."""
     for at, f in enumerate(fragments):
+        near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}
         if f.at_end:
-            yield {"head": 1, "at": at, "low": f.text, "high": f.text + LAST_CHAR, "most": shared["heads"] + 1}
+            high = f.text + LAST_CHAR
+            yield {"head": 1, "at": at, "low": f.text, "high": high, "most": shared["heads"] + 1, **near}
         if f.at_start:
             high = f.text + (LAST_CHAR if f.at_end else "\x00")
-            yield {"head": 0, "at": at, "low": f.text, "high": high, "most": shared["inner"] + 1}
+            yield {"head": 0, "at": at, "low": f.text, "high": high, "most": shared["inner"] + 1, **near}
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:

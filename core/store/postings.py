@@ -61,6 +61,8 @@ class Limits:
     tags: tuple[str, ...] = ()
     without_conversations: tuple[str, ...] = ()
     """Conversation keys whose chat rows are left out (T37)."""
+    here: str = ""
+    """The active conversation, whose session items do not expire (L9)."""
 
     @property
     def bounds(self) -> tuple[bool, bool]:
@@ -79,6 +81,7 @@ class Limits:
             "local_only": int(self.local_only),
             **{f"tag_{n}": self.tags[n] if n < len(self.tags) else NO_MATCH for n in range(_places(self.tags))},
             "without": list(self.without_conversations),
+            "here": self.here,
         }
 
 
@@ -290,6 +293,9 @@ def _read_part(
     for number, lookup in lookups:
         shape = _shape(lookup, limits)
         own = {**shared, **_values(number, shape, lookup, texts)}
+        if lookup.between is not None:
+            own["since_us"] = max(lookup.between[0], limits.since_us)
+            own["until_us"] = min(lookup.between[1], limits.until_us)
         branches.append(_part(shape, db.family).text(own, values))
     statement = statements.union(branches, db.family)
     rows = db.read_driver(statement, values, source="the search index")

@@ -114,7 +114,8 @@ def _statement(shape: _Shape) -> Any:
 def _left_out(row: Any, shape: _Shape) -> list[Any]:
     made = []
     if "expires_at" in row:
-        made.append(or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time())))
+        kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
+        made.append(or_(kept, row.conversation_key == bindparam("here", type_=Key(512))))
     if shape.without_conversations:
         made.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     if shape.without_rows:
@@ -160,5 +161,5 @@ def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
     dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
     made = _statement(asked.shape).compile(dialect=dialect)
     values = asked.values(None)
-    used = {name: values[name] for name in made.params if name in values and name not in ("audiences", "now")}
+    used = {name: values[name] for name in made.params if name in values and name not in ("audiences", "now", "here")}
     return re.sub(r"__\[POSTCOMPILE_([^\]]+)\]", r":\1", str(made)), used

@@ -1,1 +1,43 @@
 """Probes of the flags of recall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.wishes import add_wish
+from tests.spec.probes import probe
+from tests.spec.stage import HERE, Stage
+
+
+@probe(1, 0)
+def _record_wishes(stage: Stage, value: Any) -> object:
+    settings, scope = Settings(record_wishes=bool(value)), stage.scope(HERE)
+    name = f"Jo{value}"
+    save_chat_message(HERE, f"Call me {name}", "Ann", "ann", db=stage.db, settings=settings, scope=scope)
+    return f"Call me {name}" in stage.context("hello").get("saved_memories", [])
+
+
+@probe(1, 2)
+def _wishes_in_prompt(stage: Stage, value: Any) -> object:
+    for text in ("Call me Jo", "I am vegan", "I don't drink coffee"):
+        add_wish(text, db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant="tg/ann"))
+    return len(stage.context("hello", WISHES_IN_PROMPT=value)["saved_memories"])
+
+
+@probe(82, 0)
+def _keyword_fuzzy_score(stage: Stage, value: Any) -> object:
+    if not any("accordion" in line for line in stage.context("hello")["history_recent"]):
+        stage.say("The accordion is repaired", "tg/40")
+    found = stage.context("acordion?", KEYWORD_FUZZY_SCORE=value, ENABLE_HISTORY_RECENT=0)["memories"]
+    return [hit["snippet"] for hit in found]
+
+
+@probe(4, 0)
+def _context_reach(stage: Stage, value: Any) -> object:
+    if not any("lighthouse" in line for line in stage.context("hello")["history_recent"]):
+        stage.say("Which lighthouse shall we see?", "tg/41")
+        stage.say("The one in the north of course", "tg/41")
+    found = stage.context("Which lighthouse was it?", CONTEXT_REACH=value, ENABLE_HISTORY_RECENT=0)["memories"]
+    return [hit["snippet"] for hit in found]

@@ -29,7 +29,8 @@ from core.store.viewing import Request, Viewer
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.world import NOW, open_db
 
-DEFAULTS = Settings()
+DEFAULTS = Settings(context_reach=0)
+"""Which rows match is looked at here; rows beside them are in test_search_context."""
 RECENCY = "recency"
 Place = tuple[str, int]
 
@@ -62,7 +63,7 @@ def remember(db: Database, scope: Scope, *items: Mapping[str, Any]) -> list[int]
 
     def work(connection: Connection) -> None:
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        memories._write(connection, db, scope, list(zip(ids, made, strict=True)), place)  # type: ignore[arg-type]
+        memories.write(connection, db, scope, list(zip(ids, made, strict=True)), place)  # type: ignore[arg-type]
 
     db.transaction(work, source="memories")
     return ids
@@ -156,6 +157,8 @@ class Row:
     conversation: str = ""
     local_only: bool = False
     digest: bytes = field(default=b"")
+    only_in: str | None = None
+    """Conversation of an item that has expired everywhere else (L9)."""
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -164,7 +167,7 @@ class Row:
 
 
 def all_rows(db: Database, persona: str) -> list[Row]:
-    """Return every row of a persona that is neither archived, superseded, quarantined nor expired."""
+    """Return every row of a persona that is neither archived, superseded nor quarantined."""
 
     def stored(table: Any) -> Sequence[Any]:
         return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
@@ -173,10 +176,11 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     made = []
     for r in stored(memories_table):
         hidden = r.archived_at or r.superseded_by or r.quarantined
-        if not hidden and (r.expires_at is None or r.expires_at > db.clock()):
+        expired = r.expires_at is not None and r.expires_at <= db.clock()
+        if not hidden:
             made.append(
                 Row("memories", r.id, r.audience_id, r.timestamp, fold(r.content), r.content, r.tags,
-                    local_only=bool(r.local_only))
+                    local_only=bool(r.local_only), only_in=(r.conversation_key or "") if expired else None)
             )  # fmt: skip
     for r in stored(ai_diary):
         if not (r.archived_at or r.quarantined):
@@ -201,15 +205,18 @@ def tier(row: Row, tags: Sequence[str], keywords: Sequence[str]) -> int:
     return 1 if tag and keyword else 2 if tag or keyword else 0
 
 
-def matching(rows: Iterable[Row], query: searching.Query, audiences: Iterable[int], local: bool) -> list[Row]:
+def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer) -> list[Row]:
     """Return the rows that a search looks at, whatever its ranking, newest first."""
-    seen, names = set(audiences), {s.name for s in query.sources}
+    seen, names = set(viewer.audiences), {s.name for s in query.sources}
+    local, here = viewer.sees_local_only, viewer.scope.conversation or ""
 
     def looked_at(row: Row) -> bool:
         in_time = (query.since is None or (row.at is not None and row.at >= query.since)) and (
             query.until is None or row.at is None or row.at < query.until
         )
-        left_out = (row.source, row.id) in query.exclude.rows or row.conversation in query.exclude.conversations
+        expired = row.only_in is not None and (not here or row.only_in != here)
+        excluded = (row.source, row.id) in query.exclude.rows or row.conversation in query.exclude.conversations
+        left_out = expired or excluded
         return row.source in names and row.audience in seen and in_time and not left_out and local >= row.local_only
 
     found = [r for r in rows if looked_at(r) and tier(r, query.tags, query.keywords)]

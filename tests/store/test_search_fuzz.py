@@ -210,7 +210,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(db
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope, query, known)
-        wanted = by_recency(matching(rows, query, viewer.audiences, viewer.sees_local_only), query)
+        wanted = by_recency(matching(rows, query, viewer), query)
         found = find(db, scope, settings=known, ranking=RECENCY, **arguments)
         plain = find_plainly(db, scope, known, ranking=RECENCY, **arguments)
         told = (seed, number, scope, arguments)
@@ -231,7 +231,7 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope, query)
-        wanted = matching(rows, query, viewer.audiences, viewer.sees_local_only)
+        wanted = matching(rows, query, viewer)
         told = (seed, number, scope, arguments)
         for found in (find(db, scope, **arguments), find_plainly(db, scope, **arguments)):
             assert set(places(found)) <= {(r.source, r.id) for r in wanted}, told

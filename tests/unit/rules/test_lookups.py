@@ -140,7 +140,8 @@ def test_packed_covers_every_cell_in_places_that_fit(cells: list[tuple[int, str,
 
 def test_t26_rarity_counts_whole_words_and_else_what_holds_them() -> None:
     """A tag counts where the chat is searched alone."""
-    words = [keyword("cat", "cat", "category"), keyword("ofu", "tofu"), Wanted("pet", False, True, {"pet": True})]
+    pet = Wanted("pet", is_keyword=False, is_tag=True, terms={"pet": True})
+    words = [keyword("cat", "cat", "category"), keyword("ofu", "tofu"), pet]
     counts = [Count(1, "cat", 0, 4), Count(2, "cat", 1, 1), Count(1, "category", 0, 9), Count(1, "tofu", 0, 3)]
     counts += [Count(1, "pet", 0, 7), Count(1, "pet", CHAT, 2)]
     assert rarity(words, counts, CHAT) == [5, 3, 2]

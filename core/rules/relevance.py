@@ -1,0 +1,138 @@
+"""How well the rows of a search answer it, with the reasons (rules T24, T27 to T31).
+
+`matches` gives the reasons that stand on the words of the
+question, `weighed` joins them with those of `core.rules.relevance_people` and `core.rules.relevance_time`, which never
+decide alone: a row around which nothing matches gets no score. `docs/recall.md` tells how the reasons were chosen.
+Called by `core.searching`; reads no database.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from core.rules import relevance_neighbours as neighbours
+from core.rules.passages import PASSAGE
+from core.rules.ranking import saturation
+from core.rules.relevance_rows import Asked, Row, together
+from core.rules.relevance_weights import REPEAT, REPEAT_WITHIN, between
+
+OF_WORDS = frozenset({"own", "turn", "share", "context", "session", "beside"})
+"""Reasons that stand on words found; the others never decide alone."""
+MOST_LENGTH = 60
+"""Words beyond which a longer text is no better."""
+USUAL_LENGTH = 20
+"""Words of a text that is neither favoured nor held back for its length."""
+SPACED = 80
+"""Rows that are looked at for what stands close to a better one."""
+LEAST_CONTEXT = 0.1
+"""What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
+CONTEXT_SHARE = 0.3
+"""Most of the hits that may match nothing themselves; one at least."""
+FULL_MATCH = 0.1
+"""Reasons beside the words count in full from here on, and less below: they never decide alone."""
+
+
+def matches(rows: Sequence[Row], asked: Asked) -> None:
+    """Give each row the reasons that stand on the words asked for.
+
+    | reason | what it is |
+    |---|---|
+    | own | BM25 of its best passage |
+    | turn | BM25 of the row as one text |
+    | share | the part of what is asked that its best passage holds |
+    | context | as own, where each word may stand in a neighbouring passage too, fading with the words between |
+    | session | BM25 of all rows of its session |
+    | beside | own of the better neighbour, for short rows |
+
+    Source: T24, T29.
+    """
+    mean = min(float(PASSAGE), asked.mean_words)
+    for row in rows:
+        own = turn = share = row.tags / asked.total
+        if any(row.passages):
+            size = max(1, row.words) / len(row.passages)
+            found = [held for held in row.passages if held]
+            own += max([_bm25(held, size, mean, asked) for held in found])
+            turn += _bm25(together(found), row.words, asked.mean_words, asked)
+            share += max([_share(held, asked) for held in found])
+        row.reasons = {"own": own, "turn": turn, "share": share}
+    of_threads = neighbours.threads(rows)
+    neighbours.contexts(of_threads, asked, mean)
+    neighbours.sessions(of_threads, asked)
+    neighbours.besides(of_threads)
+
+
+def _bm25(held: Mapping[int, float], words: float, mean: float, asked: Asked) -> float:
+    return sum([asked.worth[n] * saturation(times, words, mean) for n, times in held.items()]) / asked.total
+
+
+def _share(held: Mapping[int, float], asked: Asked) -> float:
+    return sum([asked.worth[n] * min(1.0, times) for n, times in held.items()]) / asked.total
+
+
+def length_of(words: int) -> float:
+    """Return what speaks for a row by its length: `Wow, cool!` seldom holds an answer; 0 for one of usual length.
+
+    >>> length_of(20), length_of(2) < 0 < length_of(60), length_of(60) == length_of(6000)
+    (0.0, True, True)
+    """
+    return math.log(min(max(1, words), MOST_LENGTH) / USUAL_LENGTH)
+
+
+def weigh(row: Row, weights: Mapping[str, float]) -> None:
+    """Give the row its score: its reasons, weighted.
+
+    Reasons beside the words count in proportion to how well the words fit, up to FULL_MATCH; a row of a day asked for
+    fits by its day.
+
+    Source: T29.
+    """
+    row.score = round(sum([*parts(row, weights).values()]), 6)
+
+
+def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return what each reason adds to the score of the row.
+
+    >>> parts(Row("a", 0, 9, [{}], reasons={"context": 0.05, "person": 1.0}), {"context": 4.0, "person": 1.5})
+    {'context': 0.2, 'person': 0.75}
+    """
+    made = {name: weights[name] * value for name, value in row.reasons.items() if value and weights[name]}
+    match = max(row.reasons["context"], row.reasons.get("own", 0.0))
+    if match < FULL_MATCH and not ("day" in made or "month" in made):
+        for name in made.keys() - OF_WORDS:
+            made[name] *= match / FULL_MATCH
+    return made
+
+
+def spaced(ordered: Sequence[Row], long: float) -> list[int]:
+    """Return the places of the rows in the order they are chosen: a little is off what stands close to a better one.
+
+    Among short turns the order stays. Of many rows the first SPACED change places among themselves alone.
+
+    Args:
+        ordered: rows, best first.
+        long: `share_of_long` of the visible conversations.
+
+    >>> rows = [Row("a", n, 60, [{}], score=s, place=n) for n, s in ((0, 3.0), (1, 2.9), (50, 2.8))]
+    >>> spaced(rows, 1.0), spaced(rows, 0.0)
+    ([0, 2, 1], [0, 1, 2])
+    """
+    off = between(REPEAT, long)
+    places = list(range(len(ordered)))
+    if not off:
+        return places
+    rows = ordered[:SPACED]
+    left = {n: row.score for n, row in enumerate(rows)}
+    taken = [off * (1.0 - math.exp(-row.words / PASSAGE)) for row in rows]
+    chosen: list[int] = []
+    while left:
+        best = max(left, key=left.__getitem__)
+        chosen.append(best)
+        del left[best]
+        of = rows[best]
+        for n in left:
+            row = rows[n]
+            if row.session == of.session and row.thread == of.thread and abs(row.place - of.place) <= REPEAT_WITHIN:
+                left[n] -= taken[n]
+    return chosen + places[len(chosen) :]

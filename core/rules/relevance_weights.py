@@ -1,0 +1,73 @@
+"""What each reason to show a row is worth: the one table of the ranking (rules T27 to T31).
+
+Fitted by `python -m tests.bench.fit` on the development conversations of three public data sets (LoCoMo: people who
+chat in short turns over months; BEAM and RealMem: a person with an assistant, in long turns), leaving one conversation
+out at a time, and rounded. `docs/recall.md` tells what each is worth there.
+
+Every reason is a number between 0 and about 1 (`length` and `person` reach below 0), so the weights compare. The two
+columns hold for conversations of short and of long turns; `share_of_long` says how far a conversation is either.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Weight(NamedTuple):
+    """What a reason is worth among short turns, and among long ones."""
+
+    short: float
+    long: float
+
+
+WEIGHTS: dict[str, Weight] = {
+    "context": Weight(6.0, 0.0),
+    "own": Weight(0.0, 1.0),
+    "turn": Weight(0.0, 2.0),
+    "share": Weight(1.0, 3.0),
+    "session": Weight(2.5, 1.0),
+    "beside": Weight(1.0, 4.0),
+    "person": Weight(1.5, 1.0),
+    "first": Weight(0.0, 3.0),
+    "length": Weight(1.0, 0.0),
+    "time": Weight(2.0, 0.0),
+    "number": Weight(1.5, 1.0),
+    "day": Weight(8.0, 8.0),
+    "days_after": Weight(6.0, 6.0),
+    "month": Weight(4.0, 4.0),
+}
+
+REPEAT = Weight(0.0, 1.0)
+"""Taken off a row for each better one chosen close by: in long turns the next one says much the same."""
+REPEAT_WITHIN = 8
+"""Rows on either side that count as close by."""
+
+SHORT_TURNS, LONG_TURNS = 40.0, 100.0
+"""Mean words of a turn up to which turns are short, and from which they are long."""
+
+
+def share_of_long(mean_words: float) -> float:
+    """Return how far turns of this mean length are long ones: 0 for short, 1 for long.
+
+    >>> share_of_long(25.0), share_of_long(70.0), share_of_long(300.0)
+    (0.0, 0.5, 1.0)
+    """
+    return min(1.0, max(0.0, (mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)))
+
+
+def between(weight: Weight, long: float) -> float:
+    """Return the weight for turns that are long to this share.
+
+    >>> between(Weight(1.0, 3.0), 0.5)
+    2.0
+    """
+    return weight.short + (weight.long - weight.short) * long
+
+
+def weights_for(long: float) -> dict[str, float]:
+    """Return what each reason is worth among turns that are long to this share.
+
+    >>> weights_for(0.0)["context"], weights_for(1.0)["context"]
+    (6.0, 0.0)
+    """
+    return {name: between(weight, long) for name, weight in WEIGHTS.items()}

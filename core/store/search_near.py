@@ -1,0 +1,76 @@
+"""The rows around the candidates of a search: a part of the third round trip of a prompt (D35, T24).
+
+A stretch is read in the conversation of its candidate, which the statement itself looks up by the candidate's id: the
+search tables do not hold it. Two limited branches walk `ix_chat_conversation`, so that what is read does not depend on
+how much was said. Called by `core.store.search_read`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Integer, bindparam, select
+
+from core.rules.surroundings import Stretch
+from core.store import sources
+from core.store.dialects import ID, Key, Time, from_microseconds
+from core.store.schema import chat_history_cache
+from core.store.statements import Part
+
+FIRST = -1
+"""A row brought for stretch n has FIRST - n in place of its source."""
+
+
+def branches(
+    stretches: Sequence[Stretch],
+    columns: Callable[[], list[Any]],
+    shared: Mapping[str, Any],
+    family: str,
+    into: list[Any],
+) -> list[str]:
+    """Return the text of two branches per stretch, and append their values to `into`.
+
+    Args:
+        columns: makes the columns of a branch, the first a parameter named `part`.
+        shared: persona, audiences, chars, folded_chars, `since` and `until` (None for no limit), and `without`, keys of
+            conversations left out.
+    """
+    made = []
+    limits = (shared["since"] is not None, shared["until"] is not None, bool(shared["without"]))
+    for number, one in enumerate(stretches):
+        at = from_microseconds(one.first_us)
+        if at is None:
+            continue
+        values = {**shared, "part": FIRST - number, "lead": one.row_id, "moment": at}
+        for back, rows in ((True, one.before), (False, one.after)):
+            if rows > 0:
+                part = _branch(back, limits, columns, family)
+                made.append(part.text({**values, "rows": rows}, into))
+    return made
+
+
+@lru_cache(maxsize=32)
+def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: str) -> Part:
+    c = chat_history_cache.c
+    lead = chat_history_cache.alias("lead")
+    conversation = select(lead.c.interface_path).where(lead.c.id == bindparam("lead", type_=ID)).scalar_subquery()
+    moment = bindparam("moment", type_=Time())
+    where = [
+        c.persona_id == bindparam("persona", type_=Key(64)),
+        c.interface_path == conversation,
+        c.timestamp < moment if back else c.timestamp >= moment,
+        c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        sources.CHAT.findable,
+    ]
+    since, until, without = limits
+    if since:
+        where.append(c.timestamp >= bindparam("since", type_=Time()))
+    if until:
+        where.append(c.timestamp < bindparam("until", type_=Time()))
+    if without:
+        where.append(c.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
+    order = (c.timestamp.desc(), c.id.desc()) if back else (c.timestamp, c.id)
+    made = select(*columns()).where(*where).order_by(*order)
+    return Part(made.limit(bindparam("rows", type_=Integer())), family)
