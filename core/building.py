@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from core import defaults, logs, prompting
+from core import defaults, logs, memory_prompt, prompting
 from core.config import Settings
 from core.errors import PromptTooLargeError
 from core.guarding import Guard
@@ -22,6 +22,7 @@ from core.prompt_run import Run
 from core.rules.hits import content_digest
 from core.rules.incoming import read_message
 from core.rules.limits import read_engine_limit, read_limit_argument
+from core.rules.memory_modes import MODES
 from core.rules.reduction import Reduction, fit
 from core.rules.sizes import size
 from core.scope import Scope
@@ -50,12 +51,16 @@ def build(
     limits = read_limit_argument("max_chars", max_chars), read_limit_argument("limit_tokens", limit_tokens)
     asked = _Asked(message, context_memory, interface_name, history_scope, destination, db, settings, scope)
     run = _start(asked)
+    if isinstance(run.db, Database):
+        run.db.settle()
     # 2. words, search, history
     with run.db.one_call() if isinstance(run.db, Database) else nullcontext():
         history, changed = prompting.see(run)
         if changed and not isinstance(settings, Settings):
             run = _start(asked)
             history, _ = prompting.see(run)
+        if _save_asked(run):
+            history, _ = prompting.see(run)  # the first memory of a conversation makes an audience to be seen
         parts = prompting.context_of(run, history)
     # 3. the prompt's structure
     actions = run.guard.hook("actions", {"interface_name": run.message.interface}, _actions, None)
@@ -65,6 +70,23 @@ def build(
     fitted = _fit(run, prompt, _limit(run, limits[0]), limits[1], counter, parts.ids)
     run.guard("recalls", "memory_recalls", lambda: _record(run, fitted), None)
     return fitted.prompt, run.report
+
+
+def _save_asked(run: Run) -> bool:
+    """Save what the message itself asks to remember, in mode plus, and return whether that stored something (C29)."""
+    db = run.db
+    if not isinstance(db, Database) or run.down or MODES[run.settings.memory_mode].how != "before":
+        return False
+    account = run.guard(
+        "memory_tool",
+        "memories",
+        lambda: memory_prompt.before_generation(db, run.settings, run.scope, run.message.text),
+        None,
+    )
+    if account is None:
+        return False
+    run.report.extra[memory_prompt.ACCOUNT] = account
+    return bool(account["stored"])
 
 
 def _actions(given: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict
 
-from core import logs
+from core import logs, wishing
 from core.config import Settings
 from core.defaults import handle, scope_for, settings_for
 from core.errors import MessageError
@@ -22,6 +22,8 @@ from core.store.chat_reading import Line
 from core.store.engine import Database
 from core.store.looking import look
 from core.store.viewing import Request, Viewer
+from core.story import refreshing
+from core.story.calls import of_conversation
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message"]  # fmt: skip
@@ -78,7 +80,7 @@ def save_chat_message(
         MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
         StoreWriteError: nothing was stored.
 
-    Source: P42, F5, F17, F20, F63, F70.
+    Source: P42, F5, F17, F20, F63, F70, S1.
     """
     # 1. what to work with
     db = handle(db)
@@ -101,8 +103,11 @@ def save_chat_message(
     )
     if message is None:
         return WriteResult(False, None, "empty")
-    # 3. store it
-    return chat.insert(db, scope, message, privacy_default=settings.privacy_default)
+    # 3. what it wishes once and for all
+    wishes = wishing.read_wishes(message.text, settings) if message.role == "user" else ()
+    # 4. store it
+    queues = settings.recap_on_message
+    return chat.insert(db, scope, message, privacy_default=settings.privacy_default, queues=queues, wishes=wishes)
 
 
 def load_chat_history(
@@ -212,7 +217,7 @@ def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, its index with it.
+    """Give a stored message another text, its index with it; a recap made of the former text is stale from then on.
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
@@ -225,7 +230,7 @@ def edit_chat_message(
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was changed.
 
-    Source: P45, F20.
+    Source: P45, F20, S9.
     """
     text = rows.text(message_text, "message_text")
     if not text.strip():
@@ -237,7 +242,13 @@ def edit_chat_message(
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
     return chat_changes.edit(
-        db, viewer.scope, found[0], text, audiences=viewer.audiences, privacy_default=settings.privacy_default
+        db,
+        viewer.scope,
+        found[0],
+        text,
+        audiences=viewer.audiences,
+        privacy_default=settings.privacy_default,
+        queues=settings.recap_on_message,
     )
 
 
@@ -249,12 +260,13 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows with it; arguments as for `edit_chat_message`.
+    """Delete a stored message, its index rows and what lies on it; arguments as for `edit_chat_message`.
 
     Returns:
-        `(True, row id, "")`, or reason `unchanged` where there is no such message.
+        `(True, row id, "")`, with a note where a scene ended with the message and is deleted with its recaps; or reason
+        `unchanged` where there is no such message.
 
-    Source: P45.
+    Source: P45, S9, S34.
     """
     db = handle(db)
     settings = settings_for(settings, db)
@@ -262,7 +274,10 @@ def delete_chat_message(
     if found is None:
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
-    return chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
+    done = chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
+    if chat_changes.SCENE_GONE in done.notes:  # its messages may have been hidden
+        refreshing.refresh(of_conversation(found[1], db, settings, scope))
+    return done
 
 
 _NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))

@@ -22,7 +22,7 @@ MAX_DEPTH = 20
 """Deepest nesting that is read. The C parser of PyYAML crashes the process at some ten thousand levels."""
 
 _MAX_KEPT = 16
-_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])")
+_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Entry(NamedTuple):

@@ -12,6 +12,7 @@ from core import defaults, screening
 from core.config import Settings
 from core.defaults import configure, default_database
 from core.errors import MessageError
+from core.rules import retention
 from core.scope import Scope
 from core.store import checking, memories, memory_input, migrating, search_repair
 from core.store.checking import Finding
@@ -93,7 +94,7 @@ def insert_memory(
             scope whose privacy level forbids it.
         StoreWriteError: nothing was stored.
 
-    Source: T49, G5, F36.
+    Source: T49, G5, L9, F36.
     """
     asking = scope if isinstance(scope, Scope) else None
     named = label if label is not None else scope if isinstance(scope, str) else "general"
@@ -121,6 +122,8 @@ def insert_memory(
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
     flagged, _ = screening.is_flagged(memory.content, "memory", settings=known)
     memory = replace(memory, quarantined=int(flagged or memory.quarantined))
+    if memory.tier == "session" and memory.expires_at is None:
+        memory = replace(memory, expires_at=retention.expires_at(memory.at, known.session_ttl_sec))
     result = memories.insert(handle, defaults.scope_for(asking, known), memory, privacy_default=known.privacy_default)
     if result.id is None:
         raise MessageError(

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 from core.flag_base import Flag, flag
 from core.flag_lists import LANGUAGE_CODES, Groups, Texts
 from core.flag_types import Folder, Frozen, Key, Text, Zone
+from core.flags_lifelong import LifelongFlags
 from core.flags_recent import RecentFlags
 from core.flags_stories import StoryFlags
 from core.shapes import Ranking
@@ -43,6 +44,7 @@ GROUPS: Mapping[str, str] = {
     "Saving": "What is worth keeping, and for whom it is kept.",
     "Conversations": "Conversations that ended, and what people asked to remember.",
     "Short-term memory": "What was just said in other channels.",
+    "Long-term memory": "What becomes of conversations for good, how long it is kept, and how relationships fade.",
     "Stories": "Recaps, scenes and the running recap of long conversations.",
     "Jobs and model": "What is done in the background, and the model that is asked.",
     "Privacy": "Who is remembered, and who sees what.",
@@ -52,7 +54,7 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(StoryFlags, RecentFlags):
+class Settings(StoryFlags, RecentFlags, LifelongFlags):
     """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
 
     Each argument is a flag's name in lower case; a bad value raises ConfigError.
@@ -189,6 +191,14 @@ class Settings(StoryFlags, RecentFlags):
         choices=get_args(Ranking),
         group="Memories",
     )
+    context_reach: int = flag(
+        4,
+        "Messages on either side of a message that fits, among which an answer may be found; 0 is off.",
+        unit="messages",
+        low=0,
+        high=20,
+        group="Memories",
+    )
     snippet_chars: int = flag(
         400,
         "Characters shown of a memory.",
@@ -206,6 +216,14 @@ class Settings(StoryFlags, RecentFlags):
     memory_labels: bool = flag(False, "Say in words where a memory comes from, and from which day.", group="Memories")
     free_search_shuffle: bool = flag(
         False, "Give the results of free search in random order instead of newest first.", group="Memories"
+    )
+    wishes_in_prompt: int = flag(
+        20,
+        "Most standing wishes of a person shown in a prompt, the newest; 0 shows none.",
+        unit="wishes",
+        low=0,
+        high=200,
+        group="Memories",
     )
     record_recalls: bool = flag(True, "Count how often each memory was shown, and when last.", group="Memories")
 
@@ -229,6 +247,13 @@ class Settings(StoryFlags, RecentFlags):
     tag_fuzzy_score: float = flag(
         91.0,
         "How alike a misspelt word must be to a known tag, 100 being equal; 0 switches it off.",
+        low=0,
+        high=100,
+        group="Tags and words",
+    )
+    keyword_fuzzy_score: float = flag(
+        82.0,
+        "How alike a word that found nothing must be to a known word to stand for it, 100 being equal; 0 is off.",
         low=0,
         high=100,
         group="Tags and words",
@@ -260,6 +285,11 @@ class Settings(StoryFlags, RecentFlags):
         "Phrases that make a message worth keeping, by group; a group given here replaces the shipped one.",
         kind=Groups(PHRASE_GROUPS),
         default_means="the phrases in prompts/remember",
+        group="Saving",
+    )
+    record_wishes: bool = flag(
+        True,
+        "Keep what a message wishes once and for all, such as a name to be called by, a diet or a language.",
         group="Saving",
     )
     near_duplicate_score: float = flag(

@@ -58,6 +58,9 @@ class RecentFlags(FlagValues):
         "memory", "Folder of the two Markdown files.", kind=Text("a folder"), group="Conversations"
     )
 
+    enable_short_term: bool = flag(
+        True, "Show what was said a moment ago in other channels.", group="Short-term memory"
+    )
     short_term_memory_ttl_hours: float = flag(
         12.0,
         "Age at which what was just said in a channel is forgotten.",

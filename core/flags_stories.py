@@ -30,6 +30,7 @@ class StoryFlags(FlagValues):
     enable_message_recaps: bool = flag(
         False, "Show the recaps of older messages of this conversation.", group="Stories"
     )
+    enable_running_recap: bool = flag(True, "Show the running recap of this conversation.", group="Stories")
     running_scene_recap_auto_generate: bool = flag(
         True, "Bring the running recap up to date after each scene recap.", group="Stories"
     )

@@ -94,6 +94,8 @@ def _alone(
     """Read what the context needs when no prompt has read it before, and compose it."""
     handle: Database | None = guard("open", "database", lambda: defaults.handle(db), None)
     guard.db = handle
+    if isinstance(handle, Database):
+        handle.settle()
     sources.held_private = live_visibility.held_private(handle, scope.persona)
     seen = _look(sources, handle, scope, guard) if handle is not None else None
     if seen is not None and handle is not None:

@@ -18,7 +18,7 @@ from core.rules.incoming import read_message
 from core.scope import Privacy, Scope
 from core.screening import set_screen
 from core.shapes import Source
-from core.store import conversations, linking, participants, quarantine
+from core.store import conversations, linking, participants, quarantine, short_term_cache
 from core.store.engine import Database
 
 __all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
@@ -94,8 +94,8 @@ def set_conversation_privacy(
         privacy: `public`: seen in its server. `direct`: with one person. `restricted`: seen in itself alone.
 
     Returns:
-        Changed rows per table: conversations, chat_history_cache, memories, ai_diary. All 0: it is not known, or is so
-        already.
+        Changed rows per table: conversations, chat_history_cache, memories, ai_diary, conversation_summaries,
+        short_term_memories. All 0: it is not known, or is so already.
 
     Raises:
         MessageError: another word, or a key that does not fit.
@@ -161,7 +161,7 @@ def set_privacy(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
-    """Set what may be kept of a person from the next write on.
+    """Set what may be kept of a person from the next write on; `full` removes their short-term entries at once.
 
     Args:
         participant: key `interface/id`.
@@ -174,7 +174,10 @@ def set_privacy(
     Source: F20, F22, F23.
     """
     db = handle(db)
-    found = participants.set_privacy(db, scope_for(scope, settings_for(settings, db)).persona, participant, level)
+    persona = scope_for(scope, settings_for(settings, db)).persona
+    found = participants.set_privacy(db, persona, participant, level)
+    if found["level"] == "full":
+        short_term_cache.of(db).drop(persona)
     return {"level": found["level"], "removed": found["removed"], "remaining": found["remaining"]}
 
 

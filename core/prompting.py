@@ -155,8 +155,8 @@ def context_of(run: Run, history: Sources) -> Parts:
     history_sources.use_stand_ins(history, run.db, run.scope, run.guard)
     # 3. the lists, then the memories that are not in them
     lists = lists_of(run, history)
-    memories = finish_search(run, lists)
     sections.build(run.guard, history.sections, lists)
+    memories = finish_search(run, lists, history.sections.ids.get("saved_memories", ()))
     # 4. what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = run.guard.hook("recon", arguments, recon_parts, nothing)

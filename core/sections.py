@@ -11,13 +11,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from core import (
+    section_conversations,
+    section_recaps,
+    section_relationship,
+    section_running,
+    section_saved,
+    section_short_term,
+)
 from core.guarding import Guard
 from core.rules.history import HistoryLists
 from core.section_base import Asked, Built, Section
 from core.shapes import LeftOut
 from core.store.section_parts import SectionPart, SectionRow
 
-SECTIONS: tuple[Section, ...] = ()
+SECTIONS: tuple[Section, ...] = (
+    section_short_term,
+    section_conversations,
+    section_saved,
+    section_relationship,
+    section_recaps,
+    section_running,
+)
 """Every section of the package, in the order of P8."""
 
 

@@ -26,8 +26,9 @@ PERSONA_SENDER = "self"
 """Sender id of the persona's own lines (rule P22)."""
 
 WriteReason = Literal[
-    "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "too_long", "limit", "refused", "unchanged"
-]
+    "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
+    "unchanged",
+]  # fmt: skip
 """Why nothing new was stored; blank when it was (rule G15)."""
 
 
@@ -226,3 +227,175 @@ class Vocabulary:
     """Alias to tag."""
     links: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     """Tag to (linked tag, weight), both directions."""
+
+
+OperationState = Literal["pending", "in_progress", "retrying", "completed", "failed", "cancelled"]
+"""pending: waits for its turn. in_progress: a worker has it. retrying: a try failed, another comes. completed: done,
+once. failed: given up, with a reason. cancelled: not wanted any more (rule S44)."""
+
+RunState = Literal["completed", "retrying", "failed", "dropped"]
+"""What one try came to. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored (S44, S45)."""
+
+OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
+"""In the order of their turns (rule S43)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One piece of background work as its handler gets it (rules S43 to S47)."""
+
+    id: int
+    type: str
+    """RECAP, SCENE_DETECTION and so on."""
+    persona: str
+    conversation: str | None = None
+    """Conversation key it was queued for; it acts on no other."""
+    participant: str | None = None
+    """Participant key it is about."""
+    priority: OperationPriority = "NORMAL"
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    """What it works on: ids, and under the key `texts` alone whatever was said. `texts` is emptied when it ends."""
+    tries: int = 1
+    """Tries begun, this one included."""
+    queue_version: int = 0
+    """Version of the queue it was put into; after `clear_queue` its result is dropped."""
+    created_at: datetime | None = None
+    """Aware, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRun:
+    """What became of one try of an operation: the report of `run_pending` and of a worker (rule S47)."""
+
+    id: int
+    type: str
+    persona: str
+    conversation: str | None
+    state: RunState
+    seconds: float
+    error: str = ""
+    """Class and reason of what went wrong; never a text that was said."""
+
+
+class ListedOperation(TypedDict):
+    """One operation of the queue as `list_operations` shows it. Keys stand in this order."""
+
+    id: int
+    type: str
+    state: OperationState
+    priority: OperationPriority
+    conversation: str | None
+    participant: str | None
+    tries: int
+    error: str
+    """Why it failed or is tried again; blank otherwise."""
+    depends_on: list[int]
+    created_at: str
+    """ISO 8601, UTC; blank when it cannot be read, as the three below."""
+    updated_at: str
+    available_at: str
+    """When the next try may begin; blank for at once."""
+    lease_until: str
+    """Up to when a worker has it; blank when none has."""
+
+
+ToolForm = Literal["openai", "anthropic", "xml"]
+"""openai, anthropic: native tool calling. xml: a call written into the reply (rule C26)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of the memory tool as a model made it (rule C27)."""
+
+    name: str
+    content: str
+    """What to remember; blank where the call is broken."""
+    form: ToolForm = "xml"
+    call_id: str = ""
+    """The id a native call has, for its answer."""
+    error: str = ""
+    """Why the call cannot be read; blank for a good one."""
+
+
+class ToolAnswer(TypedDict):
+    """What `run_tool_call` gives (rule C28). Keys stand in this order."""
+
+    success: bool
+    message: str
+    """What may be shown; on failure it begins with the reason."""
+    id: int | None
+    """Of the saved memory, or of the one that says the same."""
+    reply: Any
+    """Success and message in the form the call came in: a text for XML, a message or content block otherwise."""
+
+
+class RecentConversation(TypedDict):
+    """One conversation that ended (rules C1 to C10). Keys stand in this order."""
+
+    id: int
+    title: str
+    """One line."""
+    time: str
+    """When its last message was said, `YYYY-MM-DD HH:MM` in TIMEZONE; blank when it cannot be read."""
+    summary: str
+    """One line."""
+    conversation: str
+    """Its key; blank where the host named none."""
+    provenance: str
+    """model, extract, manual or import (rule G23)."""
+    former: bool
+    """It has left the list: newer ones or a newer summary of the same conversation stand in its place."""
+
+
+class SavedMemory(TypedDict):
+    """One saved memory (rules C11 to C18). Keys stand in this order."""
+
+    id: int
+    text: str
+    """One line."""
+    saved_at: str
+    """ISO 8601, UTC; blank when it cannot be read."""
+    source: str
+    """`user`, or `file` for one that was written into the Markdown file."""
+    former: bool
+    """It is deleted or replaced, and may be restored."""
+    replaced_by: int | None
+    """Id of the memory in its place."""
+
+
+class FormerText(TypedDict):
+    """One text a saved memory has had (rule C15). Keys stand in this order."""
+
+    id: int
+    """Id of the memory that had it."""
+    text: str
+    until: str
+    """When it was replaced or dropped, ISO 8601, UTC; blank for the one that holds."""
+    reason: str
+    """Why, in the words of who did it; blank for the one that holds."""
+    changed_by: str
+
+
+class LoadedMemory(TypedDict):
+    """What `load_memory` gives (rule C22)."""
+
+    recent: list[RecentConversation]
+    saved: list[SavedMemory]
+
+
+class WishItem(TypedDict):
+    """One thing a person wishes once and for all. Keys stand in this order."""
+
+    id: int
+    text: str
+    """As said, or as handed in."""
+    topic: str
+    """What it is about: a newer wish about the same takes its place."""
+    kind: str
+    """name, pronouns, address, diet, abstain, allergy, access, instruction, preference, or `by hand`."""
+    said_at: str
+    """ISO 8601, UTC; blank when it cannot be read."""
+    participant: str | None
+    """Whose wish it is; None where nobody knows."""
+    former: bool
+    """It holds no more: deleted, or a newer one has its place. It may be restored."""

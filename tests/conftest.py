@@ -8,7 +8,8 @@
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
-`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines.
+`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines; tests in tests/spec run on
+SQLite and one server unless `@pytest.mark.engines("every")` or TEST_SERVERS says otherwise.
 """
 
 from __future__ import annotations
@@ -105,10 +106,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     names = metafunc.config.stash[SESSION].names
     marks = list(metafunc.definition.iter_markers("engines"))
     if marks:
-        names = [name for name in names if name in marks[0].args]
+        names = [name for name in names if name in marks[0].args or "every" in marks[0].args]
+    elif metafunc.definition.path.parent.name == "spec" and not os.environ.get("TEST_SERVERS"):
+        names = _enough_for_rules(metafunc.config.stash[SESSION])
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, ids, indirect=True, scope="module")
+
+
+def _enough_for_rules(session: Session) -> list[str]:
+    """Return SQLite, one server and every one of TEST_DATABASE_URL.
+
+    What a rule says holds above the tables, which tests/store tries on every engine, and tests/spec/test_engines_agree
+    compares all of them over one story. TEST_SERVERS names the engines to run everything on.
+    """
+    own = [name for name in session.names if name != SQLITE and not session.is_extra(name)]
+    return [name for name in session.names if name == SQLITE or name in own[:1] or session.is_extra(name)]
 
 
 @pytest.hookimpl(optionalhook=True)

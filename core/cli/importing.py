@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli import output
+from core.cli import items, output
 from core.cli.options import ServerOption, refusals
 from core.cli.running import Run, command
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.transfer.importing import ImportResult
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON Lines, also .gz; see above.", show_default=False)
+    Path, typer.Argument(metavar="FILE", help="JSON Lines, JSON or YAML, also .gz; see above.", show_default=False)
 ]
 InterfaceOption = Annotated[
     str, typer.Option("--interface", metavar="NAME", help="First part of the conversation keys: NAME/conversation.")
@@ -38,6 +38,9 @@ PrivateOption = Annotated[
 ]
 ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Look and store nothing.")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Of memories that name none; without it KeyFacts.")
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 if there are rows that cannot be taken; good ones are taken.")
 ]
@@ -59,15 +62,26 @@ def import_(
     private: PrivateOption = False,
     server: ServerOption = "",
     timezone: ZoneOption = "UTC",
+    kind: KindOption = None,
     dry_run: DryRunOption = False,
     strict: StrictOption = False,
 ) -> None:
-    """Import conversations, each message once.
+    """Import conversations or memories, each once.
 
-    FILE holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, or it is a chat of
-    SillyTavern; speaker, text and timestamp must be there. Importing the same file again adds nothing, so an import
-    that was stopped is run again to go on. Bad rows are listed, good ones taken.
+    FILE holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker, text and
+    timestamp must be there; or it is a chat of SillyTavern, which is taken with everything in it. Importing the same
+    file again adds nothing, so an import that was stopped is run again to go on. Bad rows are listed, good ones taken.
+
+    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
+    Open-LLM-VTuber with a memory, or the tables of the original application as JSON.
     """
+    if items.is_items(file):
+        if persona is not None or private:
+            raise typer.BadParameter("--persona and --private belong to conversations, and the file holds memories")
+        own = {"conversation": conversation, "server": server, "kind": kind, "dry_run": dry_run, "strict": strict}
+        with _going_on(), stoppable() as should_stop:
+            items.import_(run, file, **own, should_stop=should_stop)  # type: ignore[arg-type]
+        return
     from core.transfer.importing import import_file  # noqa: PLC0415 - kept out of the start of other subcommands
 
     with refusals(), _going_on(), stoppable() as should_stop, output.bar() as bar:
@@ -162,6 +176,7 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
     rows: list[tuple[str, object]] = [("Imported", result.imported)]
     if result.duplicates:
         rows.append(("There already", result.duplicates))
+    rows += [(name.replace("_", " ").capitalize(), count) for name, count in result.story.items()]
     if result.skipped:
         rows.append(("Blank", result.skipped))
     return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]

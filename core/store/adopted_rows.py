@@ -24,7 +24,7 @@ from core.shapes import PERSONA_SENDER
 from core.store.dialects import EPOCH, JsonText, Key, Time, read_time
 from core.store.indexed import DIARY_TEXTS, SEPARATOR
 
-LISTS = frozenset({"tags", "emotions", "context_tags", "involved_users", "tag"})
+LISTS = frozenset({"tags", "emotions", "context_tags", "involved_users", "tag", "source_ids"})
 """JSON columns that hold a list; `[]` stands for none. The others hold an object, or NULL."""
 
 

@@ -15,9 +15,12 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 
 from core.errors import StoreWriteError
+from core.rules.wishes import Wish
 from core.scope import Privacy, Scope
 from core.shapes import WriteResult
-from core.store import conversations, participants, rows, search_index
+from core.store import beside as beside_rows
+from core.store import conversations, participants, rows, search_index, story_rows
+from core.store import wishes as wish_rows
 from core.store.bulk import chunks
 from core.store.chat_seen import SAME_WITHIN, Seen
 from core.store.dialects import Time
@@ -56,20 +59,39 @@ def scope_of(scope: Scope, conversation: str, privacy: Privacy | None = None) ->
 # One message
 
 
-def insert(db: Database, scope: Scope, message: NewMessage, *, privacy_default: str) -> WriteResult:
+def insert(
+    db: Database,
+    scope: Scope,
+    message: NewMessage,
+    *,
+    privacy_default: str,
+    queues: bool = False,
+    wishes: Sequence[tuple[Wish, bool]] = (),
+) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
+
+    Args:
+        queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
+        wishes: what the message wishes once and for all, each with whether it was flagged (F36); stored in the same
+            transaction (RECORD_WISHES).
 
     Raises:
         StoreWriteError: nothing was stored.
 
-    Source: P42, F5, F17, F20, F21.
+    Source: P42, F5, F17, F20, F21, S1.
     """
     own = scope_of(scope, message.conversation)
     row_id = db.ids.one()
     stored = WriteResult(True, row_id, notes=message.notes)
 
     def work(connection: Connection) -> WriteResult:
-        _insert_one(connection, db, own, message, row_id, privacy_default)
+        place = _insert_one(connection, db, own, message, row_id, privacy_default)
+        if wishes:
+            whose = replace(own, participant=message.participant)
+            made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=q) for wish, q in wishes]
+            wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
+        if queues:
+            story_rows.queue(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
 
     def confirm(connection: Connection) -> WriteResult | None:
@@ -94,7 +116,7 @@ _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bi
 
 def _insert_one(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
-) -> None:
+) -> conversations.Place:
     persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
     if not conversations.touch(connection, persona, key, message.at, message.title):
         conversations.make(
@@ -120,6 +142,7 @@ def _insert_one(
         names = {message.participant: message.sender_name}
         participants.note_names(connection, db, persona, names, levels)
     _write(connection, db, persona, [(row_id, message, place)])
+    return place
 
 
 @lru_cache(maxsize=1)
@@ -234,6 +257,7 @@ def insert_many(
     *,
     privacy_default: str,
     privacy: Mapping[str, Privacy] | None = None,
+    beside: Sequence[beside_rows.Beside] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given.
 
@@ -241,6 +265,7 @@ def insert_many(
 
     Args:
         privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
+        beside: what lies beside each message, in the order of `messages`, stored with those that are new.
 
     Raises:
         StoreWriteError: the part at hand was not stored; the parts before it were.
@@ -250,7 +275,8 @@ def insert_many(
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         ids = db.ids.take(len(part))
-        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {})
+        along = beside[len(results) : len(results) + len(part)]
+        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {}, along)
     return results
 
 
@@ -261,6 +287,7 @@ def _insert_part(
     ids: Sequence[int],
     privacy_default: str,
     privacy: Mapping[str, Privacy],
+    along: Sequence[beside_rows.Beside],
 ) -> list[WriteResult]:
     done: dict[int, WriteResult] = {}
 
@@ -282,6 +309,8 @@ def _insert_part(
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         participants.note_names(connection, db, persona, spoke, levels)
         _write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
+        lies = dict(zip(ids, along, strict=False))
+        beside_rows.insert(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
         return [done[at] for at in range(len(part))]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:

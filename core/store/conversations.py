@@ -17,7 +17,7 @@ from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 from core.errors import MessageError
 from core.rules.visibility import AudienceKey, own_audience, parent_key, split_key
 from core.scope import KEY_BYTES, Privacy, Scope, key_text
-from core.store import audiences, indexed, participants
+from core.store import audiences, following, indexed, participants
 from core.store.dialects import Time, insert_ignore
 from core.store.engine import Database
 from core.store.rows import short_interface
@@ -28,6 +28,9 @@ from core.store.viewing import ConversationFacts
 TITLE_CHARS = 200
 UNKNOWN_PERSON = ""
 """direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""
+
+MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *following.NAMES)
+"""Tables whose rows go where their conversation goes."""
 
 _PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
 
@@ -99,14 +102,14 @@ def _touch(titled: bool) -> Any:
     c = conversations.c
     at = bindparam("at", type_=Time())
     newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
-    values: dict[str, Any] = {"last_message_at": newer}
+    values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
     if titled:
         values["title"] = bindparam("new_title")
     return update(conversations).where(_ONE).values(values)
 
 
 def touch(connection: Connection, persona: str, conversation: str, at: datetime, title: str = "") -> bool:
-    """Hold the conversation and note its newest message; False where it is not known yet."""
+    """Hold the conversation, open again if it was closed, and note its newest message; False where it is not known."""
     values = {"persona": persona, "conversation": conversation, "at": at}
     if title:
         values["new_title"] = title[:TITLE_CHARS]
@@ -267,7 +270,9 @@ def relocate(
         ids = _ids_of(connection, source, persona, old, new.audience_id) if changed else []
         moved = indexed.move(connection, db, source, persona, ids, new.audience_id, local_only=new.local_only)
         counts[source.table.name] = moved
-    return counts
+    if changed:
+        return counts | following.move(connection, persona, new.key, new.audience_id)
+    return counts | dict.fromkeys(following.NAMES, 0)
 
 
 def _ids_of(
@@ -299,7 +304,7 @@ def _take_along(
     former: str | None,
 ) -> dict[str, int]:
     """Let the threads below a conversation follow it, but for direct messages with other than its `former` person."""
-    counts = dict.fromkeys(("conversations", "chat_history_cache", "memories", "ai_diary"), 0)
+    counts = dict.fromkeys(MOVED, 0)
     if parent_key(parent.key) is not None:
         return counts
     c = conversations.c
@@ -323,8 +328,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
     """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction.
 
     Returns:
-        Changed rows per table: conversations, chat_history_cache, memories, ai_diary; all 0 for one that is not known
-        or is so already.
+        Changed rows per table of `MOVED`; all 0 for one that is not known or is so already.
 
     Raises:
         MessageError: another word for `privacy`.
@@ -338,7 +342,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
     def work(connection: Connection) -> dict[str, int]:
         facts = find(connection, scope.persona, key, lock=True)
-        counts = dict.fromkeys(("conversations", "chat_history_cache", "memories", "ai_diary"), 0)
+        counts = dict.fromkeys(MOVED, 0)
         if facts is None:
             return counts
         person = _person_in(connection, scope, facts) if privacy == "direct" else None

@@ -93,6 +93,8 @@ class Database:
         self.ids = Ids(clock)
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
+        self.kept_back: list[Callable[[], object]] = []
+        """What writes changes that are kept back for a moment, each called by `settle`; none of them raises (S6)."""
         self._options = options
         self._engines: tuple[Engine, Engine] | None = None
         self._opening = threading.Lock()
@@ -115,8 +117,14 @@ class Database:
                     )
         return self._engines
 
+    def settle(self) -> None:
+        """Write what is kept back for a moment, such as which messages are hidden (S6)."""
+        for write in tuple(self.kept_back):
+            write()
+
     def close(self) -> None:
-        """Close all idle connections; the handle opens new ones when it is used again."""
+        """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
+        self.settle()
         with self._opening:
             if self._engines is not None:
                 for engine in set(self._engines):

@@ -39,3 +39,12 @@ class Ids:
     def one(self) -> int:
         """Return one new id."""
         return self.take()[0]
+
+
+def first_of(moment: datetime) -> int:
+    """Return the least id that a row made at a time can have.
+
+    >>> first_of(_START), first_of(datetime(2020, 1, 1, 0, 0, 1, tzinfo=UTC)) >> _BITS
+    (0, 1000)
+    """
+    return max(0, int((moment - _START).total_seconds() * 1000)) << _BITS

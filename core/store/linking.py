@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, select, update
 
 from core.rules.visibility import AudienceKey, split_key
-from core.store import audiences, indexed
+from core.store import audiences, following, indexed
 from core.store.conversations import facts_of, relocate
 from core.store.engine import Database
 from core.store.participants import checked_key, hold
@@ -64,7 +64,7 @@ def unlink(db: Database, persona: str, participant: object) -> dict[str, int]:
 
 
 def _counts(changed: Mapping[str, int]) -> dict[str, int]:
-    names = ("participants", "conversations", *(source.table.name for source in ALL))
+    names = ("participants", "conversations", *(source.table.name for source in ALL), *following.NAMES)
     return {name: changed.get(name, 0) for name in names}
 
 

@@ -54,10 +54,10 @@ def insert(
     row_id = db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
-        if _is_private(connection, scope, memory.tier, privacy_default, of_person):
+        if is_private(connection, scope, memory.tier, privacy_default, of_person):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        _write(connection, db, scope, [(row_id, memory)], place)
+        write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
     done: WriteResult = db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
@@ -90,17 +90,17 @@ def capture(
     row_id = db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
-        if _is_private(connection, scope, memory.tier, privacy_default, True):
+        if is_private(connection, scope, memory.tier, privacy_default, True):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         audiences.lock(connection, scope.persona, place.audience_id)
         double = _double(connection, db, scope, place.audience_id, memory, near_score)
         if double is not None:
-            _renew(connection, db, scope.persona, double, memory.at)
+            renew(connection, db, scope.persona, double, memory.at)
             return _result(memory, double, "duplicate")
         if memory.digest in refused:
             return _result(memory, None, "refused")
-        _write(connection, db, scope, [(row_id, memory)], place)
+        write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
     done: WriteResult = db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
@@ -122,7 +122,7 @@ def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Any:
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
 
 
-def _is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
+def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
     """Return whether the level of who is speaking forbids the item: full all, partial what is kept for long (F20)."""
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
@@ -131,13 +131,14 @@ def _is_private(connection: Connection, scope: Scope, tier: Tier, default: str, 
     return level == "full" or (level == "partial" and tier == "long_term")
 
 
-def _write(
+def write(
     connection: Connection,
     db: Database,
     scope: Scope,
     ready: Sequence[tuple[int, NewMemory]],
     place: conversations.Place,
 ) -> None:
+    """Store items with their index rows and tags, in the caller's transaction, which holds the place (G16)."""
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     entries = [
@@ -188,7 +189,7 @@ def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Plac
 # Said again
 
 
-def _active(scope: Scope, audience_id: int, now: datetime) -> list[Any]:
+def active(scope: Scope, audience_id: int, now: datetime) -> list[Any]:
     """Items of an audience and participant that are read: not archived, superseded, expired or quarantined."""
     return [
         _C.persona_id == scope.persona,
@@ -205,7 +206,7 @@ def _double(
     connection: Connection, db: Database, scope: Scope, audience_id: int, memory: NewMemory, near_score: float
 ) -> int | None:
     """Return the id of the item that says the same, the newest of several; None where there is none."""
-    where = _active(scope, audience_id, db.clock())
+    where = active(scope, audience_id, db.clock())
     newest = (_C.timestamp.desc(), _C.id.desc())
     same = select(_C.id).where(*where, _C.content_hash == memory.digest).order_by(*newest).limit(1)
     found = connection.execute(same).scalar()
@@ -213,13 +214,13 @@ def _double(
         return found
     recent = select(_C.id, _C.text_folded).where(*where).order_by(*newest).limit(NEWEST_COMPARED)
     near = [(row.id, row.text_folded or "") for row in connection.execute(recent)]
-    return _nearest(memory.folded, near, near_score)
+    return nearest(memory.folded, near, near_score)
 
 
-def _nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
+def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
     """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first.
 
-    >>> _nearest("jay likes green  teas", [(1, "jay likes black tea"), (2, "jay likes green tea")], 90)
+    >>> nearest("jay likes green  teas", [(1, "jay likes black tea"), (2, "jay likes green tea")], 90)
     2
     """
     from rapidfuzz import fuzz  # noqa: PLC0415 - only where near duplicates are looked for
@@ -232,8 +233,8 @@ def _nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> in
     return best
 
 
-def _renew(connection: Connection, db: Database, persona: str, row_id: int, at: datetime) -> None:
-    """Give an item a new time, its index rows too."""
+def renew(connection: Connection, db: Database, persona: str, row_id: int, at: datetime) -> None:
+    """Give an item a new time, its index rows too, in the caller's transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     values = {"timestamp": at, "updated_at": db.clock()}
     connection.execute(update(memories).where(_C.persona_id == persona, _C.id == row_id).values(values))
@@ -250,4 +251,5 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     return db.transaction(work, source="memories", confirm=lambda _: None)
 
 
-__all__ = ["NewMemory", "Provenance", "Tier", "capture", "insert", "read", "remove"]
+__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "insert", "is_private", "nearest", "read", "remove",
+           "renew", "write"]  # fmt: skip

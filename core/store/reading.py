@@ -71,13 +71,14 @@ def read(
     Raises:
         StoreReadError: nothing could be read.
     """
-    if not viewer.audiences:
-        return Brought()
+    if not viewer.audiences:  # what stands in none may still be there
+        rows, history, sections = None, HistoryWanted(), [part for part in sections if part.of_persona]
     shared: dict[str, Any] = {
         "persona": viewer.scope.persona,
         "audiences": viewer.audiences,
         "local_only": int(viewer.sees_local_only),
         "now": db.clock(),
+        "here": viewer.scope.conversation or "",
     }
     values: list[Any] = []
     branches = search_read.row_branches(rows, shared, db.family, values) if rows is not None else []
@@ -169,7 +170,7 @@ def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: in
         elif row[0] >= section_parts.FIRST:
             made.sections.setdefault(row[0], []).append(SectionRow(*row))
         else:
-            made.rows[row[0], row[1]] = search_read.found_row(row)
+            search_read.keep(made.rows, row)
     timed = [(read_time(row[12]), row) for row in recent]
     timed.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1][1]), reverse=True)
     made.recent.extend(_entry(row, titles.get(from_key(row[9]), "")) for _, row in timed[:recent_most])

@@ -46,7 +46,7 @@ REGISTRY: tuple[Registered, ...] = (
     Registered(
         "conversations",
         "persona",
-        texts=("server_name", "title"),
+        texts=("server_name", "title", "metadata"),
         participant=("direct_person_key",),
         conversation=("conversation_key",),
     ),
@@ -129,8 +129,8 @@ REGISTRY: tuple[Registered, ...] = (
         row_table="chat_history_cache",
     ),
     Registered("scene_recaps", "persona", texts=("content", "metadata"), row_of=("scene_id",), row_table="scenes"),
-    Registered("running_recaps", "persona", texts=("content",), conversation=("conversation_key",)),
-    Registered("refused_recaps", "persona", texts=("content", "reason"), conversation=("conversation_key",)),
+    Registered("running_recaps", "persona", texts=("content", "data"), conversation=("conversation_key",)),
+    Registered("refused_recaps", "persona", texts=("content", "reason", "data"), conversation=("conversation_key",)),
     Registered(
         "memory_jobs",
         "persona",
@@ -148,6 +148,21 @@ REGISTRY: tuple[Registered, ...] = (
         texts=("server_name", "channel_name", "messages", "summary"),
         participant=("owner_id",),
         conversation=("channel_id",),
+    ),
+    Registered(
+        "user_relationships",
+        "persona",
+        texts=("username", "realname"),
+        participant=("user_id",),
+    ),
+    Registered("relationship_log", "persona", participant=("user_id",)),
+    Registered("consolidation_runs", "persona", texts=("reason", "error"), conversation=("conversation_key",)),
+    Registered(
+        "archived_memories",
+        "persona",
+        texts=("tag", "summary", "source_ids", "llm_model", "notes", "created_by"),
+        row_of=("memory_id",),
+        row_table="memories",
     ),
     Registered("schema_version", "none"),
 )

@@ -1,8 +1,9 @@
 """The tables of the log, the memories, the diary, tags and the search (data model D6 to D18, D27, D28).
 
 One declaration for every server; stories and jobs stand in `schema_stories`, conversations and short-term memory in
-`schema_recent`. `sql/schema/*.sql` is generated from the three and compared by a test; how a database got here is in
-`sql/migrations/`. Each index has a comment naming the query it serves.
+`schema_recent`, relationships and consolidation in `schema_lifelong`. `sql/schema/*.sql` is generated from the four
+and compared by a test; how a database got here is in `sql/migrations/`. Each index has a comment naming the query it
+serves.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ conversations = table(
     Column("last_message_at", Time(), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("closed_at", Time(), nullable=True),
+    # what a chat file says of the whole chat, for its export (S48)
+    json_text("metadata"),
     PrimaryKeyConstraint("id"),
     # the conversation of a message
     UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
@@ -55,6 +58,7 @@ conversations = table(
     Index("ix_conversations_server", "persona_id", "server_id", "last_message_at"),
     # newest other conversations of an audience: history_recent
     Index("ix_conversations_audience", "persona_id", "audience_id", "last_message_at"),
+    *checks("conversations", "metadata"),
 )
 
 participants = table(

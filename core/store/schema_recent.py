@@ -72,5 +72,7 @@ short_term_memories = table(
     Index("ix_short_term_owner", "persona_id", "owner_kind", "owner_id", "last_updated", "id"),
     # expiry
     Index("ix_short_term_expiry", "persona_id", "last_updated", "id"),
+    # entries of a channel, which go and move with it
+    Index("ix_short_term_channel", "persona_id", "channel_id", "id"),
     *checks("short_term", "messages"),
 )

@@ -26,6 +26,8 @@ message_recaps = table(
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
     # one story in order
     Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
+    # recaps that are included, in the prompt and at each refresh, however many there are
+    Index("ix_recaps_included", "persona_id", "conversation_key", "include"),
     *checks("recaps", "data"),
 )
 
@@ -83,9 +85,12 @@ running_recaps = table(
     Column("prev_scene_index", Integer, nullable=False, server_default=text("0")),
     Column("new_scene_index", Integer, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
+    # what the text was written from: the recap in parts, the scenes in it with the version of each one's recap
+    json_text("data"),
     Column("created_at", Time(), nullable=True),
     Column("deleted_at", Time(), nullable=True),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
+    *checks("running_recaps", "data"),
 )
 
 refused_recaps = table(
@@ -98,10 +103,13 @@ refused_recaps = table(
     Column("target_id", ID, nullable=True),
     Column("content", LONG_TEXT, nullable=False),
     Column("reason", name_type(40), nullable=False, server_default=text("''")),
+    # what is to be stored with the text when somebody accepts it
+    json_text("data"),
     Column("created_at", Time(), nullable=True),
     PrimaryKeyConstraint("id"),
     # what was refused in a conversation, in order
     Index("ix_refused_conversation", "persona_id", "conversation_key", "id"),
+    *checks("refused_recaps", "data"),
 )
 
 memory_jobs = table(

@@ -34,6 +34,8 @@ class SectionPart:
     """What it binds, beside `persona`, `audiences`, `local_only` and `now`, which every part may use."""
     source: str
     """Table named in the report when it fails."""
+    of_persona: bool = False
+    """Its rows stand in no audience: it is read though the scope sees no row of any."""
 
 
 class SectionRow(NamedTuple):

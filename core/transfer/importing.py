@@ -9,31 +9,22 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from core import defaults
 from core.config import Settings
-from core.errors import MessageError, StoreError, TransferError
+from core.errors import TransferError
 from core.rules.times import zone as zone_named
-from core.scope import KEY_BYTES, Privacy, Scope, key_text
-from core.shapes import PERSONA_SENDER
-from core.store import chat, messages
+from core.scope import KEY_BYTES, Scope, key_text
 from core.store.engine import Database
 from core.transfer import lines
-from core.transfer.records import Problem, Record
-from core.transfer.survey import MAX_LISTED, Survey, each_row, look, reader_of
-
-BATCH = 500
-"""Messages stored in one transaction."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done (`looking` or `storing`), bytes of the file done, and its size."""
+from core.transfer.records import Problem
+from core.transfer.storing import Plan, Progress, store
+from core.transfer.survey import MAX_LISTED, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +39,8 @@ class ImportResult:
     """Messages that were there already, from this file or another."""
     skipped: int = 0
     """Rows with a blank text."""
+    story: dict[str, int] = field(default_factory=dict)
+    """What came with the messages: `alternatives`, `recaps`, `scenes`, `running_recaps`, with how many."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why else messages were not stored, such as `privacy`, with how many."""
     errors: tuple[Problem, ...] = ()
@@ -71,37 +64,6 @@ class ImportResult:
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
         made["errors"] = [{"row": problem.row, "reason": problem.reason} for problem in self.errors]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}
-
-
-class _Plan(NamedTuple):
-    """How the rows of one file become messages."""
-
-    path: Path
-    survey: Survey
-    zone: tzinfo
-    interface: str
-    conversation: str | None
-    persona: str | None
-    private: bool
-    max_bytes: int
-
-    def key_of(self, name: str) -> str:
-        """Return the key of a conversation the file names."""
-        return self.conversation or f"{self.interface}/{name or _stem(self.path)}"
-
-    def is_persona(self, record: Record) -> bool:
-        """Return whether the persona said it: the one named, else whom the file says."""
-        return record.speaker == self.persona if self.persona is not None else record.is_persona
-
-    def privacy(self) -> dict[str, Privacy]:
-        """Return how private each conversation is; one with a single other participant is a direct message."""
-        if not self.private:
-            return dict.fromkeys(map(self.key_of, self.survey.conversations), "public")
-        together: dict[str, set[str]] = {}
-        for name, spoke in self.survey.conversations.items():
-            others = spoke if self.persona is None else spoke | self.survey.persona_names
-            together.setdefault(self.key_of(name), set()).update(others - {self.persona})
-        return {key: "direct" if len(spoke) == 1 else "restricted" for key, spoke in together.items()}
 
 
 def import_file(
@@ -158,7 +120,7 @@ def import_file(
     if persona is not None and persona not in survey.speakers and len(survey.speakers) < MAX_LISTED:
         known = ", ".join(repr(name) for name in list(survey.speakers)[:8])
         raise TransferError(f"Nobody called {persona!r} speaks in {str(file)!r}. Speakers are {known}.")
-    plan = _Plan(file, survey, zone, interface, conversation, persona, private, max_bytes)
+    plan = Plan(file, survey, zone, interface, conversation, persona, private, max_bytes)
     result = _described(plan)
     if dry_run or (should_stop and should_stop()):
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
@@ -176,17 +138,7 @@ def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] |
     return None if progress is None else lambda done, total: progress(what, done, total)
 
 
-def _stem(path: Path) -> str:
-    """Return the file's name without its endings `.gz` and `.jsonl`.
-
-    >>> _stem(Path("chats/Iris - 2024.jsonl.gz"))
-    'Iris - 2024'
-    """
-    name = path.name.removesuffix(".gz")
-    return name.rsplit(".", 1)[0] or name
-
-
-def _described(plan: _Plan) -> ImportResult:
+def _described(plan: Plan) -> ImportResult:
     survey = plan.survey
     keys = dict.fromkeys(map(plan.key_of, survey.conversations))
     return ImportResult(
@@ -204,10 +156,12 @@ def _described(plan: _Plan) -> ImportResult:
     )
 
 
-def _notes(plan: _Plan) -> Iterator[str]:
+def _notes(plan: Plan) -> Iterator[str]:
     """Yield what somebody importing may not have meant."""
     for text, count in plan.survey.notes.items():
         yield f"{text}: {count}"
+    if plan.survey.moved:
+        yield f"messages whose send_date does not fit their place, given the time before: {plan.survey.moved}"
     if plan.persona is None and plan.survey.records and not plan.survey.persona_names:
         yield "nobody was named as the persona (--persona), so nothing here counts as said by it"
     if not plan.private:
@@ -215,7 +169,7 @@ def _notes(plan: _Plan) -> Iterator[str]:
 
 
 def _stored(
-    plan: _Plan,
+    plan: Plan,
     result: ImportResult,
     db: Database,
     scope: Scope,
@@ -223,83 +177,16 @@ def _stored(
     progress: Progress | None,
     should_stop: Callable[[], bool],
 ) -> ImportResult:
-    counts: Counter[str] = Counter()
-    refused: list[Problem] = []
-    row, stopped, privacy, total = 0, None, plan.privacy(), lines.size_of(plan.path)
-    reading = _messages(plan, scope, db, refused)
-    while batch := list(islice(reading, BATCH)):
-        if should_stop():
-            stopped = row
-            break
-        try:
-            written = chat.insert_many(
-                db, scope, [m for m, _, _ in batch], privacy_default=settings.privacy_default, privacy=privacy
-            )
-        except StoreError as error:
-            raise TransferError(
-                f"{error} {_go_on(row)}" if row else f"{error} Nothing was imported.", row=row or None
-            ) from error
-        counts.update("stored" if one.stored else one.reason for one in written)
-        row = batch[-1][1]
-        if progress:
-            progress("storing", batch[-1][2], total)
+    outcome = store(plan, db, scope, settings, progress, should_stop)
+    counts, refused = outcome.counts, outcome.refused
     errors = sorted((*result.errors, *refused[:MAX_LISTED]))[:MAX_LISTED]
-    left_out = {reason: n for reason, n in sorted(counts.items()) if reason not in ("stored", "duplicate")}
     return replace(
         result,
         imported=counts["stored"],
         duplicates=counts["duplicate"],
-        left_out=left_out,
+        story={name: count for name, count in outcome.story.items() if count},
+        left_out={reason: n for reason, n in sorted(counts.items()) if reason not in ("stored", "duplicate")},
         errors=tuple(errors),
         error_count=result.error_count + len(refused),
-        stopped_after_row=stopped,
+        stopped_after_row=outcome.stopped_after_row,
     )
-
-
-def _go_on(row: int) -> str:
-    return f"All messages up to row {row} are stored; run the same import again to go on."
-
-
-def _messages(
-    plan: _Plan, scope: Scope, db: Database, refused: list[Problem]
-) -> Iterator[tuple[messages.NewMessage, int, int]]:
-    """Yield `(message, row, bytes read)` of every row that can be taken; rows the store refuses go to `refused`."""
-    reader = reader_of(plan.survey.format, plan.zone)
-    answering: dict[str, str] = {}
-    for record, position in each_row(plan.path, reader, max_bytes=plan.max_bytes):
-        if not isinstance(record, Record):
-            continue
-        try:
-            made = _message(plan, scope, db, record, answering)
-        except MessageError as error:
-            refused.append(Problem(record.row, str(error)))
-            continue
-        if made is not None:
-            yield made, record.row, position
-
-
-def _message(
-    plan: _Plan, scope: Scope, db: Database, record: Record, answering: dict[str, str]
-) -> messages.NewMessage | None:
-    """Return the message of a record. A line of the persona answers whoever spoke before it."""
-    key = plan.key_of(record.conversation)
-    own = plan.is_persona(record)
-    role = "persona" if own else "user" if record.role == "persona" else record.role
-    sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
-    made = messages.read(
-        replace(scope, conversation=key, participant=None, privacy=None),
-        key,
-        record.text,
-        now=db.clock(),
-        sender_name=record.speaker,
-        sender_id=PERSONA_SENDER if own else sender if role == "user" else None,
-        timestamp=record.time,
-        metadata=dict(record.metadata) or None,
-        message_id=record.message_id,
-        role=role,
-        triggered_by=answering.get(key) if own else None,
-        hidden=record.hidden,
-    )
-    if made is not None and made.participant:
-        answering[key] = made.participant
-    return made

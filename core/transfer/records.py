@@ -12,6 +12,8 @@ from core.errors import MessageError
 from core.rules.text import clean
 from core.scope import key_text
 from core.shapes import Role
+from core.store.beside import NOTHING, Beside
+from core.store.running_recaps import Version
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
@@ -51,7 +53,24 @@ class Record:
     is_persona: bool = False
     """Whether the file itself says that the persona spoke."""
     hidden: bool = False
+    excluded: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    beside: Beside = NOTHING
+    """Alternatives, recap and scene of the message."""
+    index: int = 0
+    """Position in the file, from 0; lines that hold no message count too, headers do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of its conversation as a whole."""
+
+    line: dict[str, Any]
+    """The first line as it is kept."""
+    versions: tuple[Version, ...] = ()
+    """Of the running recap, by number."""
+    current: int | None = None
+    """Number of the current one of `versions`, None where the file names none."""
 
 
 Read = Record | Problem | Skipped
@@ -61,20 +80,29 @@ class Reader(Protocol):
     """Turns the objects of one format into records, row by row, in the order of the file."""
 
     format: str
+    keeps_order: bool
+    """Whether the messages are to stay in the order of the file, whatever times they have."""
     notes: dict[str, int]
     """What was replaced or left out beside whole rows, with how often."""
+    header: Header | None
+    """What the file says of its one conversation as a whole; None until it was read, and where it says nothing."""
 
     def read(self, row: int, value: dict[str, Any]) -> Read:
         """Return the record of a row, or why there is none."""
+
+    def after(self) -> list[str]:
+        """Return the lines behind the last message that hold none, as they are kept."""
 
 
 class Ids:
     """Makes message ids for files that have none: the same row of the same file gets the same id every time.
 
     Rows that are alike in everything are told apart by their order; they follow each other, since their time is one.
+    In a file whose times may go back and forth they need not: with `anywhere` all rows are remembered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, anywhere: bool = False) -> None:
+        self._anywhere = anywhere
         self._time: object = None
         self._seen: dict[str, int] = {}
 
@@ -86,7 +114,7 @@ class Ids:
         >>> ids.make(noon, "Ann", "yes") == ids.make(noon, "Ann", "yes"), Ids().make(noon, "Ann", "yes")[:4]
         (False, 'row-')
         """
-        if time != self._time:
+        if time != self._time and not self._anywhere:
             self._time, self._seen = time, {}
         text = "\x1f".join((time.isoformat(), *parts))
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

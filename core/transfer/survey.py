@@ -5,6 +5,7 @@ The whole file is read once, so that one that cannot be taken as a whole is refu
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import TransferError
+from core.rules.file_order import settle
+from core.store.dialects import from_microseconds, microseconds
 from core.transfer import chat_records, lines, sillytavern
 from core.transfer.records import Problem, Read, Reader, Record, Skipped, said_type
 
@@ -34,6 +37,7 @@ class Survey:
     """What a file holds."""
 
     format: str
+    keeps_order: bool = False
     records: int = 0
     skipped: int = 0
     """Blank messages; headers do not count."""
@@ -49,6 +53,10 @@ class Survey:
     last: datetime | None = None
     bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
+    times: array[int] = field(default_factory=lambda: array("q"))
+    """Of each message, in microseconds since 1970, where the order of the file is kept (`core.rules.file_order`)."""
+    moved: int = 0
+    """Messages whose time did not fit their place."""
 
     def add(self, read: Read) -> None:
         """Count one row."""
@@ -70,6 +78,8 @@ class Survey:
             self.persona_names.add(record.speaker)
         elif record.role == "user" and len(spoke) < _SPEAKERS_PER_CONVERSATION:
             spoke.add(record.speaker)
+        if self.keeps_order:
+            self.times.append(microseconds(record.time))
         self.first = record.time if self.first is None else min(self.first, record.time)
         self.last = record.time if self.last is None else max(self.last, record.time)
 
@@ -136,7 +146,7 @@ def look(
     """
     total = lines.size_of(path)
     reader = reader_of(recognise(path, max_bytes=max_bytes), zone)
-    survey = Survey(reader.format)
+    survey = Survey(reader.format, reader.keeps_order)
     for count, (read, position) in enumerate(each_row(path, reader, max_bytes=max_bytes)):
         survey.add(read)
         survey.bytes = position
@@ -148,4 +158,9 @@ def look(
     if progress:
         progress(survey.bytes, total)
     survey.notes = dict(reader.notes)
+    settled = array("q", settle(survey.times))
+    survey.moved = sum(1 for told, kept in zip(survey.times, settled, strict=True) if told != kept)
+    survey.times = settled
+    if settled:
+        survey.first, survey.last = from_microseconds(settled[0]), from_microseconds(settled[-1])
     return survey

@@ -119,7 +119,9 @@ class Imported:
         c = chat_history_cache.c
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")
         self.turn_of_row = {row[0]: row[1] for row in rows}
-        missing = set(ids) - set(self.turn_of_row.values())
+        # A turn without any text is no message, and is not stored.
+        said = {str(turn["id"]) for turn in turns if str(turn["text"]).strip()}
+        missing = said - set(self.turn_of_row.values())
         if missing:
             raise RuntimeError(
                 f"{len(missing)} of {len(ids)} turns of {key} were not imported, such as {sorted(missing)[:3]}"

@@ -17,7 +17,18 @@ from core.free_search import free_memory_search
 from core.prompt_engine import set_hook
 from core.remembering import should_remember, silently_record_memory
 from core.store.engine import Database
-from tests.spec import probes_conversations, probes_jobs, probes_recall, probes_short_term, probes_stories  # noqa: F401 - they register
+from tests.spec import (  # noqa: F401 - they register
+    probes_conversations,
+    probes_jobs,
+    probes_lifelong,
+    probes_memory_files,
+    probes_models,
+    probes_recall,
+    probes_relationships,
+    probes_scenes,
+    probes_short_term,
+    probes_stories,
+)
 from tests.spec.probes import PROBES, Probe, probe, register
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, said, snippets
 

@@ -130,6 +130,7 @@ def test_d35_a_prompt_reads_in_three_round_trips_cold_and_warm(stage: Stage, tex
     fresh.close()
 
 
+@pytest.mark.engines("every")
 def test_d35_tags_under_another_name_cost_one_round_trip_once(stage: Stage) -> None:
     world(stage)
     synth_tagging.add_alias("kitty", "tofu", db=stage.db, scope=stage.scope())

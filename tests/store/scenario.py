@@ -10,7 +10,17 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from core import ai_diary, chat_history_cache, privacy, remembering, synth_tagging
+from core import (
+    ai_diary,
+    chat_history_cache,
+    conversations,
+    jobs,
+    privacy,
+    remembering,
+    short_term,
+    stories,
+    synth_tagging,
+)
 from core.config import Settings
 from core.db import insert_memory, verify_index
 from core.free_search import free_memory_search
@@ -71,9 +81,10 @@ class _Story:
         if isinstance(value, (list, tuple)):
             return [self.plain(each) for each in value]
         if isinstance(value, int) and not isinstance(value, bool):
-            return self.labels.get(value, value)
+            return self.labels.setdefault(value, f"id {len(self.labels)}") if value > 10**15 else value
         if isinstance(value, str):
-            return _ID.sub(lambda found: self.labels.get(int(found[0]), found[0]), value)
+            # Ids nobody was given, such as that of a server's short-term entry, go by the order they are seen in.
+            return _ID.sub(lambda found: self.labels.setdefault(int(found[0]), f"id {len(self.labels)}"), value)
         if hasattr(value, "__dataclass_fields__"):
             return {name: self.plain(getattr(value, name)) for name in value.__dataclass_fields__}
         return value
@@ -96,10 +107,13 @@ def play(db: Database) -> dict[str, Any]:
     _say(story)
     _remember(story)
     _note(story)
+    _talk(story)
     _change(story)
     _search(story)
     _list(story)
     _prompt(story)
+    _recap(story)
+    _end(story)
     story.told["verify_index"] = [str(each) for each in verify_index(db)]
     story.told["differences"] = [each for who in (PERSONA, OTHER) for each in index_differences(db, who)]
     return story.told
@@ -165,6 +179,74 @@ def _note(s: _Story) -> None:
         tags, people = [TAGS[n % len(TAGS)]], ["Ann", "ann"]
         texts = (text, f"thought {text}", ["joy"], "sum", "said")
         s.tell(f"diary {n}", ai_diary.add_diary_entry, *texts, tags, people, timestamp=at, **own)
+
+
+def _talk(s: _Story) -> None:
+    for n, text in enumerate(TEXTS):
+        place, who = ((S1, "tg/ann"), (C9, "tg/bob"), (DIRECT, "tg/ann"), ("tg/g2", "tg/eve"))[n % 4]
+        said = [{"content": each, "sender_id": who[3:], "speaker": each} for each in (text, f"{n}")]
+        own = s.more(place, participant=who)
+        turn = {"messages": said, "channel_name": text, "at": NOW - timedelta(hours=n)}
+        s.tell(f"turn {n}", short_term.write_turn, turn, text, **own)
+    summary = short_term.update_short_term_memory
+    s.tell("summary", summary, "tg/ann", S1, TEXTS[2], **s.more(S1))
+    s.tell("second summary", summary, "tg/ann", S1, TEXTS[2], **s.more(S1))
+    for place in (S1, C9, DIRECT, "tg/new"):
+        own = s.more(place, participant="tg/ann")
+        s.tell(f"a moment ago {place}", short_term.build_short_term_context, "tg/ann", place, **own)
+        s.tell(f"of the person {place}", short_term.get_for_user, "tg/ann", **own)
+    s.tell("of the server", short_term.get_for_server, "s1", **s.more(S1))
+    s.tell("channel forgotten", short_term.clear_by_channel, C9, **s.more())
+    s.tell("server forgotten", short_term.clear_by_server, "s1", "tg/g2", **s.more())
+    s.tell("short-term of Bob", privacy.set_privacy, "tg/bob", "full", **s.more())
+    s.tell("expired", short_term.clear_expired, **s.more())
+    s.tell("counted", short_term.get_stats, **s.more())
+
+
+def _recap(s: _Story) -> None:
+    own = s.more("tg/story", participant="tg/ann")
+    save = chat_history_cache.save_chat_message
+    rows = []
+    for n in range(24):
+        at, text = NOW - timedelta(hours=40 - n, minutes=n), f"{TEXTS[n % 8]} {n}"
+        rows.append(s.tell(f"line {n}", save, "tg/story", text, "Ann", "ann", at, message_id=f"s{n}", **own).id)
+    for n in (2, 5, 20, 23):
+        s.tell(f"recap {n}", stories.set_data, rows[n], "memory", f"recap of {TEXTS[n % 8]}", **own)
+    s.tell("alternative", stories.add_alternative, rows[5], TEXTS[3], **own)
+    s.tell("chosen", stories.choose_alternative, rows[5], 0, **own)
+    s.tell("recap of it", stories.get_memory, rows[5], **own)
+    for n in (6, 12, 18):
+        s.tell(f"break {n}", stories.add_scene_break, rows[n], TEXTS[n % 8], **own)
+    s.tell("done", lambda **call: [(one.type, one.state) for one in jobs.run_pending(**call)], **s.more())
+    s.tell("waiting", jobs.count_operations, **s.more())
+    s.tell("scenes", stories.list_scenes, **own)
+    s.tell("version", stories.add_running_recap_version, "So far " * 40 + TEXTS[2], 3, 0, 0, 18, **own)
+    s.tell("refused version", stories.add_running_recap_version, "Error 429: too many requests", 3, 0, 0, 18, **own)
+    s.tell("refused", stories.list_refused, **own)
+    s.tell("versions", stories.get_running_recap_versions, **own)
+    s.tell("refreshed", stories.refresh_memory, **own)
+    s.tell("refreshed again", stories.refresh_memory, **own)
+    s.tell("injected", stories.get_running_recap_injection, **own)
+    s.tell("recaps", stories.get_recap_text, **own)
+    s.tell("edited line", chat_history_cache.edit_chat_message, "s23", "another end", interface_path="tg/story", **own)
+    s.tell("branched", stories.branch_conversation, "tg/story", "tg/branch", rows[13], **own)
+    s.tell("branch", stories.list_scenes, "tg/branch", **own)
+
+
+def _end(s: _Story) -> None:
+    for place in (S1, C9, DIRECT):
+        own = s.more(place, participant="tg/ann")
+        s.tell(f"ended {place}", conversations.close_conversation, place, **own)
+        for n, text in enumerate(TEXTS):
+            s.tell(f"saved {place} {n}", conversations.add_saved_memory, text, **own)
+    s.tell("summarised", lambda **call: [(one.type, one.state) for one in jobs.run_pending(**call)], **s.more())
+    answer = '{"operations": [{"op": "replace", "item": 1, "text": "Tofu is a cat"}, {"op": "add", "text": "new"}]}'
+    own = s.more(S1, participant="tg/ann")
+    s.tell("rewritten", conversations.update_saved_memory, "new", model=lambda messages: answer, **own)
+    for place in (S1, C9, DIRECT, "tg/elsewhere"):
+        own = s.more(place, participant="tg/ann")
+        s.tell(f"read {place}", conversations.load_memory, **own)
+        s.tell(f"shown {place}", conversations.get_user_memory_prompt, **own)
 
 
 def _change(s: _Story) -> None:

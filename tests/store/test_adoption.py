@@ -15,7 +15,7 @@ from sqlalchemy import select
 from core.errors import StoreError
 from core.rules.hits import content_digest
 from core.rules.text import fold
-from core.store import adopted_rows, adopting, ddl, inspecting, migrating, schema
+from core.store import adopted_rows, adopting, ddl, inspecting, migrating, schema, schema_lifelong
 from core.store.engine import Database
 
 pytestmark = pytest.mark.slow
@@ -240,6 +240,52 @@ def test_d30_tags_become_a_vocabulary_and_the_index_waits(db: Database) -> None:
     assert dict(map(tuple, db.read(select(t.tag, t.uses), source="tags"))) == {"cat": 2, "pet": 1}
     waiting = db.read(select(s.source, s.ready, s.next_id, s.until_id).order_by(s.source), source="search_progress")
     assert list(map(tuple, waiting)) == [(0, 0, 0, 9), (1, 0, 0, 4), (2, 1, 0, 0)]
+
+
+@MOST
+def test_d30_what_was_compacted_keeps_its_rows(db: Database) -> None:
+    """The original's archived_memories (D27): ids, texts and times stay, a broken list of sources is listed."""
+    original(db)
+    if db.family == "sqlite":
+        run(
+            db,
+            "CREATE TABLE archived_memories (id INTEGER PRIMARY KEY AUTOINCREMENT, tag TEXT, summary TEXT NOT NULL, "
+            "source_ids TEXT, source_count INTEGER, llm_model TEXT, confidence REAL, notes TEXT, "
+            "compaction_level INTEGER DEFAULT 1, total_source_chars INTEGER, summary_chars INTEGER, created_by TEXT, "
+            "created_at TEXT)",
+        )
+    else:
+        run(
+            db,
+            "CREATE TABLE archived_memories (id INT AUTO_INCREMENT PRIMARY KEY, tag JSON, summary TEXT NOT NULL, "
+            "source_ids TEXT, source_count INT, llm_model VARCHAR(100), confidence FLOAT, notes TEXT, "
+            "compaction_level INT DEFAULT 1, total_source_chars INT, summary_chars INT, created_by VARCHAR(100), "
+            "created_at DATETIME)",
+        )
+    row = {"tag": '["Café"]', "summary": "Café, twice", "source_ids": "[3, 4]", "source_count": 2, "llm_model": "m"}
+    row |= {"confidence": 0.75, "notes": None, "compaction_level": 2, "total_source_chars": 40, "summary_chars": 11}
+    rows = [{"id": n, **row, "created_by": None, "created_at": stamp(n)} for n in range(1, 1004)]
+    rows[4] |= {"source_ids": "3, 4", "compaction_level": None, "total_source_chars": None}
+    fill(db, "archived_memories", rows)
+    fill(db, "memories", [memory(3), memory(4)])
+    done = migrating.migrate(db)
+    assert done.adopted["archived_memories"].rows == 1003
+    assert [(one.row_id, one.column, one.why) for one in done.adopted["archived_memories"].broken] == [
+        (5, "source_ids", "json")
+    ]
+    adopted = rows_of(db, schema_lifelong.archived_memories)
+    assert sorted(adopted) == list(range(1, 1004))
+    first, mended = adopted[1], adopted[5]
+    assert (json.loads(first.tag), first.summary, json.loads(first.source_ids)) == (["Café"], "Café, twice", [3, 4])
+    assert (first.source_count, first.llm_model, float(first.confidence), first.compaction_level) == (2, "m", 0.75, 2)
+    assert (first.persona_id, first.created_by, first.created_at) == ("default", "", START + timedelta(seconds=1))
+    assert (first.memory_id, first.notes, first.audience_id) == (
+        None,
+        None,
+        rows_of(db, schema.memories)[3].audience_id,
+    )
+    assert (json.loads(mended.source_ids), mended.compaction_level, mended.total_source_chars) == ([], 1, 0)
+    assert inspecting.differences(inspecting.look(db), db.family) == [] and not migrating.migrate(db).changed
 
 
 @MOST

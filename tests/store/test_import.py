@@ -17,7 +17,6 @@ from core.store import chat
 from core.store.engine import Database
 from core.store.schema import audiences, chat_history_cache, conversations
 from core.synth_core_memory import search_memories
-from core.transfer import importing
 from core.transfer.importing import ImportResult, import_file
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
 
@@ -92,9 +91,8 @@ def test_messages_are_stored_as_they_were_said(db: Database, tmp_path: Path) -> 
     assert said.triggered_by == "old/Ann"
     assert asked.timestamp.isoformat() == "2025-01-01T00:00:00+00:00"
     assert asked.metadata in ({"session": 0}, '{"session": 0}')
-    assert [hit["snippet"] for hit in search_memories(keywords=["topic1"], db=db, settings=DEFAULTS, scope=scope)] == [
-        "line 1 about topic1"
-    ]
+    first = search_memories(keywords=["topic1"], db=db, settings=DEFAULTS, scope=scope)[0]
+    assert first["snippet"] == "line 1 about topic1"
 
 
 def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -> None:
@@ -146,7 +144,7 @@ def test_f76_bad_rows_are_listed_and_good_ones_taken(db: Database, tmp_path: Pat
         (b"[]\n", "begins with a list"),
         (b'{"a": 1}\n', "no conversation"),
         (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
-        (gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in _rows(900)))[:-9], "cut off"),
+        (gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in _rows(900)), mtime=0)[:-9], "cut off"),
     ],
 )
 def test_f76_nothing_is_stored_of_a_file_that_is_refused(
@@ -219,7 +217,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
             raise StoreWriteError("chat_history_cache could not be written.", source="chat_history_cache")
         return insert(*arguments, **options)
 
-    monkeypatch.setattr(importing.chat, "insert_many", failing)
+    monkeypatch.setattr(chat, "insert_many", failing)
     with pytest.raises(
         TransferError, match="All messages up to row 500 are stored; run the same import again"
     ) as caught:

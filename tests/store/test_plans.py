@@ -28,8 +28,9 @@ from tests.store.world import NOW, open_db
 pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql")]
 
 PERSONA = "p1"
-SMALL = {"search_progress", "search_stats", "counters", "config", "schema_version", "audiences", "tags", "tag_aliases"}
-"""Tables of few rows, or of which the whole vocabulary of a persona is read."""
+SMALL = {"search_progress", "search_stats", "counters", "config", "schema_version", "audiences", "tags", "tag_aliases",
+         "message_alternatives"}  # fmt: skip
+"""Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings(record_recalls=0)
 THERE: dict[str, Any] = {"settings": DEFAULTS}
 

@@ -21,8 +21,16 @@ DOORS = (
     "core.synth_tagging",
     "core.synth_core_memory",
     "core.chat_history_cache",
+    "core.conversations",
     "core.ai_diary",
     "core.privacy",
+    "core.short_term",
+    "core.lifelong",
+    "core.stories",
+    "core.wishes",
+    "core.relationships",
+    "core.jobs",
+    "core.transfer.items",
     "core.db",
 )
 

@@ -72,6 +72,24 @@ def test_the_examples_for_hosts_run(own_defaults: None) -> None:
     names["db"].close()
 
 
+def test_the_examples_of_work_in_the_background_run(own_defaults: None) -> None:
+    """One after the other, with the order, the states and the counts they claim."""
+    from core.jobs import register_handler
+
+    text = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 4
+    names: dict[str, Any] = {}
+    try:
+        for block in blocks:
+            exec(compile(block, "docs/jobs.md", "exec"), names)
+    finally:
+        register_handler("GREET", None)
+        register_handler("BROKEN", None)
+    assert names["made"] == ["Ada moved to Rome."] * 3
+    names["db"].close()
+
+
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
     """Key order is part of the contract, so the page that shows it must have it right."""
     from core.prompt.assemble import TOP_KEYS
@@ -155,7 +173,8 @@ def test_every_package_that_gets_installed_is_named() -> None:
 def test_flags_that_pages_name_exist(page: Path) -> None:
     """A flag that was renamed must not live on in the documentation."""
     from core.config import FLAGS
+    from core.jobs.handlers import known
 
     other = {"DATABASE_URL_FILE", "CONFIG_FILE", "TEST_DATABASE_URL", "TEST_SERVERS", "TEST_SERVERS_DIR"}
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
-    assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} == set()
+    assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(known()) == set()

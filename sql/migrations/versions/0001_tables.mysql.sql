@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS conversations (
     last_message_at DATETIME(6),
     created_at DATETIME(6),
     closed_at DATETIME(6),
+    metadata JSON,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- the conversation of a message (576 bytes)
@@ -306,7 +307,9 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     -- the row (76 bytes)
     PRIMARY KEY (persona_id, message_row, alternative),
     -- one story in order (584 bytes)
-    KEY ix_recaps_conversation (persona_id, conversation_key, message_row)
+    KEY ix_recaps_conversation (persona_id, conversation_key, message_row),
+    -- recaps that are included, in the prompt and at each refresh, however many there are (736 bytes)
+    KEY ix_recaps_included (persona_id, conversation_key, include)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS message_alternatives (
@@ -360,6 +363,7 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     prev_scene_index INTEGER NOT NULL DEFAULT 0,
     new_scene_index INTEGER NOT NULL DEFAULT 0,
     provenance VARBINARY(8) NOT NULL DEFAULT 'model',
+    data JSON,
     created_at DATETIME(6),
     deleted_at DATETIME(6),
     -- the row (580 bytes)
@@ -374,6 +378,7 @@ CREATE TABLE IF NOT EXISTS refused_recaps (
     target_id BIGINT,
     content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     reason VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    data JSON,
     created_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
@@ -468,10 +473,86 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     PRIMARY KEY (id),
     -- the entry of an owner and channel (837 bytes)
     UNIQUE KEY uq_short_term_entry (persona_id, owner_kind, owner_id, channel_id),
+    -- entries of a channel, which go and move with it (584 bytes)
+    KEY ix_short_term_channel (persona_id, channel_id, id),
     -- expiry (80 bytes)
     KEY ix_short_term_expiry (persona_id, last_updated, id),
     -- other channels, newest first (341 bytes)
     KEY ix_short_term_owner (persona_id, owner_kind, owner_id, last_updated, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS user_relationships (
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    user_id VARBINARY(255) NOT NULL DEFAULT '',
+    username VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    realname VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    affinity TINYINT NOT NULL DEFAULT 0,
+    affinity_base TINYINT NOT NULL DEFAULT 0,
+    base_days INTEGER NOT NULL DEFAULT 0,
+    trust TINYINT NOT NULL DEFAULT 0,
+    interaction_count INTEGER NOT NULL DEFAULT 0,
+    last_interaction DATETIME(6),
+    last_decay_day DATE,
+    -- the row (319 bytes)
+    PRIMARY KEY (persona_id, user_id),
+    -- recent list, decay (327 bytes)
+    KEY ix_relationships_recent (persona_id, last_interaction, user_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS relationship_log (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    user_id VARBINARY(255) NOT NULL DEFAULT '',
+    affinity TINYINT NOT NULL DEFAULT 0,
+    trust TINYINT NOT NULL DEFAULT 0,
+    at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- how it went with one person (327 bytes)
+    KEY ix_relationship_log_user (persona_id, user_id, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS consolidation_runs (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    kind VARBINARY(16) NOT NULL DEFAULT '',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    reason VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    window_size INTEGER NOT NULL DEFAULT 0,
+    items_added INTEGER NOT NULL DEFAULT 0,
+    items_pruned INTEGER NOT NULL DEFAULT 0,
+    started_at DATETIME(6),
+    finished_at DATETIME(6),
+    error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- what ran last (72 bytes)
+    KEY ix_runs_persona (persona_id, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS archived_memories (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    audience_id BIGINT NOT NULL DEFAULT 0,
+    tag JSON,
+    summary MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    source_ids JSON,
+    source_count INTEGER NOT NULL DEFAULT 0,
+    llm_model VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    confidence NUMERIC(4, 3),
+    notes MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    compaction_level INTEGER NOT NULL DEFAULT 1,
+    total_source_chars INTEGER NOT NULL DEFAULT 0,
+    summary_chars INTEGER NOT NULL DEFAULT 0,
+    created_by VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    created_at DATETIME(6),
+    memory_id BIGINT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- what a memory was made of: forgetting (72 bytes)
+    KEY ix_archived_memory (persona_id, memory_id),
+    -- what was made of many, in order (72 bytes)
+    KEY ix_archived_persona (persona_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 -- nothing is there, so everything is indexed

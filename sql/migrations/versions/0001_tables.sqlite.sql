@@ -35,8 +35,10 @@ CREATE TABLE IF NOT EXISTS conversations (
     last_message_at TEXT,
     created_at TEXT,
     closed_at TEXT,
+    metadata TEXT,
     -- the row (8 bytes)
-    PRIMARY KEY (id)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_conversations_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
 -- the conversation of a message (576 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_conversations_key ON conversations (persona_id, conversation_key);
@@ -316,6 +318,8 @@ CREATE TABLE IF NOT EXISTS message_recaps (
 );
 -- one story in order (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_recaps_conversation ON message_recaps (persona_id, conversation_key, message_row);
+-- recaps that are included, in the prompt and at each refresh, however many there are (736 bytes)
+CREATE INDEX IF NOT EXISTS ix_recaps_included ON message_recaps (persona_id, conversation_key, include);
 
 CREATE TABLE IF NOT EXISTS message_alternatives (
     persona_id TEXT DEFAULT 'default' NOT NULL,
@@ -370,10 +374,12 @@ CREATE TABLE IF NOT EXISTS running_recaps (
     prev_scene_index INTEGER DEFAULT 0 NOT NULL,
     new_scene_index INTEGER DEFAULT 0 NOT NULL,
     provenance TEXT DEFAULT 'model' NOT NULL,
+    data TEXT,
     created_at TEXT,
     deleted_at TEXT,
     -- the row (580 bytes)
-    PRIMARY KEY (persona_id, conversation_key, version)
+    PRIMARY KEY (persona_id, conversation_key, version),
+    CONSTRAINT ck_running_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
 
 CREATE TABLE IF NOT EXISTS refused_recaps (
@@ -384,9 +390,11 @@ CREATE TABLE IF NOT EXISTS refused_recaps (
     target_id INTEGER,
     content TEXT NOT NULL,
     reason VARCHAR(40) DEFAULT '' NOT NULL,
+    data TEXT,
     created_at TEXT,
     -- the row (8 bytes)
-    PRIMARY KEY (id)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_refused_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
 -- what was refused in a conversation, in order (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_refused_conversation ON refused_recaps (persona_id, conversation_key, id);
@@ -482,10 +490,88 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
 );
 -- the entry of an owner and channel (837 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, owner_kind, owner_id, channel_id);
+-- entries of a channel, which go and move with it (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_short_term_channel ON short_term_memories (persona_id, channel_id, id);
 -- expiry (80 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_expiry ON short_term_memories (persona_id, last_updated, id);
 -- other channels, newest first (341 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_owner ON short_term_memories (persona_id, owner_kind, owner_id, last_updated, id);
+
+CREATE TABLE IF NOT EXISTS user_relationships (
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    user_id TEXT DEFAULT '' NOT NULL,
+    username VARCHAR(255) DEFAULT '' NOT NULL,
+    realname VARCHAR(255) DEFAULT '' NOT NULL,
+    affinity INTEGER DEFAULT 0 NOT NULL,
+    affinity_base INTEGER DEFAULT 0 NOT NULL,
+    base_days INTEGER DEFAULT 0 NOT NULL,
+    trust INTEGER DEFAULT 0 NOT NULL,
+    interaction_count INTEGER DEFAULT 0 NOT NULL,
+    last_interaction TEXT,
+    last_decay_day DATE,
+    -- the row (319 bytes)
+    PRIMARY KEY (persona_id, user_id)
+) WITHOUT ROWID;
+-- recent list, decay (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_relationships_recent ON user_relationships (persona_id, last_interaction, user_id);
+
+CREATE TABLE IF NOT EXISTS relationship_log (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    user_id TEXT DEFAULT '' NOT NULL,
+    affinity INTEGER DEFAULT 0 NOT NULL,
+    trust INTEGER DEFAULT 0 NOT NULL,
+    at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- how it went with one person (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_relationship_log_user ON relationship_log (persona_id, user_id, id);
+
+CREATE TABLE IF NOT EXISTS consolidation_runs (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    reason VARCHAR(100) DEFAULT '' NOT NULL,
+    window_size INTEGER DEFAULT 0 NOT NULL,
+    items_added INTEGER DEFAULT 0 NOT NULL,
+    items_pruned INTEGER DEFAULT 0 NOT NULL,
+    started_at TEXT,
+    finished_at TEXT,
+    error VARCHAR(500),
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- what ran last (72 bytes)
+CREATE INDEX IF NOT EXISTS ix_runs_persona ON consolidation_runs (persona_id, id);
+
+CREATE TABLE IF NOT EXISTS archived_memories (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER DEFAULT 0 NOT NULL,
+    tag TEXT,
+    summary TEXT NOT NULL,
+    source_ids TEXT,
+    source_count INTEGER DEFAULT 0 NOT NULL,
+    llm_model VARCHAR(100) DEFAULT '' NOT NULL,
+    confidence NUMERIC(4, 3),
+    notes TEXT,
+    compaction_level INTEGER DEFAULT 1 NOT NULL,
+    total_source_chars INTEGER DEFAULT 0 NOT NULL,
+    summary_chars INTEGER DEFAULT 0 NOT NULL,
+    created_by VARCHAR(100) DEFAULT '' NOT NULL,
+    created_at TEXT,
+    memory_id INTEGER,
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    CONSTRAINT ck_archived_source_ids CHECK (source_ids IS NULL OR json_valid(source_ids)),
+    CONSTRAINT ck_archived_tag CHECK (tag IS NULL OR json_valid(tag))
+);
+-- what a memory was made of: forgetting (72 bytes)
+CREATE INDEX IF NOT EXISTS ix_archived_memory ON archived_memories (persona_id, memory_id);
+-- what was made of many, in order (72 bytes)
+CREATE INDEX IF NOT EXISTS ix_archived_persona ON archived_memories (persona_id, id);
 
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);

@@ -98,13 +98,17 @@ def test_a_sillytavern_chat_is_read() -> None:
 
 
 def test_swipes_are_alternatives_and_the_chosen_one_is_the_text() -> None:
-    """What is not imported is said."""
+    """In lines without `mes` too."""
     reader = TavernReader()
     swipes = {"swipes": ["a", "b", "c"], "swipe_id": 1}
     assert reader.read(1, {**LINE, **swipes, "mes": "b"}).text == "b"  # type: ignore[union-attr]
     line = {name: value for name, value in LINE.items() if name != "mes"}
     assert reader.read(2, {**line, **swipes, "mes": None}).text == "b"  # type: ignore[union-attr]
-    assert list(reader.notes.values()) == [4]
+    alternatives = reader.read(3, {**LINE, **swipes, "mes": "b"}).beside.alternatives  # type: ignore[union-attr]
+    assert [(one.number, one.text, one.is_current) for one in alternatives] == [
+        (0, "a", False), (1, "b", True), (2, "c", False)
+    ]  # fmt: skip
+    assert reader.notes == {}
 
 
 @pytest.mark.parametrize(
