@@ -16,8 +16,8 @@ from core.rules.text import runs
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 
 _WORDS = {
-    "en": "what who whom whose which where when why how did does do is are was were can could would should has have had "
-    "will remember remind recall tell",
+    "en": "what who whom whose which where when why how did does do is are was were can could would should has have "
+    "had will remember remind recall tell",
     "de": "was wer wen wem wessen welche welcher welches welchen wo wohin woher wann warum wieso weshalb wie hat habe "
     "hast ist sind war kannst weisst erinnerst",
     "fr": "que quoi qui quel quelle quels quelles ou quand pourquoi comment combien est as a peux sais souviens",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[Candidate, FoundRow]
 
-LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 60
+LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
 """Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
 
 

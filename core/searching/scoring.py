@@ -64,7 +64,8 @@ def score(search: Search, found: Found) -> list[Line]:
     answers = asks(search.query.text, of.languages)
     left_out = search.query.exclude.rows
     lines = []
-    for candidate, row, made in rows:
+    for known, row, made in rows:
+        candidate = known
         if candidate is None:
             if not answers or not _is_near(made, of):
                 continue

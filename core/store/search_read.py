@@ -59,7 +59,6 @@ def _columns_of(number: int, first: Any, *, folded: bool = True) -> list[Any]:
     source = sources.BY_NUMBER[number]
     row = source.table.c
     size = bindparam("chars", type_=Integer())
-    most = bindparam("folded_chars", type_=Integer())
 
     def cut(column: Any) -> Any:
         return func.substr(column, 1, size) if column is not None else null()
