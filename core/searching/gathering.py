@@ -109,9 +109,7 @@ def _plan(search: Search, numbers: Sequence[int], depth: int) -> Plan:
     budget = BUDGET_OF_MESSAGE if search.query.text else BUDGET
     more = Depth(budget * 8**depth, newest * 8**depth, SCAN * 8**depth)
     days = [(microseconds(since), microseconds(until)) for since, until in search.question.days]
-    return by_relevance(
-        search.words, known, more, filtered=bool(search.limits.without_conversations), days=days
-    )
+    return by_relevance(search.words, known, more, filtered=bool(search.limits.without_conversations), days=days)
 
 
 def _indexed(

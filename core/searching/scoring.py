@@ -64,8 +64,8 @@ def score(search: Search, found: Found) -> list[Line]:
     answers = asks(search.query.text, of.languages)
     left_out = search.query.exclude.rows
     lines = []
-    for known, row, made in rows:
-        candidate = known
+    for found_as, row, made in rows:
+        candidate = found_as
         if candidate is None:
             if not answers or not _is_near(made, of):
                 continue
