@@ -72,6 +72,8 @@ class Lookup:
     """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
     first_tier: bool = False
     """Its rows match a tag and a keyword (T23)."""
+    also: tuple[str, ...] = ()
+    """Known words of which the row must hold one beside its key."""
     between: tuple[int, int] | None = None
     """Only rows from the first time on and before the second, in microseconds, whatever else limits the search."""
     scan: int | None = None

@@ -20,6 +20,10 @@ MOST_WALKS = 3
 """Most audiences in which one key, or the rows, are walked one by one: those with most rows."""
 PLACES = 4000
 """Most (audience, key) places of one branch."""
+MOST_INDEX_ROWS = 18_000
+"""Most index rows that the look-ups of the first round may read together; what would read more is left out."""
+MOST_LEADING, MOST_BESIDE = 2, 2
+"""Most commoner words whose rows are looked through for one of the next commoner, and most of these."""
 MOST_KEYS_OF_DAYS, MOST_DAYS = 4, 3
 """Most commoner keys, and most spans, that are looked up for the days asked for."""
 SHARED, LEAST = 4, 8
@@ -36,6 +40,8 @@ class Depth:
     """Most rows taken of each key beyond the budget."""
     scan: int
     """Newest postings or rows that are compared with LIKE, or looked through for what is not excluded."""
+    most: int = MOST_INDEX_ROWS
+    """Most index rows of all look-ups."""
 
 
 def by_relevance(
@@ -59,9 +65,9 @@ def by_relevance(
     rest = plan.in_full()
     plan.compared()
     plan.on_days(rest, days)
+    plan.together(rest)
     plan.beyond_budget(rest)
-    complete = plan.complete and len(plan.lookups) <= MOST_LOOKUPS and not any(w.cut for w in words)
-    return Plan(tuple(plan.lookups[:MOST_LOOKUPS]), complete)
+    return Plan(tuple(plan.lookups), plan.complete and not any(w.cut for w in words))
 
 
 @dataclass(slots=True)
@@ -72,6 +78,16 @@ class _Planned:
     filtered: bool
     lookups: list[Lookup] = field(default_factory=list)
     complete: bool = True
+    reads: int = 0
+    """Index rows that the look-ups may read."""
+
+    def add(self, lookup: Lookup, reads: int) -> None:
+        """Take a look-up that may read so many index rows, unless all together may read too many with it."""
+        if len(self.lookups) >= MOST_LOOKUPS or self.reads + reads > self.depth.most:
+            self.complete = False
+            return
+        self.reads += reads
+        self.lookups.append(lookup)
 
     def in_full(self) -> list[tuple[Kind, str, list[Count]]]:
         """Plan the rarest keys in full; return the others, the rarest first."""
@@ -90,7 +106,7 @@ class _Planned:
                 rest.append((kind, key, found))
         for kind, found in full.items():
             for audiences, keys in packed(found, PLACES):
-                self.lookups.append(Lookup(kind, audiences, keys, known.sources, None))
+                self.add(Lookup(kind, audiences, keys, known.sources, None), _docs(found, audiences, keys))
         return rest
 
     def beyond_budget(self, rest: Sequence[tuple[Kind, str, list[Count]]]) -> None:
@@ -110,7 +126,7 @@ class _Planned:
                     many.append((kind, source, cells))
         for (kind, source), cells in few.items():
             for audiences, keys in packed(cells, PLACES):
-                self.lookups.append(Lookup(kind, audiences, keys, (source,), None))
+                self.add(Lookup(kind, audiences, keys, (source,), None), _docs(cells, audiences, keys))
         share = max(LEAST, min(self.depth.newest, SHARED * self.depth.newest // max(len(many), 1)))
         for kind, source, cells in many:
             self.newest(kind, source, cells, share=share)
@@ -123,9 +139,30 @@ class _Planned:
             largest = sorted(found, key=lambda c: (-c.docs, c.audience))
             for cell in largest[:MOST_WALKS]:
                 for span in days[:MOST_DAYS]:
-                    self.lookups.append(
-                        Lookup(kind, (cell.audience,), (key,), (cell.source,), self.depth.newest, between=span)
-                    )
+                    newest = min(cell.docs, self.depth.newest)
+                    self.add(Lookup(kind, (cell.audience,), (key,), (cell.source,), newest, between=span), newest)
+
+    def together(self, rest: Sequence[tuple[Kind, str, list[Count]]]) -> None:
+        """Plan the rows that hold two commoner words: among many rows with either, those are the ones that are meant.
+
+        The newest rows of the rarer word are looked through for the others, each by one probe.
+        """
+        words = self._of_texts([(key, found) for kind, key, found in rest if kind == "words"])
+        for place, (_, key, found) in enumerate(words[:MOST_LEADING]):
+            text = words[place][0]
+            beside = tuple(other for own, other, _ in words[place + 1 :] if own != text)[:MOST_BESIDE]
+            cell = max(found, key=lambda c: (c.docs, -c.audience))
+            if not beside or cell.docs <= self.depth.newest:
+                continue
+            scan = self.depth.scan * 3 // 4
+            reads = min(cell.docs, scan) * (1 + len(beside))
+            where = ((cell.audience,), (key,), (cell.source,))
+            self.add(Lookup("words", *where, self.depth.newest, scan=scan, also=beside), reads)
+
+    def _of_texts(self, keys: Sequence[tuple[str, list[Count]]]) -> list[tuple[int, str, list[Count]]]:
+        """Return the keys that are whole words of a text, each with the number of the text."""
+        of = {t: i for i, w in reversed(list(enumerate(self.words))) for t, is_whole in w.terms.items() if is_whole}
+        return [(of[key], key, found) for key, found in keys if key in of]
 
     def _inner(self) -> set[str]:
         """Return the words that hold texts only inside them, where each of these texts has a whole word of its own.
@@ -169,7 +206,7 @@ class _Planned:
         self.complete &= len(seen) <= MOST_WALKS and all(n <= self.depth.scan for n in rows.values())
         for a in seen[:MOST_WALKS]:
             walked = Lookup("walk", (a,), (), (source,), self.depth.newest, ((i,),), proves=i, scan=self.depth.scan)
-            self.lookups.append(walked)
+            self.add(walked, min(rows[a], self.depth.scan))
 
     def newest(
         self,
@@ -199,4 +236,14 @@ class _Planned:
         for key in sorted(apart):
             places += packed([c for c in rest if c.key == key], PLACES)
         for audiences, found in places:
-            self.lookups.append(Lookup(kind, audiences, found, (source,), most, groups, proves=proves, scan=scan))
+            docs = _docs(cells, audiences, found)
+            walked = len(audiences) == len(found) == 1
+            lookup = Lookup(kind, audiences, found, (source,), most, groups, proves=proves, scan=scan)
+            # One key in one audience is walked from its newest end; several are read whole and sorted.
+            self.add(lookup, min(docs, scan or most) if walked else docs)
+
+
+def _docs(cells: Sequence[Count], audiences: Sequence[int], keys: Sequence[str]) -> int:
+    """Return how many rows the cells of these audiences and keys have."""
+    among, of = frozenset(audiences), frozenset(keys)
+    return sum(c.docs for c in cells if c.audience in among and c.key in of)

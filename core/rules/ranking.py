@@ -29,6 +29,8 @@ class Candidate:
     """Tags asked for that it holds."""
     tier: int = 2
     score: float = 0.0
+    holds_more: bool = False
+    """It holds one more of the texts, not yet known which."""
     parts: dict[str, float] = field(default_factory=dict)
     """What the score is made of, by the reasons of `core.rules.relevance_weights`."""
     context: bool = False
@@ -93,6 +95,8 @@ def score(
         counted.add(texts[wanted])
     for tag in candidate.tags - counted:
         total += tag_worth.get(tag, 0.0)
+    if candidate.holds_more:
+        total += min((w for w in worth if w), default=0.0)
     if not total and worth:
         # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
         return INSIDE * min(worth)

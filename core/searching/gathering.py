@@ -15,7 +15,7 @@ from core.errors import StoreReadError
 from core.rules import ranking
 from core.rules.lookups import UNLISTED, Lookup, Plan
 from core.rules.lookups_recency import by_recency
-from core.rules.lookups_relevance import Depth, by_relevance
+from core.rules.lookups_relevance import MOST_INDEX_ROWS, Depth, by_relevance
 from core.rules.ranking import Candidate
 from core.store import postings, search_plain, sources
 from core.store.dialects import microseconds
@@ -107,7 +107,7 @@ def _plan(search: Search, numbers: Sequence[int], depth: int) -> Plan:
         return by_recency(search.words, known, pool=1000 * 8 ** (depth - ROUNDS - 1) + excluded)
     newest = max(NEWEST, search.query.limit + excluded)
     budget = BUDGET_OF_MESSAGE if search.query.text else BUDGET
-    more = Depth(budget * 8**depth, newest * 8**depth, SCAN * 8**depth)
+    more = Depth(budget * 8**depth, newest * 8**depth, SCAN * 8**depth, MOST_INDEX_ROWS * 8**depth)
     days = [(microseconds(since), microseconds(until)) for since, until in search.question.days]
     return by_relevance(search.words, known, more, filtered=bool(search.limits.without_conversations), days=days)
 
@@ -166,6 +166,7 @@ def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> 
             c.match(lookup.proves, 1, search.words[lookup.proves].verify)
         for i, whole in held:
             c.match(i, times, whole)
+        c.holds_more = c.holds_more or bool(lookup.also)
         if lookup.first_tier:
             c.tier = 1
     if search.query.tags and search.query.keywords:

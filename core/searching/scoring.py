@@ -96,6 +96,7 @@ def complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
     for i, w in enumerate(search.words):
         if i not in matched and (is_chat or w.is_keyword) and not w.is_minor and w.text in folded:
             c.match(i, 1, w.verify)
+    c.holds_more = False
     c.context = c.context and not (matched or c.tags)
 
 

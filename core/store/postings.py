@@ -106,6 +106,10 @@ class _Shape(NamedTuple):
     without: bool
     bounds: tuple[bool, bool]
     """For walks: whether there is an earliest and a latest time."""
+    also: int = 0
+    """How many words there are places for, of which the row must hold one beside its key; 0 asks for none."""
+    packed: bool = False
+    """Each posting is one text: what PyMySQL spends on a row goes by its columns."""
 
 
 def _shape(lookup: Lookup, limits: Limits) -> _Shape:
@@ -120,6 +124,7 @@ def _shape(lookup: Lookup, limits: Limits) -> _Shape:
         lookup.distinct,
         bool(limits.without_conversations) and sources.CHAT.number in lookup.sources and lookup.kind != "tags",
         limits.bounds if lookup.kind == "walk" else (False, False),
+        len(lookup.also),
     )
 
 
@@ -147,9 +152,14 @@ def _posted(shape: _Shape) -> Any:
         p, where = postings.c, []
     key = null() if shape.distinct else type_coerce(p.tag if shape.kind == "tags" else p.term, NullType())
     counts: list[Any] = [null(), null()] if shape.kind == "tags" or shape.distinct else [p.tf, p.words]
-    columns: list[Any] = [bindparam("i", type_=Integer()).label("i"), key.label("k")]
-    columns += [p.source, p.at_us, p.row_id]
-    made = select(*columns, *(c.label(n) for c, n in zip(counts, ("times", "words"), strict=True)))
+    number = bindparam("i", type_=Integer())
+    if shape.packed:
+        numbers = [func.coalesce(count, 0) for count in counts]
+        packed = func.concat_ws(literal_column("' '"), number, p.source, p.at_us, p.row_id, *numbers, key)
+        made = select(type_coerce(packed, NullType()).label("packed"))
+    else:
+        columns: list[Any] = [number.label("i"), key.label("k"), p.source, p.at_us, p.row_id]
+        made = select(*columns, *(c.label(n) for c, n in zip(counts, ("times", "words"), strict=True)))
     if shape.groups:
         row = sources.BY_NUMBER[shape.source].table
         made = made.select_from(postings.join(row, row.c.id == p.row_id))
@@ -159,6 +169,8 @@ def _posted(shape: _Shape) -> Any:
         where.append(_not_of_conversations(p, shape))
     if shape.tagged:
         where.append(_tagged(p, shape.tagged))
+    if shape.also:
+        where.append(_held(p, search_term, "term", "also", shape.also))
     made = made.where(*where)
     made = made.distinct() if shape.distinct else made
     if shape.limited:
@@ -183,11 +195,15 @@ def _tagged(p: Any, places: int) -> Any:
 
     Servers make an EXISTS, or a list of tags, a read of every row of the tags: up to 25 s, where the probes take 5 ms.
     """
-    t = search_tag.alias()
-    same = [t.c[name] == p[name] for name in ("audience_id", "source", "at_us", "row_id")]
+    return _held(p, search_tag, "tag", "tag", places)
+
+
+def _held(p: Any, table: Any, key: str, name: str, places: int) -> Any:
+    t = table.alias()
+    same = [t.c[column] == p[column] for column in ("audience_id", "source", "at_us", "row_id")]
     held: Any = select(literal_column("1")).limit(literal_column("1"))
     probes = [
-        held.where(*same, t.c.tag == bindparam(f"tag_{n}", type_=Key(255))).scalar_subquery() for n in range(places)
+        held.where(*same, t.c[key] == bindparam(f"{name}_{n}", type_=Key(255))).scalar_subquery() for n in range(places)
     ]
     return func.coalesce(*probes, literal_column("0")) == literal_column("1")
 
@@ -290,8 +306,9 @@ def _read_part(
     shared = limits.values()
     values: list[Any] = []
     branches = []
+    packed = db.family == "mysql" and not any(lookup.distinct or lookup.kind == "walk" for _, lookup in lookups)
     for number, lookup in lookups:
-        shape = _shape(lookup, limits)
+        shape = _shape(lookup, limits)._replace(packed=packed)
         own = {**shared, **_values(number, shape, lookup, texts)}
         if lookup.between is not None:
             own["since_us"] = max(lookup.between[0], limits.since_us)
@@ -299,6 +316,8 @@ def _read_part(
         branches.append(_part(shape, db.family).text(own, values))
     statement = statements.union(branches, db.family)
     rows = db.read_driver(statement, values, source="the search index")
+    if packed:
+        return [_unpacked(row[0]) for row in rows]
     keys: dict[Any, str] = {}
     made: list[Posting] = []
     for number, raw, source, at, row_id, times, words in rows:
@@ -313,6 +332,12 @@ def _read_part(
     return made
 
 
+def _unpacked(packed: bytes | str) -> Posting:
+    text = packed if isinstance(packed, str) else packed.decode("utf-8", "replace")
+    number, source, at, row_id, times, words, key = text.split(" ", 6)
+    return int(number), key, int(source), int(at), int(row_id), int(times) or 1, int(words)
+
+
 def _values(number: int, shape: _Shape, lookup: Lookup, texts: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "i": number,
@@ -322,6 +347,7 @@ def _values(number: int, shape: _Shape, lookup: Lookup, texts: Sequence[str]) ->
         "sources": lookup.sources,
         "limit": lookup.limit,
         "scan": lookup.scan,
+        **{f"also_{n}": key for n, key in enumerate(lookup.also)},
     }
     for g, (group, places) in enumerate(zip(lookup.groups, shape.groups, strict=True)):
         for n in range(places):

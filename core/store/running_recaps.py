@@ -199,9 +199,9 @@ def add(
         )
     )
     if not connection.execute(take).rowcount:
-        if known.find(connection, persona, conversation) is not None:
-            return None
-        known.ensure(connection, db, scope)
+        if known.find(connection, persona, conversation) is None:
+            known.ensure(connection, db, scope)
+        # Somebody may have made the conversation since the first try.
         if not connection.execute(take).rowcount:
             return None
     row = connection.execute(_STATE, {"persona": persona, "conversation": conversation}).one()

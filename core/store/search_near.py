@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import Integer, bindparam, select
 
 from core.rules.surroundings import Stretch
-from core.store import sources
 from core.store.dialects import ID, Key, Time, from_microseconds
 from core.store.schema import chat_history_cache
 from core.store.statements import Part
@@ -25,7 +24,7 @@ FIRST = -1
 
 def branches(
     stretches: Sequence[Stretch],
-    columns: Callable[[], list[Any]],
+    columns: Callable[[Any], list[Any]],
     shared: Mapping[str, Any],
     family: str,
     into: list[Any],
@@ -33,7 +32,7 @@ def branches(
     """Return the text of two branches per stretch, and append their values to `into`.
 
     Args:
-        columns: makes the columns of a branch, the first a parameter named `part`.
+        columns: makes the columns of a branch from those of the table, the first a parameter named `part`.
         shared: persona, audiences, chars, folded_chars, `since` and `until` (None for no limit), and `without`, keys of
             conversations left out.
     """
@@ -53,8 +52,8 @@ def branches(
 
 @lru_cache(maxsize=32)
 def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: str) -> Part:
-    c = chat_history_cache.c
-    lead = chat_history_cache.alias("lead")
+    near, lead = chat_history_cache.alias("c"), chat_history_cache.alias("l")
+    c = near.c
     conversation = select(lead.c.interface_path).where(lead.c.id == bindparam("lead", type_=ID)).scalar_subquery()
     moment = bindparam("moment", type_=Time())
     where = [
@@ -62,7 +61,6 @@ def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: s
         c.interface_path == conversation,
         c.timestamp < moment if back else c.timestamp >= moment,
         c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        sources.CHAT.findable,
     ]
     since, until, without = limits
     if since:
@@ -72,8 +70,8 @@ def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: s
     if without:
         where.append(c.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     order = (c.timestamp.desc(), c.id.desc()) if back else (c.timestamp, c.id)
-    made = select(*columns()).where(*where).order_by(*order)
+    made = select(*columns(c)).where(*where).order_by(*order)
     # Left to choose, servers weigh seven indexes for every branch, and may walk all conversations of the audience.
-    made = made.with_hint(chat_history_cache, "FORCE INDEX (ix_chat_conversation)", "mysql")
-    made = made.with_hint(chat_history_cache, "INDEXED BY ix_chat_conversation", "sqlite")
+    made = made.with_hint(near, "FORCE INDEX (ix_chat_conversation)", "mysql")
+    made = made.with_hint(near, "INDEXED BY ix_chat_conversation", "sqlite")
     return Part(made.limit(bindparam("rows", type_=Integer())), family)

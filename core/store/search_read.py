@@ -54,24 +54,24 @@ class FoundRow:
     """Numbers of the stretches it was read in (`core.rules.surroundings`)."""
 
 
-def _columns_of(number: int, first: Any, *, folded: bool = True) -> list[Any]:
+def _columns_of(number: int, row: Any, first: Any, *, folded: bool = True) -> list[Any]:
     """Return the thirteen columns of a row of a source, `first` before them."""
     source = sources.BY_NUMBER[number]
-    row = source.table.c
+    nought, one, two = (literal_column(n, Integer()) for n in "012")
     size = bindparam("chars", type_=Integer())
 
     def cut(column: Any) -> Any:
-        return func.substr(column, 1, size) if column is not None else null()
+        return func.substr(column, one, size) if column is not None else null()
 
     extra: list[Any] = [null()] * 3
     if source is sources.AI_DIARY:
         extra = [cut(c) for c in (row.interaction_summary, row.user_message, row.personal_thought)]
     elif source is sources.CHAT:
         # One number for two: a text beside the others' texts would have to be of their collation.
-        own = case((row.role == literal(PERSONA, Key(12)), 1), else_=0)
-        extra = [row.sender_name, 2 * func.coalesce(func.char_length(row.text_folded), 0) + own, null()]
+        own = case((row.role == literal(PERSONA, Key(12)), one), else_=nought)
+        extra = [row.sender_name, two * func.coalesce(func.char_length(row.text_folded), nought) + own, null()]
     raw = {
-        "tags": row.participant_key if source is sources.CHAT else source.tags,
+        "tags": row.participant_key if source is sources.CHAT else row[source.tags.name],
         "digest": row.content_hash,
         "conversation": row.interface_path if source is sources.CHAT else row.get("conversation_key"),
         "sender": row.get("sender_id"),
@@ -81,7 +81,7 @@ def _columns_of(number: int, first: Any, *, folded: bool = True) -> list[Any]:
     return [
         first.label("source"),
         row.id,
-        cut(source.text).label("text0"),
+        cut(row[source.text.name]).label("text0"),
         *(c.label(f"text{n}") for n, c in enumerate(extra, 1)),
         (func.substr(row.text_folded, 1, bindparam("folded_chars", type_=Integer())) if folded else null()).label(
             "folded"
@@ -90,16 +90,16 @@ def _columns_of(number: int, first: Any, *, folded: bool = True) -> list[Any]:
     ]
 
 
-def _near_columns() -> list[Any]:
+def _near_columns(row: Any) -> list[Any]:
     # Most of these become no hits: their text is brought once and folded here.
-    return _columns_of(sources.CHAT.number, bindparam("part", type_=Integer()), folded=False)
+    return _columns_of(sources.CHAT.number, row, bindparam("part", type_=Integer()), folded=False)
 
 
 @lru_cache(maxsize=8)
 def _rows_of(number: int, family: str) -> Part:
     source = sources.BY_NUMBER[number]
     row = source.table.c
-    columns = _columns_of(number, literal_column(str(number), Integer()))
+    columns = _columns_of(number, row, literal_column(str(number), Integer()))
     where = [
         aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),

@@ -33,6 +33,8 @@ def cost(lookup: Lookup, seen: Known) -> int:
         return lookup.scan or 1_000_000
     counts = seen.words if lookup.kind == "words" else seen.tags
     here = [c for c in counts if c.audience in lookup.audiences and c.key in lookup.keys and c.source in lookup.sources]
+    if lookup.also:
+        return min(total(here), lookup.scan or 1_000_000) * (1 + len(lookup.also))
     walked = len(lookup.audiences) == len(lookup.keys) == len(lookup.sources) == 1
     if walked and lookup.limit is not None and not lookup.groups:
         return min(total(here), lookup.limit)
@@ -61,7 +63,9 @@ def test_t27_relevance_reads_a_bounded_number_of_rows(seed: int, texts: int, aud
     seen = known([*counts, Count(1, UNLISTED, 0, 5000)], dict.fromkeys(tags), places)
     plan = by_relevance(words, seen, DEPTH, filtered=filtered)
     assert len(plan.lookups) <= MOST_LOOKUPS
-    assert all(cost(each, seen) <= max(MERGED_POSTINGS, DEPTH.scan, DEPTH.budget) for each in plan.lookups)
+    plain = [each for each in plan.lookups if not each.also]
+    assert all(cost(each, seen) <= max(MERGED_POSTINGS, DEPTH.scan, DEPTH.budget) for each in plain)
+    assert sum(cost(each, seen) for each in plan.lookups) <= 20_000
     assert all(len(each.audiences) * len(each.keys) <= 8000 for each in plan.lookups)
 
 
@@ -84,6 +88,24 @@ def test_t30_the_rarest_are_read_in_full_and_the_rest_from_the_newest() -> None:
     full = [each for each in plan.lookups if each.limit is None]
     assert [each.keys for each in full] == [("alonza",)]
     assert {each.keys: each.limit for each in plan.lookups if each.limit} == {("test",): 60, ("prova",): 60}
+
+
+def test_t30_rows_with_two_common_words_are_looked_for() -> None:
+    """Among many rows with either word those that hold both are meant, however old."""
+    words = [keyword("paint"), keyword("kitchen"), keyword("house")]
+    counts = [Count(1, "paint", 2, 5_000), Count(1, "kitchen", 2, 8_000), Count(1, "house", 2, 90_000)]
+    plan = by_relevance(words, known(counts), DEPTH)
+    both = [(each.keys, each.also, each.scan) for each in plan.lookups if each.also]
+    assert both == [(("paint",), ("kitchen", "house"), 1500), (("kitchen",), ("house",), 1500)]
+    one = [keyword("paint", "paint", "paints")]
+    forms = [Count(1, "paint", 2, 5_000), Count(1, "paints", 2, 8_000)]
+    assert not any(each.also for each in by_relevance(one, known(forms), DEPTH).lookups)
+
+
+def test_t16_the_days_asked_for_are_looked_through() -> None:
+    """Of words in very many rows the newest would all be of other days."""
+    plan = by_relevance([keyword("paint")], known([Count(1, "paint", 2, 5_000)]), DEPTH, days=[(10, 20), (30, 40)])
+    assert [each.between for each in plan.lookups if each.between] == [(10, 20), (30, 40)]
 
 
 def test_t24_a_plan_says_where_it_may_miss_rows() -> None:

@@ -1,0 +1,188 @@
+"""What a message tells a search beside its words: whom it names, which days, and that an answer stands beside (T24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core.config import Settings
+from core.rules.relevance_weights import WEIGHTS
+from core.scope import Scope
+from core.store import chat, messages
+from core.store.engine import Database
+from tests.store import search_world
+from tests.store.search_world import ago, ids, memory, open_quick, said
+from tests.store.world import NOW, own_scope
+
+ASKED = "Which agency did we choose?"
+SETTINGS = Settings()
+
+
+def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
+    """Search with the settings of a fresh installation."""
+    return search_world.find(db, scope, **{"settings": SETTINGS, **arguments})
+
+
+def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Explain a search with the settings of a fresh installation."""
+    return search_world.explain(db, scope, **{"settings": SETTINGS, **arguments})
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def talked(
+    db: Database, scope: Scope, lines: list[tuple[str, str]], start: datetime, conversation: str = "tg/1"
+) -> Any:
+    """Store `(speaker, text)` lines half a minute apart and return their ids."""
+    made = [
+        messages.NewMessage(
+            conversation=conversation,
+            text=text,
+            at=start + timedelta(seconds=30 * n),
+            sender_id=speaker.lower(),
+            sender_name=speaker,
+            message_id=f"m{db.ids.one()}",
+            participant=f"{conversation.split('/', maxsplit=1)[0]}/{speaker.lower()}",
+        )
+        for n, (speaker, text) in enumerate(lines)
+    ]
+    return [one.id for one in chat.insert_many(db, scope, made, privacy_default="none")]
+
+
+def filler(count: int) -> list[tuple[str, str]]:
+    """Return lines that have nothing to do with anything asked here."""
+    return [(("Ann", "Tom")[n % 2], f"we had noodles on evening {n} and watched the rain") for n in range(count)]
+
+
+def test_t24_the_answer_beside_a_matching_row_is_found(db: Database, scope: Scope) -> None:
+    """It shares no word with the question; explain_search calls it context and says why it is there."""
+    talked(db, scope, filler(30), ago(days=90))
+    asked, answer, *_ = talked(
+        db, scope, [("Ann", "So which agency is it?"), ("Tom", "Hope House, they were kind to us"), *filler(9)],
+        ago(days=60),
+    )  # fmt: skip
+    with db.traced() as statements:
+        hits, report = explain(db, scope, query=ASKED, limit=5)
+    assert len(statements) == 3
+    assert {asked, answer} <= set(ids(hits))
+    told = {one["id"]: one for one in report["hits"]}
+    assert told[answer]["context"] and not told[asked]["context"]
+    assert told[answer]["words"] == [] != told[asked]["words"]
+    for one in report["hits"]:
+        assert set(one["reasons"]) <= set(WEIGHTS)
+        assert sum(one["reasons"].values()) == pytest.approx(one["score"], abs=1e-3)
+    off = explain(db, scope, query=ASKED, limit=5, settings=Settings(context_reach=0))
+    assert answer not in ids(off[0]) and asked in ids(off[0])
+
+
+def test_t24_context_needs_a_question_and_takes_few_places(db: Database, scope: Scope) -> None:
+    """Words alone, or a message that asks nothing, bring what matches and nothing else."""
+    rows = talked(db, scope, [("Ann", "the agency"), *filler(12)], ago(days=60))
+    assert ids(find(db, scope, keywords=["agency"], limit=5)) == rows[:1]
+    assert ids(find(db, scope, query="We chose the agency.", limit=5)) == rows[:1]
+    assert len(find(db, scope, query=ASKED, limit=10)) <= 1 + 3
+    assert ids(find(db, scope, query="Where is the zeppelin?", limit=10)) == []
+
+
+def test_t24_context_is_of_the_same_conversation_and_within_reach(db: Database, scope: Scope) -> None:
+    """Another channel of the same server, said at the same time, is no answer."""
+    start = ago(days=60)
+    lines = [("Ann", "which agency is it"), *[("Tom", f"reply number {n}") for n in range(8)]]
+    rows = talked(db, scope, lines, start)
+    talked(db, scope, [("Cid", f"elsewhere {n}") for n in range(8)], start, "tg/2")
+    for reach in (1, 2):
+        hits = find(db, scope, query=ASKED, limit=30, settings=Settings(context_reach=reach))
+        assert set(ids(hits)) <= set(rows[: 1 + reach]) and rows[0] in ids(hits)
+
+
+def test_t24_context_keeps_to_what_may_be_seen(db: Database, scope: Scope) -> None:
+    """Excluded rows, the time window and other people's private words hold for it as for any hit."""
+    start = ago(days=60)
+    rows = talked(db, scope, [("Ann", "which agency is it"), ("Tom", "Hope House"), ("Tom", "on Elm Street")], start)
+    assert rows[1] in ids(find(db, scope, query=ASKED))
+    assert rows[1] not in ids(find(db, scope, query=ASKED, exclude=[("chat_history", rows[1])]))
+    assert rows[2] not in ids(find(db, scope, query=ASKED, until=start + timedelta(seconds=50)))
+    assert find(db, scope, query=ASKED, exclude=["tg/1"]) == []
+    assert find(db, scope, query=ASKED, include_chat=False) == []
+    inside = replace(scope, conversation="tg/9", participant="tg/ann", privacy="direct")
+    private = talked(db, inside, [("Ann", "which agency is it"), ("Tom", "the secret one")], start, "tg/9")
+    assert not set(private) & set(ids(find(db, replace(scope, conversation="tg/1"), query=ASKED, limit=30)))
+    assert set(private) & set(ids(find(db, inside, query=ASKED, limit=30)))
+
+
+def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope: Scope) -> None:
+    """A name stands in what the others say to its bearer."""
+    lines = [
+        ("Ann", "Tom, how was the concert of the choir?"),
+        ("Tom", "The concert was wonderful, I sang with the choir"),
+        ("Ann", "My concert with the choir was dull, Tom"),
+    ]
+    talked(db, scope, filler(20), ago(days=80))
+    rows = talked(db, scope, lines, ago(days=60))
+    report = explain(db, scope, query="What did Tom say about the concert of the choir?", limit=5)[1]
+    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[1]
+    mine = replace(scope, participant="tg/ann")
+    report = explain(db, mine, query="How was my concert with the choir?", limit=5)[1]
+    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[2]
+
+
+def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) -> None:
+    """Many evenings had a dinner, one is asked for."""
+    days = [NOW - timedelta(days=n) for n in range(10, 70, 3)]
+    rows = [talked(db, scope, [("Ann", f"The dinner was nice, dish {n}")], day)[0] for n, day in enumerate(days)]
+    wanted = days[7]
+    report = explain(db, scope, query=f"What was the dinner on {wanted:%d %B %Y}?", limit=3)[1]
+    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[7]
+
+
+def test_t30_a_rare_old_row_stays_whatever_speaks_for_new_ones(db: Database, scope: Scope) -> None:
+    """Also where a message asks, and a lively session holds all the other words."""
+    lines = [("Ann", f"{('the test again', 'a prova again')[n % 2]} number {n} of many") for n in range(40)]
+    talked(db, scope, lines, ago(days=1))
+    old = talked(db, scope, [("Tom", "alonza")], ago(days=900))[0]
+    assert old in ids(find(db, scope, query="Is there a test, a prova, or alonza?", limit=5))
+
+
+def test_t31_a_memory_keeps_its_place_beside_the_chat(db: Database, scope: Scope) -> None:
+    """Its score is on the scale of the chat's."""
+    talked(db, scope, [("Ann", f"the accordion is in room {n}") for n in range(20)], ago(days=2))
+    one = memory(db, scope, "the accordion is in the attic", ago(days=300))
+    report = explain(db, scope, query="Where is the accordion?", limit=5)[1]
+    scores = {hit["id"]: hit["score"] for hit in report["hits"]}
+    assert one in scores and scores[one] > 0.5 * max(scores.values())
+
+
+def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope) -> None:
+    """Words far apart in a long text say less than the same words close together."""
+    noise = " ".join(f"alpha{n} beta{n}" for n in range(120))
+    close = f"{noise} the zither teacher lives here {noise}"
+    apart = f"zither {noise} {noise} teacher"
+    rows = [talked(db, scope, [("Ann", text)], ago(days=n + 3))[0] for n, text in enumerate((apart, close))]
+    report = explain(db, scope, query="Who is the zither teacher?", limit=2)[1]
+    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[1]
+
+
+def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scope) -> None:
+    """Hundreds of matching rows lead to no more than the stretches around the best."""
+    said(db, scope, [(f"the harbour at noon {n}", ago(hours=n)) for n in range(400)])
+    with db.traced() as statements:
+        hits = find(db, scope, query="What about the harbour?", limit=10)
+    assert len(hits) == 10 and len(statements) == 3
+    assert all(statement.count("UNION ALL") < 48 for statement in statements)
+    assert SETTINGS.context_reach == 4
