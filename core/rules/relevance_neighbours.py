@@ -61,7 +61,11 @@ def touch(one: Row, other: Row) -> bool:
     >>> touch(Row("a", 0, 1, [{}], windows=[1, 2]), Row("a", 1, 1, [{}], windows=[2]))
     True
     """
-    return any(number in other.windows for number in one.windows)
+    windows = other.windows
+    for number in one.windows:  # noqa: SIM110 - asked for every pair of rows; `any` takes three times as long
+        if number in windows:
+            return True
+    return False
 
 
 def gap_of(steps: Sequence[int]) -> int:

@@ -21,12 +21,12 @@ class Weight(NamedTuple):
 
 WEIGHTS: dict[str, Weight] = {
     "context": Weight(6.0, 0.0),
-    "own": Weight(0.0, 1.0),
-    "turn": Weight(0.0, 2.0),
-    "share": Weight(1.0, 3.0),
+    "own": Weight(0.0, 3.0),
+    "turn": Weight(0.0, 1.0),
+    "share": Weight(1.0, 2.0),
     "session": Weight(2.5, 1.0),
-    "beside": Weight(1.0, 4.0),
-    "person": Weight(1.5, 1.0),
+    "beside": Weight(1.0, 5.0),
+    "person": Weight(1.5, 0.75),
     "first": Weight(0.0, 3.0),
     "length": Weight(1.0, 0.0),
     "time": Weight(2.0, 0.0),

@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from core.rules import passages, ranking
+from core.rules.asks import asks
 from core.rules.question import Question, read_question
 from core.rules.question_people import named
 from core.rules.ranking import INSIDE
@@ -91,7 +92,11 @@ def question_of(search: Search) -> Question:
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, languages = _zone(search.settings.timezone), search.settings.languages
-    return read_question(search.query.text, now=search.now, zone=zone, speaker_names=(), languages=languages)
+    made = read_question(search.query.text, now=search.now, zone=zone, speaker_names=(), languages=languages)
+    if asks(search.query.text, made.languages):
+        return made
+    # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
+    return Question(languages=made.languages)
 
 
 def _with_people(question: Question, search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Question:

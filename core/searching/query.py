@@ -9,13 +9,13 @@ from datetime import datetime
 from core import logs
 from core.config import Settings
 from core.rules.arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from core.rules.minor_words import minor_words
 from core.rules.near_spelling import halves, may_be_misspelt
 from core.rules.text import fold
 from core.rules.words import (
     SHORTEST_STEM,
     Fragment,
     fragments,
-    minor_words,
     search_form,
     shared_beginning,
     stem,
