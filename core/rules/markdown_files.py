@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from core.rules.rewrites import one_line
+
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BOM = "\ufeff"
 
 
@@ -64,15 +65,6 @@ class File:
     def text(self) -> str:
         """Return the whole file."""
         return "".join(line for part in self.parts for line in part.lines)
-
-
-def one_line(text: str) -> str:
-    """Return a text on one line, so that it can open no section and no bullet (C31).
-
-    >>> one_line(" a\\r\\n## b\\u2028c ")
-    'a ## b c'
-    """
-    return _BREAKS.sub(" ", text).strip()
 
 
 def read_sections(text: str) -> File:
