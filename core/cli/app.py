@@ -15,6 +15,7 @@ from core.cli import (
     exporting,
     importing,
     jobs,
+    keeping,
     output,
     running,
     searching,
@@ -65,6 +66,7 @@ exporting.add_to(app)
 tagging.add_to(app)
 databases.add_to(app)
 configuring.add_to(app)
+keeping.add_to(app)
 jobs.add_to(app)
 demo.add_to(app)
 

@@ -1,0 +1,78 @@
+"""`prompt-engine memory`: consolidation, pruning, compaction and health from the command line."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import lifelong
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.db import open_database
+from core.scope import Scope
+from tests.unit.cli.conftest import Command
+
+
+@pytest.fixture
+def call(run: Command, tmp_path: Path) -> Any:
+    """The arguments of a door on the database of the command."""
+    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
+    yield {"db": db, "settings": Settings(), "scope": Scope("default")}
+    db.close()
+
+
+def items(call: dict[str, Any], **more: Any) -> list[str]:
+    """Return the texts of the items of the persona."""
+    return sorted(item["text"] for item in lifelong.search_items(operator=True, **more, **call)["items"])
+
+
+def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
+    """Each message once; what came of it is told to people and to programs."""
+    save_chat_message("tg/1", "My name is Jonas. What time is it?", "Jonas", "jonas", message_id="m1", **call)
+    ran = run("memory", "consolidate", "--text")
+    assert ran.code == 0 and "1 items stored from 1 conversations" in ran.out
+    assert items(call, kinds="FactsAboutUser") == ["My name is Jonas."]
+    again = json.loads(run("memory", "consolidate").out)
+    assert (again["stored"], again["deep"]) == (0, False)
+    assert json.loads(run("memory", "consolidate", "--deep").out)["deep"] is True
+
+
+def test_l23_pruning_shows_first_and_archives_then(run: Command, call: dict[str, Any]) -> None:
+    """A dry run names the items and why, and leaves them; the values of the call are those of the command."""
+    old = call["db"].clock() - timedelta(days=31)
+    entries = [{"text": "old", "timestamp": old, "importance": 0.9}, {"text": "small", "importance": 0.2}, "kept"]
+    lifelong.add_facts_with_meta(entries, **call)
+    shown = json.loads(run("memory", "prune", "--dry-run").out)
+    assert (shown["count"], sorted(each["why"] for each in shown["items"])) == (2, [["age"], ["importance"]])
+    assert items(call) == ["kept", "old", "small"]
+    assert json.loads(run("memory", "prune", "--mode", "all").out)["count"] == 0
+    ran = run("memory", "prune", "--max-age-days", "40", "--text")
+    assert "1 items archived" in ran.out and items(call) == ["kept", "old"]
+    assert run("memory", "prune", "--mode", "none").code == 1
+
+
+def test_l25_compaction_without_a_model_says_so(run: Command, call: dict[str, Any]) -> None:
+    """Nothing is archived without a text in its place; a dry run names tag and items."""
+    old = call["db"].clock() - timedelta(days=60)
+    facts = [
+        {"text": f"fact {n} of {word}", "timestamp": old, "tags": ["cat"]} for n, word in enumerate(("tea", "sun"))
+    ]
+    ids = lifelong.add_facts_with_meta(facts, **call).ids
+    shown = json.loads(run("memory", "compact", "--dry-run").out)
+    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(ids))]
+    ran = run("memory", "compact", "--text")
+    assert ran.code == 0 and "no_model" in ran.out and len(items(call)) == 2
+
+
+def test_l42_health_from_the_command_line(run: Command, call: dict[str, Any]) -> None:
+    """The counts of the door, all zero in an empty database, and nothing changed by it."""
+    assert json.loads(run("memory", "health").out)["items"] == 0
+    lifelong.add_facts_with_meta(["a cat", "a dog"], default_kind="KeyFacts", **call)
+    found = json.loads(run("memory", "health").out)
+    assert found == lifelong.health(**call) and found["kinds"]["KeyFacts"]["long_term"] == 2
+    ran = run("memory", "health", "--no-index", "--text")
+    assert "KeyFacts" in ran.out and "never recalled" in ran.out
