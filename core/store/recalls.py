@@ -6,8 +6,10 @@ Also which texts were shown for the turn at hand, so that they are not taken for
 from __future__ import annotations
 
 import atexit
+import functools
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -154,9 +156,18 @@ def of_turn(db: Database, scope: Scope) -> frozenset[bytes]:
 
 
 def _buffer(db: Database) -> _Buffer:
-    _open.add(db)
-    buffer: Any = db.caches.get(_CACHE) or db.caches.setdefault(_CACHE, _Buffer())
+    buffer: Any = db.caches.get(_CACHE)
+    if buffer is None:
+        buffer = db.caches.setdefault(_CACHE, _Buffer())
+        if db not in _open:
+            _open.add(db)
+            db.kept_back.append(functools.partial(_flush_referred, weakref.ref(db)))
     return buffer  # type: ignore[no-any-return]
+
+
+def _flush_referred(referred: weakref.ref[Database]) -> None:
+    if (db := referred()) is not None:
+        flush(db)
 
 
 @atexit.register

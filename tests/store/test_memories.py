@@ -360,6 +360,13 @@ def test_d18_a_failing_write_is_logged_once_and_nothing_is_lost(caplog: pytest.L
     own.close()
 
 
+def test_d18_closing_the_handle_writes_what_was_counted(db: Database, scope: Scope) -> None:
+    """A host that closes its database before its server stops loses no count, and leaves no warning behind."""
+    recalls.record(db, scope.persona, [1])
+    db.close()
+    assert count(db, memory_recalls, scope.persona) == 1
+
+
 def test_d18_what_is_counted_is_written_by_itself(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recalls, "WAIT_SECONDS", 0.05)
     recalls.flush(db)
