@@ -11,7 +11,7 @@ from typing import Any
 
 from core import memory_prompt, memory_tool, recent_conversations, saved_memories
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.defaults import call_with
 from core.errors import MessageError
 from core.memory_files import MarkdownResult, export_markdown, import_markdown
 from core.scope import Scope
@@ -34,13 +34,6 @@ __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "clo
            "parse_tool_call", "run_tool_call", "saved_memory_history", "update_saved_memory"]  # fmt: skip
 
 Given = Settings | Mapping[str, object] | None
-
-
-def _asking(db: Database | None, settings: Given, scope: Scope | None) -> tuple[Database, Settings, Scope]:
-    """Return what a call works with (G4)."""
-    known_db = handle(db)
-    known = settings_for(settings, known_db)
-    return known_db, known, scope_for(scope, known)
 
 
 def add_recent_conversation(
@@ -72,7 +65,7 @@ def add_recent_conversation(
 
     Source: C1 to C10, F20, F21.
     """
-    return recent_conversations.add(*_asking(db, settings, scope), messages, model, wait=wait)
+    return recent_conversations.add(*call_with(db, settings, scope), messages, model, wait=wait)
 
 
 def close_conversation(
@@ -100,7 +93,7 @@ def close_conversation(
 
     Source: C1, C2.
     """
-    return recent_conversations.close(*_asking(db, settings, scope), conversation, model, wait=wait)
+    return recent_conversations.close(*call_with(db, settings, scope), conversation, model, wait=wait)
 
 
 def list_recent_conversations(
@@ -119,7 +112,7 @@ def list_recent_conversations(
 
     Source: C6, C7, C10, F12.
     """
-    known_db, known, asking = _asking(db, settings, scope)
+    known_db, known, asking = call_with(db, settings, scope)
     viewer = recent_conversations.viewer_of(known_db, known, asking)
     return recent_conversations.listed(known_db, known, viewer, former=bool(former))
 
@@ -151,7 +144,7 @@ def add_saved_memory(
 
     Source: C11 to C14, F20.
     """
-    return saved_memories.add(*_asking(db, settings, scope), text, said, screen)
+    return saved_memories.add(*call_with(db, settings, scope), text, said, screen)
 
 
 def update_saved_memory(
@@ -183,7 +176,7 @@ def update_saved_memory(
 
     Source: C15 to C17.
     """
-    return saved_memories.update(*_asking(db, settings, scope), statement, model, said)
+    return saved_memories.update(*call_with(db, settings, scope), statement, model, said)
 
 
 def list_saved_memories(
@@ -196,7 +189,7 @@ def list_saved_memories(
 
     Source: C14, F12.
     """
-    known_db, known, asking = _asking(db, settings, scope)
+    known_db, known, asking = call_with(db, settings, scope)
     return saved_memories.listed(known_db, recent_conversations.viewer_of(known_db, known, asking), former=bool(former))
 
 
@@ -215,7 +208,7 @@ def saved_memory_history(
 
     Source: C15, D24.
     """
-    known_db, known, asking = _asking(db, settings, scope)
+    known_db, known, asking = call_with(db, settings, scope)
     return saved_memories.history(known_db, recent_conversations.viewer_of(known_db, known, asking), id)
 
 
@@ -239,7 +232,7 @@ def delete_saved_memory(
 
     Source: C18, F12.
     """
-    known_db, known, asking = _asking(db, settings, scope)
+    known_db, known, asking = call_with(db, settings, scope)
     viewer = recent_conversations.viewer_of(known_db, known, asking)
     return saved_memories.delete(known_db, viewer, id, restore=restore)
 
@@ -254,7 +247,7 @@ def get_user_memory_prompt(
 
     Source: C19 to C21, C24.
     """
-    return memory_prompt.text(*_asking(db, settings, scope))
+    return memory_prompt.text(*call_with(db, settings, scope))
 
 
 def load_memory(*, db: Database | None = None, settings: Given = None, scope: Scope | None = None) -> LoadedMemory:
@@ -265,7 +258,7 @@ def load_memory(*, db: Database | None = None, settings: Given = None, scope: Sc
 
     Source: C22, C24.
     """
-    return memory_prompt.load(*_asking(db, settings, scope))
+    return memory_prompt.load(*call_with(db, settings, scope))
 
 
 def get_system_prompt_with_memory(
@@ -280,7 +273,7 @@ def get_system_prompt_with_memory(
     """
     if not isinstance(base, str):
         raise MessageError(f"base is of type {type(base).__name__}. It must be a text.", fields=("base",))
-    memory = memory_prompt.text(*_asking(db, settings, scope))
+    memory = memory_prompt.text(*call_with(db, settings, scope))
     return base if memory is None else f"{base}\n\n{memory}"
 
 
@@ -297,7 +290,7 @@ def memory_tools(
 
     Source: C25, C26.
     """
-    return memory_tool.offered(_asking(db, settings, scope)[1], form)
+    return memory_tool.offered(call_with(db, settings, scope)[1], form)
 
 
 def parse_tool_call(
@@ -345,4 +338,4 @@ def run_tool_call(
 
     Source: C28, C24, F3.
     """
-    return memory_tool.run(*_asking(db, settings, scope), call, said)
+    return memory_tool.run(*call_with(db, settings, scope), call, said)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from core.config import Settings
 from core.rules.lifelong import KINDS, TIERS
 from core.rules.lifelong_shapes import Health
+from core.rules.times import iso_text
 from core.store import item_health, memories, search_check, sources
 from core.store.engine import Database
 from core.store.memories import NEAR_CHARS
@@ -34,13 +33,9 @@ def health(db: Database, settings: Settings, persona: str, *, check_index: bool 
         "never_recalled": item_health.count_never_recalled(db, persona),
         "orphans": item_health.count_orphans(db, persona),
         "index_differences": _differences(db, persona) if check_index else 0,
-        "oldest": _iso(min((each.oldest for each in counts if each.oldest), default=None)),
-        "newest": _iso(max((each.newest for each in counts if each.newest), default=None)),
+        "oldest": iso_text(min((each.oldest for each in counts if each.oldest), default=None)),
+        "newest": iso_text(max((each.newest for each in counts if each.newest), default=None)),
     }
-
-
-def _iso(moment: datetime | None) -> str:
-    return moment.isoformat() if moment is not None else ""
 
 
 def _near(db: Database, persona: str, score: float) -> int:

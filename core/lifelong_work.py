@@ -9,7 +9,7 @@ from typing import Any
 
 from core import screening
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.defaults import call_with
 from core.errors import ItemNotFoundError, MessageError
 from core.rules import lifelong as rules
 from core.rules import retention
@@ -39,9 +39,7 @@ def asking(
     db: Database | None, settings: Given, scope: Scope | None, conf_uid: str | None, history_uid: str | None = None
 ) -> tuple[Database, Settings, Scope]:
     """Return what a call works with (G4); another persona's scope has nothing of the scope's conversation."""
-    known_db = handle(db)
-    known = settings_for(settings, known_db)
-    own = scope_for(scope, known)
+    known_db, known, own = call_with(db, settings, scope)
     if conf_uid is not None and str(conf_uid) != own.persona:
         own = Scope(conf_uid, destination=own.destination)
     if history_uid is not None:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.defaults import call_with
 from core.prompt.render import Renderer
 from core.rules import relationships as rules
 from core.rules.relationships import Relationship, RelationshipPoint, RelationshipResult
+from core.rules.times import iso_text
 from core.scope import Scope
 from core.store import relationships as store
 from core.store import relationships_reading as reading
@@ -46,7 +47,7 @@ def get(
 
     Source: L26, L29, L30.
     """
-    known_db, known, own = _asking(db, settings, scope)
+    known_db, known, own = call_with(db, settings, scope)
     key = rules.key_of(user_id, own)
     return _shown(reading.find(known_db, own.persona, key), key, known_db.clock(), known)
 
@@ -125,7 +126,7 @@ def adjust(
         rules.read_name(realname, "realname"),
         touch,
     )
-    known_db, known, own = _asking(db, settings, scope)
+    known_db, known, own = call_with(db, settings, scope)
     key = rules.key_of(user_id, own)
     # 2. do it
     made = store.change(
@@ -154,7 +155,7 @@ def list_recent(
     Source: L31.
     """
     most = rules.read_most(limit, rules.MOST_LISTED)
-    known_db, known, own = _asking(db, settings, scope)
+    known_db, known, own = call_with(db, settings, scope)
     now = known_db.clock()
     return [_shown(row, row.user_id, now, known) for row in reading.recent(known_db, own.persona, most)]
 
@@ -184,9 +185,9 @@ def history(
     Source: D26.
     """
     most = rules.read_most(limit, rules.MOST_POINTS)
-    known_db, _, own = _asking(db, settings, scope)
+    known_db, _, own = call_with(db, settings, scope)
     points = reading.history(known_db, own.persona, rules.key_of(user_id, own), most)
-    return [{"id": p.id, "affinity": p.affinity, "trust": p.trust, "at": _iso(p.at) or ""} for p in points]
+    return [{"id": p.id, "affinity": p.affinity, "trust": p.trust, "at": iso_text(p.at)} for p in points]
 
 
 def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scope | None = None) -> int:
@@ -200,7 +201,7 @@ def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scop
 
     Source: L29, L30, F20.
     """
-    known_db, known, own = _asking(db, settings, scope)
+    known_db, known, own = call_with(db, settings, scope)
     return store.fade_all(known_db, own.persona, decay_days=known.decay_days, privacy_default=known.privacy_default)
 
 
@@ -217,7 +218,7 @@ def relationship_text(
 
     Source: L31, F30.
     """
-    known_db, known, own = _asking(db, settings, scope)
+    known_db, known, own = call_with(db, settings, scope)
     key = rules.key_of(user_id, own)
     row = reading.find(known_db, own.persona, key)
     if row is None:
@@ -233,13 +234,6 @@ def relationship_text(
     )
 
 
-def _asking(db: Database | None, settings: Given, scope: Scope | None) -> tuple[Database, Settings, Scope]:
-    """Return what a call works with (G4)."""
-    known_db = handle(db)
-    known = settings_for(settings, known_db)
-    return known_db, known, scope_for(scope, known)
-
-
 def _shown(row: reading.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
     if row is None:
         row = reading.Row(key, "", "", 0, 0, 0, 0, 0, None)
@@ -250,9 +244,5 @@ def _shown(row: reading.Row | None, key: str, now: datetime, settings: Settings)
         "affinity": row.affinity_at(now, settings.decay_days),
         "trust": row.trust,
         "interaction_count": row.interaction_count,
-        "last_interaction": _iso(row.last_interaction),
+        "last_interaction": iso_text(row.last_interaction) or None,
     }
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

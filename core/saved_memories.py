@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from core import llm, logs, screening
@@ -14,6 +13,7 @@ from core.prompt.phrases import load_phrases
 from core.prompt.refused import refused_patterns
 from core.prompt.render import Renderer
 from core.rules import remember, rewrites
+from core.rules.times import iso_text
 from core.scope import Scope
 from core.shapes import FormerText, SavedMemory, WriteResult
 from core.store import item_history, saved, saved_rewriting
@@ -151,7 +151,7 @@ def listed(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedM
         {
             "id": item.id,
             "text": item.text,
-            "saved_at": _iso(item.at),
+            "saved_at": iso_text(item.at),
             "source": item.source,
             "former": item.is_former,
             "replaced_by": item.superseded_by,
@@ -172,7 +172,7 @@ def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
             {
                 "id": old.item_id,
                 "text": old.text,
-                "until": _iso(old.at),
+                "until": iso_text(old.at),
                 "reason": old.reason,
                 "changed_by": old.changed_by,
             }
@@ -184,7 +184,7 @@ def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
         if not item.is_former:
             made.append({"id": item.id, "text": item.text, "until": "", "reason": "", "changed_by": ""})
         elif not before or before[-1]["text"] != item.text:
-            until = _iso(item.archived_at)
+            until = iso_text(item.archived_at)
             made.append({"id": item.id, "text": item.text, "until": until, "reason": "deleted", "changed_by": ""})
     return made
 
@@ -206,7 +206,3 @@ def _chain(items: list[Item], row_id: int) -> list[Item]:
         grows = not (later | earlier) <= wanted
         wanted |= {i for i in later | earlier if i is not None}
     return sorted((known[i] for i in wanted), key=lambda item: item.id)
-
-
-def _iso(moment: datetime | None) -> str:
-    return moment.isoformat() if moment else ""

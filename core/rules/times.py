@@ -57,6 +57,15 @@ def read_time(value: Any) -> tuple[datetime | None, bool]:
     return _in_utc(value) if isinstance(value, datetime) else (None, False)
 
 
+def iso_text(moment: datetime | None) -> str:
+    """Return a time as ISO 8601 text, blank for None.
+
+    >>> iso_text(datetime(2026, 3, 10, 12, tzinfo=UTC)), iso_text(None)
+    ('2026-03-10T12:00:00+00:00', '')
+    """
+    return moment.isoformat() if moment is not None else ""
+
+
 def parse_time(value: Any) -> datetime | None:
     """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time (G7, F61).
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 from core.rules.hits import stored_tags
 from core.rules.lifelong_shapes import Item
 from core.rules.text import fold
+from core.rules.times import iso_text
 from core.store import item_words
 from core.store.bulk import chunks
 from core.store.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
@@ -79,10 +80,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _iso(moment: datetime | None) -> str:
-    return moment.isoformat() if moment is not None else ""
-
-
 def item_of(row: Any) -> Item:
     """Return a row of COLUMNS as it is handed out."""
     return {
@@ -96,8 +93,8 @@ def item_of(row: Any) -> Item:
         "persona": row.persona_id,
         "conversation": row.conversation_key,
         "participant": row.participant_key,
-        "timestamp": _iso(row.timestamp),
-        "expires_at": _iso(row.expires_at),
+        "timestamp": iso_text(row.timestamp),
+        "expires_at": iso_text(row.expires_at),
         "pinned": bool(row.pinned),
         "provenance": row.provenance or "",
         "source_message_ids": read_list(row.source_message_ids),
@@ -106,7 +103,7 @@ def item_of(row: Any) -> Item:
         "label": row.scope or "",
         "local_only": bool(row.local_only),
         "metadata": read_object(row.metadata) or {},
-        "archived_at": _iso(row.archived_at),
+        "archived_at": iso_text(row.archived_at),
         "superseded_by": None if row.superseded_by is None else int(row.superseded_by),
     }
 

@@ -24,6 +24,7 @@ from core.store.schema import memories as table
 from core.store.section_parts import FIRST, SectionPart, columns
 from core.store.sources import MEMORIES
 from core.store.statements import Part, aside
+from core.store.viewing import is_seen
 
 KIND = "saved"
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
@@ -131,7 +132,7 @@ def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
 
     def work(connection: Connection) -> WriteResult:
         row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not _is_seen(row, seen, local) or row.archived_at is not None or row.superseded_by is not None:  # type: ignore[union-attr]
+        if not is_seen(row, seen, local) or row.archived_at is not None or row.superseded_by is not None:  # type: ignore[union-attr]
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         now = db.clock()
         indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], archived_at=now, updated_at=now)
@@ -155,7 +156,7 @@ def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
         if found is not None:
             audiences.lock(connection, scope.persona, found.audience_id)
         row = connection.execute(_ONE, values).first()
-        if not _is_seen(row, seen, local) or (row.archived_at is None and row.superseded_by is None):  # type: ignore[union-attr]
+        if not is_seen(row, seen, local) or (row.archived_at is None and row.superseded_by is None):  # type: ignore[union-attr]
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
         double = find_equal(
@@ -176,10 +177,6 @@ _ONE = (
     .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND, _C.quarantined == 0)
     .with_for_update()
 )
-
-
-def _is_seen(row: Any, seen: Collection[int], local: bool) -> bool:
-    return row is not None and row.audience_id in seen and (local or not row.local_only)
 
 
 # Reading

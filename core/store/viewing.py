@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.rules.visibility import AudienceKey
 from core.rules.words import Fragment
@@ -117,3 +118,15 @@ class Seen:
     vocabulary: Vocabulary | None = None
     """None when the caller's version is the stored one."""
     config: dict[str, str] | None = None
+
+
+def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
+    """Return whether a row that was looked up by its id is there and may be seen.
+
+    Args:
+        row: with `audience_id` and `local_only`, or None.
+        local: rows that must not leave this machine may be seen too (F18).
+
+    Source: F12, F18.
+    """
+    return row is not None and row.audience_id in audiences and (local or not row.local_only)

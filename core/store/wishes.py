@@ -30,7 +30,7 @@ from core.store.schema import participants as people
 from core.store.section_parts import FIRST, SectionPart, SectionRow, columns
 from core.store.sources import MEMORIES
 from core.store.statements import Part
-from core.store.viewing import Viewer
+from core.store.viewing import Viewer, is_seen
 
 KIND = "wish"
 AUTHOR = "user"
@@ -173,7 +173,7 @@ def change(
 
     def work(connection: Connection) -> WriteResult:
         row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not _is_seen(row, seen, local) or item_of(row).is_former:
+        if not is_seen(row, seen, local) or item_of(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
         own = replace(scope, conversation=row.conversation_key, participant=row.participant_key)
@@ -191,7 +191,7 @@ def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
 
     def work(connection: Connection) -> WriteResult:
         row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not _is_seen(row, seen, local) or item_of(row).is_former:
+        if not is_seen(row, seen, local) or item_of(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         now = db.clock()
         indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], archived_at=now, updated_at=now)
@@ -213,7 +213,7 @@ def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
         if found is not None:
             audiences.lock(connection, scope.persona, found.audience_id)
         row = connection.execute(_ONE, values).first()
-        if not _is_seen(row, seen, local) or not item_of(row).is_former:
+        if not is_seen(row, seen, local) or not item_of(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
         item = item_of(row)
@@ -237,10 +237,6 @@ _ONE = (
     .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND, _C.quarantined == 0)
     .with_for_update()
 )
-
-
-def _is_seen(row: Any, seen: Collection[int], local: bool) -> bool:
-    return row is not None and row.audience_id in seen and (local or not row.local_only)
 
 
 def holds() -> tuple[Any, ...]:
