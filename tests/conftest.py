@@ -100,6 +100,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 # Which test runs on which engine
 
+RULES = ("faults", "fuzz", "isolation", "spec")
+"""Folders whose tests are about what holds above the tables, whichever server stands below."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `engine_name` or `server_name` once per engine."""
@@ -107,7 +110,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marks = list(metafunc.definition.iter_markers("engines"))
     if marks:
         names = [name for name in names if name in marks[0].args or "every" in marks[0].args]
-    elif metafunc.definition.path.parent.name == "spec" and not os.environ.get("TEST_SERVERS"):
+    elif metafunc.definition.path.parent.name in RULES and not os.environ.get("TEST_SERVERS"):
         names = _enough_for_rules(metafunc.config.stash[SESSION])
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
         if fixture in metafunc.fixturenames:
