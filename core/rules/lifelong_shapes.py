@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Item(TypedDict):
@@ -43,7 +43,9 @@ class ItemPage(TypedDict):
 
     items: list[Item]
     total: int
-    """How many there are beside those of the page."""
+    """How many there are in all; of very many, how many at least."""
+    at_least: NotRequired[bool]
+    """There where `total` is not all: more than 10,000 match, or the page is one of a persona with very many items."""
 
 
 class ItemVersion(TypedDict):

@@ -221,6 +221,7 @@ class _Planned:
         """Plan the newest rows of some keys of a source: the cells with few rows together, the largest on their own."""
         most = share or self.depth.newest
         scan = self.depth.scan if groups or self.filtered else None
+        each = 1 if scan is None else 2  # the row of each posting is looked at, too
         largest = sorted(cells, key=lambda c: (-c.docs, c.audience, c.key))
         left = total(largest)
         first = 0
@@ -240,7 +241,7 @@ class _Planned:
             walked = len(audiences) == len(found) == 1
             lookup = Lookup(kind, audiences, found, (source,), most, groups, proves=proves, scan=scan)
             # One key in one audience is walked from its newest end; several are read whole and sorted.
-            self.add(lookup, min(docs, scan or most) if walked else docs)
+            self.add(lookup, each * (min(docs, scan or most) if walked else docs))
 
 
 def _docs(cells: Sequence[Count], audiences: Sequence[int], keys: Sequence[str]) -> int:

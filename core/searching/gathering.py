@@ -160,18 +160,19 @@ def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> 
         if c is None:
             c = found[source, row_id] = Candidate(source, row_id, at_us)
         c.words = length or c.words
+        for i, whole in held:
+            c.match(i, times, whole)
         if lookup.kind == "tags" and key:
             c.tags.add(key)
         elif lookup.proves >= 0:
             c.match(lookup.proves, 1, search.words[lookup.proves].verify)
-        for i, whole in held:
-            c.match(i, times, whole)
         c.holds_more = c.holds_more or bool(lookup.also)
         if lookup.first_tier:
             c.tier = 1
     if search.query.tags and search.query.keywords:
         for c in found.values():
-            c.tier = 1 if c.tier == 1 or is_first_tier(search, c) else 2
+            if c.tier != 1 and is_first_tier(search, c):
+                c.tier = 1
     return found
 
 

@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select
+from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from core.rules.hits import stored_tags
 from core.rules.lifelong_shapes import Item
 from core.rules.text import fold
 from core.rules.times import iso_text
-from core.store import item_words
+from core.store import item_pages, item_words
 from core.store.bulk import chunks
 from core.store.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from core.store.engine import Database
@@ -27,6 +27,8 @@ from core.store.schema import memories
 
 _C = memories.c
 AUDIENCES_AT_ONCE = 1000
+MOST_COUNTED = 10_000
+"""Matching items that are counted; one more says that there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,16 @@ class Filters(NamedTuple):
     """Those that were archived instead of those that hold."""
     here: str | None = None
     """The active conversation, whose session items do not expire (L9)."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
+        return not (self.kinds or self.conversation or self.participant or self.tags or self.archived)
+
+    @property
+    def is_blank(self) -> bool:
+        """Return whether all items are asked for."""
+        return self == Filters(here=self.here)
 
 
 COLUMNS = (
@@ -154,9 +166,16 @@ def _conditions(seen: Seen, asked: Filters) -> list[Any]:
     return made
 
 
-def search(
-    db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit: int, offset: int
-) -> tuple[list[Item], int]:
+class Found(NamedTuple):
+    """A page of items, and how many there are."""
+
+    items: list[Item]
+    total: int
+    at_least: bool = False
+    """There may be more than `total`."""
+
+
+def search(db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit: int, offset: int) -> Found:
     """Return a page of items, newest first, then by id, the later one first, and how many there are in all.
 
     Args:
@@ -168,22 +187,43 @@ def search(
     Source: L5, L9, G13.
     """
     if seen.is_nobody:
-        return [], 0
+        return Found([], 0)
     where = _conditions(seen, asked)
     values: dict[str, Any] = {}
+    ids = None
     if not asked.archived:
         where.append(is_kept())
         values = expiry_values(db, ttl_seconds, asked.here)
         ids = item_words.candidates(db, seen.persona, seen.audiences, asked.words) if asked.words else None
         if ids is not None:
             where.append(_C.id.in_(bindparam("ids", ids, expanding=True, type_=ID)))
-    count = select(func.count()).select_from(memories).where(*where)
-    total = int(db.read(count, values, source="memories")[0][0])
-    if total <= offset:
-        return [], total
+    if ids is None and asked.is_wide:
+        sizes = item_pages.sizes(db, seen.persona, seen.audiences)
+        if sum(sizes.values()) > item_pages.FEW_ITEMS:
+            return _of_very_many(db, seen, asked, sizes, values, limit, offset)
+    total = int(db.read(item_pages.counted(where, MOST_COUNTED + 1), values, source="memories")[0][0])
+    if total <= min(offset, MOST_COUNTED):
+        return Found([], total)
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    return [item_of(row) for row in db.read(page, values, source="memories")], total
+    found = [item_of(row) for row in db.read(page, values, source="memories")]
+    return Found(found, max(total, offset + len(found)) if found else total, total > MOST_COUNTED)
+
+
+def _of_very_many(
+    db: Database, seen: Seen, asked: Filters, sizes: dict[int, int], values: dict[str, Any], limit: int, offset: int
+) -> Found:
+    """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
+    where = [*_conditions(Seen(seen.persona, None, seen.local), asked), is_kept()]
+    ids = item_pages.newest(db, sizes, where, values, limit=limit + 1, offset=offset)
+    rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
+    by_id = {int(row.id): item_of(row) for row in rows}
+    found = [by_id[each] for each in ids[:limit] if each in by_id]
+    more = len(ids) > limit
+    if asked.is_blank and seen.local and (more or not ids):
+        # As they are counted when they are stored: expired ones that still lie there are among them.
+        return Found(found, sum(sizes.values()))
+    return Found(found, offset + len(ids), more)
 
 
 def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:

@@ -52,7 +52,6 @@ from core.store.statements import Part
     CONVERSATION,
     PARTICIPANT,
     AUDIENCE,
-    STATS,
     PROGRESS,
     VERSION,
     A_TAG,
@@ -62,11 +61,10 @@ from core.store.statements import Part
     COUNT,
     CUT,
     RECENT,
-) = range(13)
+) = range(12)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
-_WORDS: Any = table("words", column("head"), column("at"), column("term", Key(160)))
-_KEYS: Any = table("wanted_keys", column("kind"), column("term", Key(255)))
+_WORDS: Any = table("words", column("head"), column("at"), column("kind"), column("term", Key(255)))
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
@@ -127,9 +125,13 @@ def seen(all_of_server: bool, family: str) -> Part:
     return Part(made, family)
 
 
-@lru_cache(maxsize=2)
-def always(family: str) -> tuple[Part, ...]:
-    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed."""
+@lru_cache(maxsize=4)
+def always(bare: bool, family: str) -> tuple[Part, ...]:
+    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed.
+
+    Args:
+        bare: the search tables are not read.
+    """
     c, p, s = conversations.c, participants.c, search_stats.c
     facts = _row(
         CONVERSATION,
@@ -137,18 +139,19 @@ def always(family: str) -> tuple[Part, ...]:
         k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
     )
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key), _raw(p.privacy)])
-    audience = _row(
-        AUDIENCE, n=[_SEEN.c.audience_id], k=[_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
-    )
-    made = (
+    keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
+    audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
+    if not bare:  # with its rows in one branch: servers work `seen` out anew for each that reads it
+        counted = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id, s.source, s.docs, s.words], k=keys))
+        audience = counted.select_from(_SEEN.outerjoin(search_stats, s.audience_id == _SEEN.c.audience_id))
+    made = [
         select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
-        select(*audience),
-        select(*_row(STATS, n=[s.audience_id, s.source, s.docs, s.words])).where(
-            s.audience_id.in_(select(_SEEN.c.audience_id))
-        ),
-        select(*_row(PROGRESS, n=[search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")])),
-    )
+        audience,
+    ]
+    if not bare:
+        progress = [search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")]
+        made.append(select(*_row(PROGRESS, n=progress)))
     return tuple(Part(each, family) for each in made)
 
 
@@ -221,30 +224,24 @@ def _newest_of(which: Any, family: str) -> Any:
 
 @lru_cache(maxsize=2)
 def wanted_key(family: str) -> Part:
-    """Return one branch of the CTE `wanted_keys`: a tag, or the mark of rows with unlisted words, to be counted.
+    """Return one branch of the CTE `words`: a tag, or the mark of rows with unlisted words, to be counted.
 
     A list in the condition of the count itself leads servers to read all words or tags of an audience.
     """
-    kind, term = bindparam("kind", type_=Integer()), bindparam("term", type_=Key(255))
-    return Part(select(kind.label("kind"), term.label("term")), family)
+    number, kind = bindparam("at", type_=Integer()), bindparam("kind", type_=Integer())
+    term = bindparam("term", type_=Key(255))
+    none: Any = literal_column("-1")
+    return Part(select(none.label("head"), number.label("at"), kind.label("kind"), term.label("term")), family)
 
 
-@lru_cache(maxsize=2)
-def counted_keys(family: str) -> Part:
-    """Return what brings how often the keys of the CTE `wanted_keys` stand in the audiences."""
-    n = search_count.c
-    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == _KEYS.c.kind, n.term == _KEYS.c.term)
-    asked = literal_column("-1", Integer()) - _KEYS.c.kind
-    made = select(*_row(COUNT, n=[asked, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
-    made = made.select_from(_KEYS.join(_SEEN, true()).join(search_count, joined))
-    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+_OF_WORD: Any = literal_column(str(WORD)).label("kind")
 
 
 @lru_cache(maxsize=2)
 def exact_words(family: str) -> Part:
     """Return the branch of the CTE `words` for words that are counted as they are (`exact`)."""
     v = search_vocab.c
-    found = select(literal_column("1").label("head"), literal_column("-1").label("at"), v.term)
+    found = select(literal_column("1").label("head"), literal_column("-1").label("at"), _OF_WORD, v.term)
     return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
 
 
@@ -278,7 +275,7 @@ def known_words(family: str, near: bool = False) -> Part:
     v = search_vocab.c
     number = bindparam("at", type_=Integer())
     head = bindparam("head", type_=Integer())
-    found = select(head.label("head"), number.label("at"), v.term)
+    found = select(head.label("head"), number.label("at"), _OF_WORD, v.term)
     found = found.where(
         v.head == head, v.part >= bindparam("low", type_=Key(170)), v.part < bindparam("high", type_=Key(170))
     )
@@ -288,10 +285,10 @@ def known_words(family: str, near: bool = False) -> Part:
 
 
 @lru_cache(maxsize=2)
-def counted_words(family: str) -> Part:
-    """Return what brings how often the words of the CTE `words` stand in the audiences."""
+def counted(family: str) -> Part:
+    """Return what brings how often the words and keys of the CTE `words` stand in the audiences."""
     n = search_count.c
-    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == WORD, n.term == _WORDS.c.term)
+    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == _WORDS.c.kind, n.term == _WORDS.c.term)
     made = select(*_row(COUNT, n=[_WORDS.c.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
     made = made.select_from(_WORDS.join(_SEEN, true()).join(search_count, joined))
     return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -8,7 +8,7 @@ each word wanted the known words it stands in and how rare they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from core.rules.visibility import AudienceKey, AudienceKind, own_audience, parent_key, seen_audiences
 from core.rules.words import Fragment
@@ -17,6 +17,7 @@ from core.shapes import Vocabulary
 from core.store import look_parts, statements
 from core.store.dialects import from_key
 from core.store.engine import Database
+from core.store.postings import NO_MATCH
 from core.store.search_index import TAG, TERM_BYTES, UNLISTED, WORD
 from core.store.viewing import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
@@ -26,7 +27,15 @@ HEADS, INNER = 160, 320
 so that a cut is noticed."""
 FEWER_INNER = 64
 """As INNER, where not every match has to be found."""
+MOST_KNOWN = 2400
+"""Most known words taken for all pieces together, each of which is looked up in every audience; of many pieces fewer
+are taken for each, LEAST_KNOWN or more."""
+LEAST_KNOWN = 8
 LAST_CHAR = "\U0010ffff"
+FILLED_TO = 4
+"""On SQLite the look-ups of each kind are a multiple of this."""
+
+T = TypeVar("T")
 
 
 def look(db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True) -> Seen:
@@ -47,6 +56,9 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
     exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
     exact |= set(request.whole_words)
+    inner = INNER if request.exact else FEWER_INNER
+    asked = sum(HEADS * f.at_end + inner * f.at_start for f in request.fragments)
+    share = min(1.0, MOST_KNOWN / max(asked, 1))
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -57,8 +69,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "tags": list(request.tags),
         "version": request.vocabulary_version,
         "recent": request.recent,
-        "heads": HEADS,
-        "inner": INNER if request.exact else FEWER_INNER,
+        "heads": max(LEAST_KNOWN, int(HEADS * share)),
+        "inner": max(LEAST_KNOWN, int(inner * share)),
     }
 
 
@@ -66,21 +78,40 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     """Return the statement for what is asked, and append its values to `into`."""
     seen = look_parts.seen(wide, family).text(shared, into)
     ranges = list(_ranges(request.fragments, shared))
+    tags = list(request.tags)
+    if family == "sqlite":
+        near = [r for r in ranges if r["word"]]
+        ranges = [
+            *_filled([r for r in ranges if not r["word"]], _NOTHING),
+            *_filled(near, {**_NOTHING, "word": "\x02"}),
+        ]
+        shared, tags = {**shared, "exact": _filled(shared["exact"], NO_MATCH)}, _filled(tags, NO_MATCH)
     words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
     words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
-    wanted = [(TAG, tag) for tag in request.tags] + ([(WORD, UNLISTED)] if words else [])
-    keys = [look_parts.wanted_key(family).text({"kind": kind, "term": key}, into) for kind, key in wanted]
-    parts = [*look_parts.always(family)][: 3 if request.bare else None]  # the others read the search tables
+    keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]
+    keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if words else []
+    words += [look_parts.wanted_key(family).text(key, into) for key in keys]
+    parts = [*look_parts.always(request.bare, family)]
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += [look_parts.settings(family)] if request.want_config else []
-    parts += [look_parts.counted_keys(family)] if keys else []
-    parts += [look_parts.counted_words(family)] if words else []
+    parts += [look_parts.counted(family)] if words else []
     parts += [look_parts.cut(family)] if ranges else []  # MySQL merges a CTE of constants, and then finds no column
     parts += look_parts.recent(wide, family) if request.recent else ()
     named = f"seen AS ({seen})" + (f", words AS ({statements.union(words, family)})" if words else "")
-    named += f", wanted_keys AS ({statements.union(keys, family, limited=False)})" if keys else ""
     branches = [part.text(shared, into) for part in parts]
     return f"WITH {named} {statements.union(branches, family)}"
+
+
+_NOTHING = {"head": 1, "at": -9, "low": NO_MATCH, "high": NO_MATCH, "most": 1, "word": "", "word_end": NO_MATCH}
+"""A range in which no word lies."""
+
+
+def _filled(items: Sequence[T], nothing: T) -> list[T]:
+    """Return the items, and as many of what finds nothing that few different statements come about.
+
+    SQLite takes longer to plan a new statement than to run it, and keeps those it had.
+    """
+    return [*items, *[nothing] * (-len(items) % FILLED_TO)]
 
 
 def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -101,7 +132,8 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         by_part.setdefault(row[0], []).append(row)
     facts = {f.key: f for f in map(_facts, by_part.get(look_parts.CONVERSATION, ()))}
     people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.PARTICIPANT, ())}
-    listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in by_part.get(look_parts.AUDIENCE, ())]
+    audiences = by_part.get(look_parts.AUDIENCE, ())
+    listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in audiences]
     found = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
     privacy, server, person = _place(scope, facts, people)
     seen = seen_audiences(privacy, server, scope.conversation, person)
@@ -112,6 +144,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         ids = sorted(wide | {found[key] for key in seen if key in found})
     counts = [WordCount(r[1], r[2], from_key(r[5]), r[3], r[4]) for r in by_part.get(look_parts.COUNT, ())]
     visible = set(ids)
+    stats = [r for r in audiences if r[2] is not None and r[1] in visible]
     progress = by_part.get(look_parts.PROGRESS, ())
     viewer = Viewer(
         scope=scope,
@@ -121,7 +154,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         own=own_audience(privacy, server, scope.conversation, person) if scope.conversation else AudienceKey("persona"),
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
-        docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in by_part.get(look_parts.STATS, ()) if r[1] in visible},
+        docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
         ready={r[1]: bool(r[2]) for r in progress},
         waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
         counts=tuple(c for c in counts if c.audience_id in visible),

@@ -163,12 +163,12 @@ def _posted(shape: _Shape) -> Any:
     if shape.groups:
         row = sources.BY_NUMBER[shape.source].table
         made = made.select_from(postings.join(row, row.c.id == p.row_id))
-        where += [row.c.persona_id == bindparam("persona", type_=Key(64)), *_compared(shape, row)]
-        where += _without(shape, row)
+        persona = row.c.persona_id == bindparam("persona", type_=Key(64))
+        where += [persona, *_compared(shape, row), *_without(shape, row)]
     elif shape.without:
         where.append(_not_of_conversations(p, shape))
     if shape.tagged:
-        where.append(_tagged(p, shape.tagged))
+        where.append(_held(p, search_tag, "tag", "tag", shape.tagged))
     if shape.also:
         where.append(_held(p, search_term, "term", "also", shape.also))
     made = made.where(*where)
@@ -190,15 +190,11 @@ def _of_keys(p: Any, shape: _Shape) -> list[Any]:
     ]
 
 
-def _tagged(p: Any, places: int) -> Any:
-    """Return the condition that the row has one of the tags: one probe by the whole key for each tag.
+def _held(p: Any, table: Any, key: str, name: str, places: int) -> Any:
+    """Return the condition that the row has one of the tags or words: one probe by the whole key for each of them.
 
     Servers make an EXISTS, or a list of tags, a read of every row of the tags: up to 25 s, where the probes take 5 ms.
     """
-    return _held(p, search_tag, "tag", "tag", places)
-
-
-def _held(p: Any, table: Any, key: str, name: str, places: int) -> Any:
     t = table.alias()
     same = [t.c[column] == p[column] for column in ("audience_id", "source", "at_us", "row_id")]
     held: Any = select(literal_column("1")).limit(literal_column("1"))
@@ -244,8 +240,7 @@ def _walk(shape: _Shape, family: str) -> Any:
     # The time stands in the column of keys: beside the numbers of other branches it would make all of them texts.
     found = [bindparam("i", type_=Integer()).label("i"), as_text(row.timestamp, family).label("k")]
     found += [_number("source").label("source"), null().label("at_us"), row.id.label("row_id")]
-    made = select(*found, null().label("times"), null().label("words"))
-    made = made.where(*where, *_compared(shape, table))
+    made = select(*found, null().label("times"), null().label("words")).where(*where, *_compared(shape, table))
     return made.order_by(row.timestamp.desc(), row.id.desc()).limit(_number("limit"))
 
 
@@ -333,8 +328,7 @@ def _read_part(
 
 
 def _unpacked(packed: bytes | str) -> Posting:
-    text = packed if isinstance(packed, str) else packed.decode("utf-8", "replace")
-    number, source, at, row_id, times, words, key = text.split(" ", 6)
+    number, source, at, row_id, times, words, key = from_key(packed).split(" ", 6)
     return int(number), key, int(source), int(at), int(row_id), int(times) or 1, int(words)
 
 

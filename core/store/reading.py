@@ -81,8 +81,12 @@ def read(
         "here": viewer.scope.conversation or "",
     }
     values: list[Any] = []
-    branches = search_read.row_branches(rows, shared, db.family, values) if rows is not None else []
     recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
+    found_rows = search_read.RowBranches()
+    if rows is not None:
+        alone = not (history.conversation or recent or history.diary_since or sections)
+        found_rows = search_read.row_branches(rows, shared, db.family, values, alone=alone)
+    branches = list(found_rows.branches)
     if history.conversation is not None and history.current > 0:
         asked = {**shared, "conversation": history.conversation, "rows": history.current}
         branches.append(_lines(CURRENT, db.family).text(asked, values))
@@ -95,10 +99,19 @@ def read(
     branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
         return Brought()
-    found = db.read_driver(
-        statements.union(branches, db.family), values, source="memories, diary, history and sections"
-    )
+    text = statements.union(branches, db.family)
+    text = f"WITH {found_rows.named} {text}" if found_rows.named else text
+    found = db.read_driver(text, values, source="memories, diary, history and sections")
+    if db.family == "sqlite":
+        found = [_readable(row) for row in found]
     return _sorted_out(found, {r.key: r.title for r in history.recent}, history.recent_most)
+
+
+def _readable(row: Any) -> Any:
+    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand (F58)."""
+    if not any(isinstance(value, bytes) for value in row[2:7]):
+        return row
+    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in row[2:7]), *row[7:])
 
 
 def _raw(column: Any) -> Any:
@@ -161,7 +174,9 @@ def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: in
     made = Brought()
     recent: list[Any] = []
     for row in found:
-        if row[0] == CURRENT:
+        if len(row) < search_read.COLUMNS:
+            search_read.keep(made.rows, row)
+        elif row[0] == CURRENT:
             made.current.append(_entry(row, ""))
         elif row[0] == RECENT:
             recent.append(row)

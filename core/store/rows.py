@@ -25,6 +25,9 @@ __all__ = ["insert_rows", "json_value", "name", "number", "read_json", "read_lis
 TEXT_BYTES = 16_777_215
 """Most UTF-8 bytes of a long text, on every engine (F63)."""
 
+DIGITS = 400
+"""Longest number that is taken as a name; Python writes out no more than 4300 digits."""
+
 INT_RANGE = (-(2**31), 2**31 - 1)
 
 
@@ -83,6 +86,8 @@ def name(value: object, field: str, chars: int, notes: list[str]) -> str:
     (True, ['scope was cut from 60 to 50 characters'])
     """
     if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 10**DIGITS:
+            raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
         value = str(value)
     made = text(value, field)
     if len(made) > chars:

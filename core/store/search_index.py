@@ -25,6 +25,8 @@ TERMS_PER_ROW = 5000
 """A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
 UNLISTED = "\x01"
 """Term of rows that hold a word which is not in the index (too long, or beyond TERMS_PER_ROW). No text holds it."""
+MANY = 100
+"""From so many rows on their postings are deleted in the order they lie in."""
 WORD, TAG = 0, 1
 """Kinds of search_count."""
 _MOST16 = 65535
@@ -128,12 +130,15 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> Non
     entries = list(entries)
     if not entries:
         return
-    for e in entries:
-        place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
-        for part in chunks(sorted(e.terms), 500):
-            connection.execute(_DROP_TERM, {**place, "keys": part})
-        for part in chunks(sorted(e.tags), 500):
-            connection.execute(_DROP_TAG, {**place, "keys": part})
+    if family == "sqlite" and len(entries) >= MANY:
+        _drop_in_order(connection, entries)
+    else:
+        for e in entries:
+            place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
+            for part in chunks(sorted(e.terms), 500):
+                connection.execute(_DROP_TERM, {**place, "keys": part})
+            for part in chunks(sorted(e.tags), 500):
+                connection.execute(_DROP_TAG, {**place, "keys": part})
     counts = sorted((*k, -n) for k, n in _counts(entries, family).items())
     write_many(connection, _statement("count", family), _COUNT, counts)
     gone: dict[tuple[int, int], set[str]] = {}
@@ -144,6 +149,33 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> Non
             connection.execute(_DROP_COUNT, {"audience": audience, "kind": kind, "keys": part})
     stats = sorted((*k, -n[0], -n[1]) for k, n in _totals(entries).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+
+
+def _drop_in_order(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Delete the postings of many rows in the order they lie in.
+
+    Row by row each posting is on a page of its own; in a file with a small cache every one of them is read and written.
+    """
+    places = [(e, (e.source, e.at_us, e.row_id)) for e in entries]
+    terms = sorted((e.audience_id, term, *place) for e, place in places for term in e.terms)
+    write_many(connection, _DROP_ONE_TERM, ("audience", "key", "source", "at", "row"), terms)
+    tags = sorted((e.audience_id, tag, *place) for e, place in places for tag in e.tags)
+    if tags:
+        write_many(connection, _DROP_ONE_TAG, ("audience", "key", "source", "at", "row"), tags)
+
+
+def _drop_one(table: Any, key: Any) -> Any:
+    return delete(table).where(
+        table.c.audience_id == bindparam("audience"),
+        key == bindparam("key"),
+        table.c.source == bindparam("source"),
+        table.c.at_us == bindparam("at"),
+        table.c.row_id == bindparam("row"),
+    )
+
+
+_DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
+_DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
 
 
 def _drop(table: Any, key: Any) -> Any:

@@ -1,40 +1,35 @@
 """The rows around the candidates of a search: a part of the third round trip of a prompt (D35, T24).
 
 A stretch is read in the conversation of its candidate, which the statement itself looks up by the candidate's id: the
-search tables do not hold it. Two limited branches walk `ix_chat_conversation`, so that what is read does not depend on
-how much was said. Called by `core.store.search_read`.
+search tables do not hold it. Two limited branches walk `ix_chat_conversation` and nothing else, so that what is read
+does not depend on how much was said; the rows are brought by their ids, those of all stretches at once. Which of them
+are seen is decided there: a row that is not seen takes a place of the stretch. Called by `core.store.search_read`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import Integer, bindparam, column, select, table
 
 from core.rules.surroundings import Stretch
 from core.store.dialects import ID, Key, Time, from_microseconds
 from core.store.schema import chat_history_cache
-from core.store.statements import Part
+from core.store.statements import Part, union
 
 FIRST = -1
 """A row brought for stretch n has FIRST - n in place of its source."""
+NEAR: Any = table("near_rows", column("part", Integer()), column("id", ID))
+"""The CTE that `rows_around` gives: number of the stretch, as above, and row id."""
 
 
-def branches(
-    stretches: Sequence[Stretch],
-    columns: Callable[[Any], list[Any]],
-    shared: Mapping[str, Any],
-    family: str,
-    into: list[Any],
-) -> list[str]:
-    """Return the text of two branches per stretch, and append their values to `into`.
+def rows_around(stretches: Sequence[Stretch], shared: Mapping[str, Any], family: str, into: list[Any]) -> str:
+    """Return the CTE NEAR for these stretches, and append its values to `into`; "" where there are none.
 
     Args:
-        columns: makes the columns of a branch from those of the table, the first a parameter named `part`.
-        shared: persona, audiences, chars, folded_chars, `since` and `until` (None for no limit), and `without`, keys of
-            conversations left out.
+        shared: persona, `since` and `until` (None for no limit), and `without`, keys of conversations left out.
     """
     made = []
     limits = (shared["since"] is not None, shared["until"] is not None, bool(shared["without"]))
@@ -45,13 +40,14 @@ def branches(
         values = {**shared, "part": FIRST - number, "lead": one.row_id, "moment": at}
         for back, rows in ((True, one.before), (False, one.after)):
             if rows > 0:
-                part = _branch(back, limits, columns, family)
-                made.append(part.text({**values, "rows": rows}, into))
-    return made
+                made.append(_branch(back, limits, family).text({**values, "rows": rows}, into))
+    # SQLite would plan the whole SELECT that reads it once for each branch: 10 ms.
+    kept = "MATERIALIZED " if family == "sqlite" else ""
+    return f"{NEAR.name} AS {kept}({union(made, family)})" if made else ""
 
 
 @lru_cache(maxsize=32)
-def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: str) -> Part:
+def _branch(back: bool, limits: tuple[bool, bool, bool], family: str) -> Part:
     near, lead = chat_history_cache.alias("c"), chat_history_cache.alias("l")
     c = near.c
     conversation = select(lead.c.interface_path).where(lead.c.id == bindparam("lead", type_=ID)).scalar_subquery()
@@ -60,7 +56,6 @@ def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: s
         c.persona_id == bindparam("persona", type_=Key(64)),
         c.interface_path == conversation,
         c.timestamp < moment if back else c.timestamp >= moment,
-        c.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
     ]
     since, until, without = limits
     if since:
@@ -70,7 +65,7 @@ def _branch(back: bool, limits: tuple[bool, bool, bool], columns: Any, family: s
     if without:
         where.append(c.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     order = (c.timestamp.desc(), c.id.desc()) if back else (c.timestamp, c.id)
-    made = select(*columns(c)).where(*where).order_by(*order)
+    made = select(bindparam("part", type_=Integer()).label("part"), c.id).where(*where).order_by(*order)
     # Left to choose, servers weigh seven indexes for every branch, and may walk all conversations of the audience.
     made = made.with_hint(near, "FORCE INDEX (ix_chat_conversation)", "mysql")
     made = made.with_hint(near, "INDEXED BY ix_chat_conversation", "sqlite")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, null, or_, select, type_coerce
+from sqlalchemy import Integer, Null, bindparam, case, func, literal_column, null, or_, select, type_coerce
+from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
 from core.rules.relevance_people import NOBODY, PERSONA, Speaker
@@ -18,11 +19,15 @@ from core.rules.surroundings import Stretch
 from core.rules.text import fold
 from core.store import search_near, sources
 from core.store.dialects import ID, Key, Time, from_key, microseconds, read_time
-from core.store.postings import Limits
+from core.store.postings import Limits, as_text
 from core.store.statements import Part, aside
 
 NEAR_CHARS = 1000
 """Characters of the text of a row that was brought for its neighbour; more where a snippet needs more."""
+PACKED_CHARS = 10_000
+"""Texts are asked for at more length than this in columns of their own: a server bounds what it joins to one."""
+COLUMNS = 13
+"""Columns of every branch of the last round trip."""
 
 
 @dataclass(slots=True)
@@ -54,11 +59,11 @@ class FoundRow:
     """Numbers of the stretches it was read in (`core.rules.surroundings`)."""
 
 
-def _columns_of(number: int, row: Any, first: Any, *, folded: bool = True) -> list[Any]:
-    """Return the thirteen columns of a row of a source, `first` before them."""
+def _columns_of(number: int, row: Any, *, near: bool = False) -> list[Any]:
+    """Return the twelve columns of a row of a source that follow its number."""
     source = sources.BY_NUMBER[number]
     nought, one, two = (literal_column(n, Integer()) for n in "012")
-    size = bindparam("chars", type_=Integer())
+    size = bindparam("near_chars" if near else "chars", type_=Integer())
 
     def cut(column: Any) -> Any:
         return func.substr(column, one, size) if column is not None else null()
@@ -68,8 +73,10 @@ def _columns_of(number: int, row: Any, first: Any, *, folded: bool = True) -> li
         extra = [cut(c) for c in (row.interaction_summary, row.user_message, row.personal_thought)]
     elif source is sources.CHAT:
         # One number for two: a text beside the others' texts would have to be of their collation.
-        own = case((row.role == literal(PERSONA, Key(12)), one), else_=nought)
+        own = case((row.role == literal_column(f"'{PERSONA}'", Key(12)), one), else_=nought)
         extra = [row.sender_name, two * func.coalesce(func.char_length(row.text_folded), nought) + own, null()]
+    # Most rows that are near become no hits: their text is brought once and folded here.
+    folded = null() if near else func.substr(row.text_folded, one, bindparam("folded_chars", type_=Integer()))
     raw = {
         "tags": row.participant_key if source is sources.CHAT else row[source.tags.name],
         "digest": row.content_hash,
@@ -79,27 +86,76 @@ def _columns_of(number: int, row: Any, first: Any, *, folded: bool = True) -> li
         "at": row.timestamp,
     }
     return [
-        first.label("source"),
         row.id,
         cut(row[source.text.name]).label("text0"),
         *(c.label(f"text{n}") for n, c in enumerate(extra, 1)),
-        (func.substr(row.text_folded, 1, bindparam("folded_chars", type_=Integer())) if folded else null()).label(
-            "folded"
-        ),
+        folded.label("folded"),
         *((null() if c is None else type_coerce(c, NullType())).label(n) for n, c in raw.items()),
     ]
 
 
-def _near_columns(row: Any) -> list[Any]:
-    # Most of these become no hits: their text is brought once and folded here.
-    return _columns_of(sources.CHAT.number, row, bindparam("part", type_=Integer()), folded=False)
+class Form(NamedTuple):
+    """How rows come: PyMySQL spends more on the columns of a row than the server on finding it."""
+
+    packed: bool = False
+    """Each row is one text, `_packed`."""
+    alone: bool = False
+    """Nothing else is read by the statement, so that a packed row needs no further columns."""
 
 
-@lru_cache(maxsize=8)
-def _rows_of(number: int, family: str) -> Part:
+def _in_form(first: Any, columns: Sequence[Any], form: Form, family: str) -> list[Any]:
+    """Return the columns of a branch: as they are, or packed, where `unpacked` expects them."""
+    if not form.packed:
+        return [first.label("source"), *columns]
+    packed = type_coerce(_packed(first, columns, family), NullType())
+    if form.alone:
+        return [packed.label("packed")]
+    # In place of `tags`, which mixes texts and keys anyway: beside a text the others' texts would come as bytes.
+    named = [packed.label("tags") if c.name == "tags" else null().label(c.name) for c in columns[1:]]
+    return [first.label("source"), null().label("id"), *named]
+
+
+def _packed(first: Any, columns: Sequence[Any], family: str) -> Any:
+    """Return one text of a row: its numbers, the lengths of its other columns in bytes, and these columns joined.
+
+    Lengths, since ids and texts may hold any character there is.
+    """
+    row_id, *texts, at = columns
+    parts = [p.element if isinstance(p, Label) else p for p in texts]
+    parts.append(as_text(at.element, family))
+    nothing: Any = literal_column("-1")
+    blank: Any = literal_column("''")
+    sizes = [nothing if isinstance(p, Null) else func.coalesce(func.length(p), nothing) for p in parts]
+    joined = func.concat(*(func.coalesce(p, blank) for p in parts if not isinstance(p, Null)))
+    return func.concat_ws(literal_column("' '"), first, row_id, *sizes, joined)
+
+
+def unpacked(packed: bytes | str) -> list[Any]:
+    """Return a row that came packed as `row_branches` brings it otherwise, its texts as texts and its keys as bytes.
+
+    >>> unpacked("2 7 6 -1 -1 -1 -1 3 -1 4 0 -1 5 a bé 1 2a  bwhen!".encode())
+    [2, 7, 'a bé ', None, None, None, None, b'1 2', None, b'a  b', b'', None, b'when!']
+    """
+    data = packed if isinstance(packed, bytes) else packed.encode("utf-8", "surrogateescape")
+    *numbers, joined = data.split(b" ", COLUMNS)
+    row: list[Any] = [int(numbers[0]), int(numbers[1])]
+    at = 0
+    for size in numbers[2:]:
+        if size == b"-1":
+            row.append(None)
+        else:
+            end = at + int(size)
+            row.append(joined[at:end])
+            at = end
+    row[2:7] = [None if text is None else text.decode("utf-8", "replace") for text in row[2:7]]
+    return row
+
+
+@lru_cache(maxsize=32)
+def _rows_of(number: int, form: Form, family: str) -> Part:
     source = sources.BY_NUMBER[number]
     row = source.table.c
-    columns = _columns_of(number, row, literal_column(str(number), Integer()))
+    columns = _in_form(literal_column(str(number), Integer()), _columns_of(number, row), form, family)
     where = [
         aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),
@@ -110,6 +166,22 @@ def _rows_of(number: int, family: str) -> Part:
         kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
         where.append(or_(kept, row.conversation_key == bindparam("here", type_=Key(512))))
     return Part(select(*columns).where(*where), family)
+
+
+@lru_cache(maxsize=8)
+def _near_rows(form: Form, family: str) -> Part:
+    c = sources.CHAT.table.c
+    columns = _in_form(search_near.NEAR.c.part, _columns_of(sources.CHAT.number, c, near=True), form, family)
+    joined = search_near.NEAR.join(sources.CHAT.table, c.id == search_near.NEAR.c.id)
+    made = (
+        select(*columns)
+        .select_from(joined)
+        .where(
+            aside(c.persona_id, family) == bindparam("persona", type_=Key(64)),
+            aside(c.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        )
+    )
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +205,34 @@ class RowsWanted:
         return tuple(sorted(number for number, numbers in self.ids.items() if numbers))
 
 
-def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> list[str]:
-    """Return the text of one branch per source that brings rows by id, and append its values to `into`.
+@dataclass(frozen=True, slots=True)
+class RowBranches:
+    """What brings the rows."""
+
+    named: str = ""
+    """A CTE of the statement; its values come before those of all branches."""
+    branches: Sequence[str] = ()
+
+
+def row_branches(
+    wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any], *, alone: bool
+) -> RowBranches:
+    """Return the texts of one branch per source that brings rows by id and one for all stretches, values into `into`.
 
     Args:
         shared: persona, audiences and now.
+        alone: nothing else is read by the statement.
     """
-    values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars}
-    made = [_rows_of(n, family).text({**values, "ids": wanted.ids[n]}, into) for n in wanted.sources]
+    near_chars = max(wanted.chars, NEAR_CHARS)
+    form = Form(family == "mysql" and near_chars <= PACKED_CHARS, alone)
+    values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
+    named = ""
     if wanted.stretches and wanted.limits is not None:
-        values = {**values, **wanted.limits.values(), "chars": max(wanted.chars, NEAR_CHARS)}
-        made += search_near.branches(wanted.stretches, _near_columns, values, family, into)
-    return made
+        named = search_near.rows_around(wanted.stretches, {**values, **wanted.limits.values()}, family, into)
+    made = [_rows_of(n, form, family).text({**values, "ids": wanted.ids[n]}, into) for n in wanted.sources]
+    if named:
+        made.append(_near_rows(form, family).text(values, into))
+    return RowBranches(named, made)
 
 
 def keep(rows: dict[tuple[int, int], FoundRow], row: Any) -> None:
@@ -152,38 +240,55 @@ def keep(rows: dict[tuple[int, int], FoundRow], row: Any) -> None:
 
     Of a row asked for by its id there is more of the text.
     """
-    number = row[0] if row[0] >= 0 else sources.CHAT.number
-    known = rows.get((number, row[1]))
-    if known is not None and row[0] < 0:
-        known.stretches.append(search_near.FIRST - row[0])
-        return
-    made = rows[number, row[1]] = found_row(row)
-    if known is not None:
+    if len(row) < COLUMNS:
+        row = unpacked(row[0])
+    elif row[1] is None:
+        row = unpacked(row[7])
+    part = row[0]
+    place = (part if part >= 0 else _CHAT, row[1])
+    known = rows.get(place)
+    if known is None:
+        rows[place] = found_row(row)
+    elif part < 0:
+        known.stretches.append(search_near.FIRST - part)
+    else:
+        made = rows[place] = found_row(row)
         made.stretches.extend(known.stretches)
+
+
+_CHAT, _DIARY = sources.CHAT.number, sources.AI_DIARY.number
+
+
+@lru_cache(maxsize=4096)
+def _stored_us(at: Any) -> int:
+    """Return a stored time in microseconds; the same rows come again and again."""
+    return microseconds(read_time(at))
 
 
 def found_row(row: Any) -> FoundRow:
     """Return a row as `row_branches` brings it."""
-    tags, digest, conversation, sender, message, at = row[7:13]
-    number = row[0] if row[0] >= 0 else sources.CHAT.number
-    is_chat = number == sources.CHAT.number
-    speaker, size = NOBODY, 0
-    if is_chat:
-        size, own = divmod(int(row[4] or 0), 2)
-        speaker = Speaker(row[3] or "", from_key(tags) if tags is not None else "", PERSONA if own else "")
-        tags = None
-    return FoundRow(
-        source=number,
-        id=row[1],
-        at_us=microseconds(read_time(at)),
-        texts=tuple(t or "" for t in row[2:6]) if number == sources.AI_DIARY.number else (row[2] or "",),
-        folded=row[6] or (fold(row[2][:NEAR_CHARS]) if row[0] < 0 and row[2] else ""),
-        tags=from_key(tags) if tags is not None else None,
-        digest=bytes(digest) if digest is not None else None,
-        conversation=from_key(conversation) if conversation is not None else "",
-        sender=from_key(sender) if sender is not None else "",
-        message_id=from_key(message) if message is not None else None,
-        speaker=speaker,
-        chars=size,
-        stretches=[] if row[0] >= 0 else [search_near.FIRST - row[0]],
+    part, row_id, text, *more, folded, tags, digest, conversation, sender, message, at = row
+    made = FoundRow(
+        part,
+        row_id,
+        _stored_us(at),
+        (text or "",),
+        folded or "",
+        None,
+        None if digest is None else bytes(digest),
+        "" if conversation is None else from_key(conversation),
+        "" if sender is None else from_key(sender),
+        None if message is None else from_key(message),
     )
+    if part < 0:
+        made.source = _CHAT
+        made.stretches.append(search_near.FIRST - part)
+        made.folded = fold(text[:NEAR_CHARS]) if text else ""
+    if made.source == _CHAT:
+        made.chars, own = divmod(int(more[1] or 0), 2)
+        made.speaker = Speaker(more[0] or "", "" if tags is None else from_key(tags), PERSONA if own else "")
+        return made
+    made.tags = None if tags is None else from_key(tags)
+    if part == _DIARY:
+        made.texts = tuple(t or "" for t in (text, *more))
+    return made

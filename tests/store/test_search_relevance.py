@@ -154,6 +154,18 @@ def test_t30_a_rare_old_row_is_not_pushed_out(db: Database, scope: Scope, fresh:
     assert {old, elder} <= set(ids(find(db, scope, exclude=["tg/9"], **wanted)))
 
 
+def test_t30_a_rare_old_row_stays_whatever_speaks_for_the_others(db: Database, scope: Scope) -> None:
+    """Thirty rows of the day asked for score higher: the row that fits best by its own words keeps a place."""
+    long = "and so we sat and talked for a long while about this and that and everything else there is"
+    said(db, scope, [(f"test of prova {n}: {long}", ago(days=1, seconds=n)) for n in range(30)])
+    old = said(db, scope, [("alonza", ago(days=900))], "dc/4")[0]
+    asked = "What did Ann say yesterday about the test of prova and alonza?"
+    hits, report = explain(db, scope, query=asked, limit=5)
+    by_rank = sorted(report["hits"], key=lambda one: one["rank"])
+    assert by_rank[-1]["id"] == old and all(one["score"] > by_rank[-1]["score"] for one in by_rank[:-1])
+    assert len(hits) == 5
+
+
 @pytest.mark.slow
 @pytest.mark.engines("sqlite", "mariadb")
 def test_t30_also_among_50_000_fresh_rows(db: Database, scope: Scope) -> None:
