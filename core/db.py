@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import defaults, screening
 from core.config import Settings
@@ -20,6 +20,9 @@ from core.store.engine import Database
 from core.store.migrating import Migrated
 from core.store.search_repair import Difference, Progress
 
+if TYPE_CHECKING:
+    from core.forgetting import Forgotten
+
 __all__ = [
     "Database",
     "Difference",
@@ -29,6 +32,7 @@ __all__ = [
     "configure",
     "current_database",
     "default_database",
+    "forget",
     "insert_memory",
     "migrate",
     "open_database",
@@ -184,3 +188,32 @@ def verify_index(db: Database | None = None, *, progress: Progress | None = None
 def _bare(db: Database | None) -> Database:
     """Return the handle passed, else that of the connection string, without bringing it up to date."""
     return db if db is not None else defaults.open_bare()
+
+
+def forget(
+    *,
+    participant: object = None,
+    conversation: object = None,
+    memory: object = None,
+    dry_run: bool = False,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> Forgotten:
+    """Delete everything of one participant, conversation or memory: `core.forgetting.forget`.
+
+    Args, Returns, Raises: as there.
+
+    Source: F40.
+    """
+    from core import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
+
+    return forgetting.forget(
+        participant=participant,
+        conversation=conversation,
+        memory=memory,
+        dry_run=dry_run,
+        db=db,
+        settings=settings,
+        scope=scope,
+    )

@@ -11,16 +11,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import mirrored_file
 from core.config import Settings
 from core.defaults import handle, scope_for, settings_for
-from core.errors import MessageError, TransferError
+from core.errors import CoreError, MessageError, TransferError
 from core.memory_file_kinds import Access, Kind, RecentFile, SavedFile
 from core.rules import markdown_files as files
 from core.rules.markdown_files import File, Item
@@ -29,6 +29,8 @@ from core.scope import Scope
 from core.store.engine import Database
 
 STATE = ".memory.json"
+_FOLDERS = "memory_files"
+"""Name of the cache of folders this process has written."""
 ROUNDS = 20
 """How often a file is read again because somebody saved it in between."""
 
@@ -122,6 +124,8 @@ class _Mirror:
                 self._open_state()
                 for kind in self._kinds():
                     self._sync(kind, write=write)
+                if write:
+                    self.access.db.caches.setdefault(_FOLDERS, {})[str(self.folder.absolute())] = None
         return MarkdownResult(
             str(self.folder),
             recent=self.counts.get(RecentFile.name, 0),
@@ -147,6 +151,18 @@ class _Mirror:
         s = self.access.settings
         made: list[Kind] = [RecentFile(self.access)] if s.enable_recent_conversations else []
         return [*made, SavedFile(self.access)] if s.enable_saved_memory else made
+
+    def clear(self) -> None:
+        """Take every row out of the files, and forget whose they were."""
+        with self._alone(make=False):
+            for kind in (RecentFile(self.access), SavedFile(self.access)):
+                path = self.folder / kind.name
+                for _ in range(ROUNDS):
+                    text = mirrored_file.read(path)
+                    if text is None or mirrored_file.replace(path, kind.write(kind.read(text), []), seen=text):
+                        self.written += [] if text is None else [kind.name]
+                        break
+            (self.folder / STATE).unlink(missing_ok=True)
 
     # One file
 
@@ -251,6 +267,60 @@ class _Mirror:
         self.state["files"][kind.name] = shown
         path = self.folder / STATE
         mirrored_file.replace(path, json.dumps(self.state) + "\n", seen=mirrored_file.read(path))
+
+
+# Forgetting
+
+
+class Rewritten(NamedTuple):
+    """What became of the files of a folder when something was forgotten."""
+
+    written: tuple[str, ...] = ()
+    """Paths."""
+    left: tuple[str, ...] = ()
+    """Paths of files that may still hold it, each with why."""
+
+
+def folders(db: Database, settings: Settings) -> list[Path]:
+    """Return the folders with files that this process knows of: those it has written, and that of the settings."""
+    known = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
+    return [Path(each) for each in known if Path(each).is_dir()]
+
+
+def rewrite(
+    folder: Path,
+    db: Database,
+    settings: Settings,
+    persona: str,
+    people: Collection[str],
+    conversations: Collection[str],
+) -> Rewritten:
+    """Write the files of a folder anew after something was forgotten; nothing is raised, what stays is told.
+
+    The files of somebody who was forgotten, or of a conversation that was, lose all their rows: nothing in them is
+    taken over, and whose they were is forgotten too.
+
+    Source: F45.
+    """
+    there = [folder / kind.name for kind in (RecentFile, SavedFile) if (folder / kind.name).exists()]
+    if not there:
+        return Rewritten()
+    try:
+        told = json.loads(mirrored_file.read(folder / STATE) or "null")
+        whose = Scope(*told["scope"])
+    except (CoreError, ValueError, TypeError, KeyError):
+        return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))
+    if whose.persona != persona:
+        return Rewritten()
+    made = _Mirror(Access(db, settings, whose), folder)
+    try:
+        if whose.participant in people or whose.conversation in conversations:
+            made.clear()
+        else:
+            made.run(write=True)
+    except CoreError as error:
+        return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in there))
+    return Rewritten(tuple(str(folder / name) for name in dict.fromkeys(made.written)))
 
 
 def _folder(given: object) -> Path:

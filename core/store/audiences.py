@@ -24,6 +24,9 @@ _FIND = select(audiences.c.audience_id).where(
     audiences.c.server_id == bindparam("server"),
     audiences.c.ref == bindparam("ref"),
 )
+_HOLD = _FIND.with_for_update()
+FORGOTTEN_KINDS = ("direct", "conversation")
+"""Kinds of audiences that go with a person or a conversation: another process may have deleted one that was kept."""
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
@@ -31,12 +34,12 @@ def find_or_make(connection: Connection, db: Database, persona: str, key: Audien
 
     Two writers that make the same one at once end with one row and one id.
     """
-    cache = _cache(db)
+    cache = _cache(db) if key.kind not in FORGOTTEN_KINDS else {}
     known = cache.get((persona, key))
     if known is not None:
         return known
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
-    found = connection.execute(_FIND, values).scalar()
+    found = connection.execute(_FIND if key.kind not in FORGOTTEN_KINDS else _HOLD, values).scalar()
     if found is None:
         row = {
             "audience_id": db.ids.one(),

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
-_BITS = 22
+BITS = 22
+"""Bits of an id below its milliseconds."""
 
 
 class Ids:
@@ -29,8 +30,8 @@ class Ids:
             return []
         milliseconds = max(0, int((self._clock() - _START).total_seconds() * 1000))
         with self._lock:
-            if milliseconds > self._last >> _BITS:
-                first = (milliseconds << _BITS) + secrets.randbelow(1 << (_BITS - 1))
+            if milliseconds > self._last >> BITS:
+                first = (milliseconds << BITS) + secrets.randbelow(1 << (BITS - 1))
             else:
                 first = self._last + 1
             self._last = first + count - 1
@@ -44,7 +45,7 @@ class Ids:
 def first_of(moment: datetime) -> int:
     """Return the least id that a row made at a time can have.
 
-    >>> first_of(_START), first_of(datetime(2020, 1, 1, 0, 0, 1, tzinfo=UTC)) >> _BITS
+    >>> first_of(_START), first_of(datetime(2020, 1, 1, 0, 0, 1, tzinfo=UTC)) >> BITS
     (0, 1000)
     """
-    return max(0, int((moment - _START).total_seconds() * 1000)) << _BITS
+    return max(0, int((moment - _START).total_seconds() * 1000)) << BITS

@@ -10,20 +10,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, update
+from sqlalchemy import Connection, bindparam, update
 
 from core.rules.hits import content_digest, stored_tags
 from core.rules.lifelong_shapes import BulkResult
 from core.rules.text import fold
 from core.shapes import WriteResult
-from core.store import indexed, item_history, items, rows, tags
+from core.store import forgetting, indexed, item_history, items, rows, tags
 from core.store.bulk import chunks
 from core.store.dialects import Time
 from core.store.engine import Database
+from core.store.forgetting_rows import Removal
 from core.store.items import Seen
 from core.store.schema import memories
-from core.store.schema_lifelong import archived_memories
-from core.store.schema_recent import item_history as history
 from core.store.sources import MEMORIES
 
 _C = memories.c
@@ -168,7 +167,7 @@ _SET_TAGS = (
 
 
 def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
-    """Remove items for good: their texts, former texts, index rows, and what was noted of their making.
+    """Remove items for good: their texts, former texts and versions, index rows, and what was made of them.
 
     Source: L7, F40.
     """
@@ -176,13 +175,7 @@ def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     def work(connection: Connection) -> BulkResult:
         found = items.locked(connection, seen, ids)
         known = [row.id for row in found]
-        a, h = archived_memories.c, history.c
-        for part in chunks(known, 500):
-            connection.execute(
-                delete(history).where(h.persona_id == seen.persona, h.item_table == memories.name, h.item_id.in_(part))
-            )
-            connection.execute(delete(archived_memories).where(a.persona_id == seen.persona, a.memory_id.in_(part)))
-        indexed.remove(connection, db, MEMORIES, seen.persona, known)
+        forgetting.remove_items(Removal(connection, db, seen.persona), known)
         return BulkResult(len(known), _unknown(ids, found))
 
     return db.transaction(work, source="memories", confirm=lambda _: None)

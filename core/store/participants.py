@@ -14,6 +14,7 @@ from core.store.bulk import chunks
 from core.store.dialects import insert_ignore
 from core.store.engine import Database
 from core.store.schema import chat_history_cache, memories, participants
+from core.store.schema_lifelong import user_relationships
 from core.store.short_term_items import remove_person
 
 LEVELS = ("none", "partial", "full")
@@ -170,7 +171,9 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
 
 def _remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
     counts = {}
-    for table in (chat_history_cache, memories):
-        mine = select(func.count()).where(table.c.persona_id == persona, table.c.participant_key.in_(keys))
+    c, m, u = chat_history_cache.c, memories.c, user_relationships.c
+    for whose in (c.participant_key, m.participant_key, u.user_id):
+        table = whose.table
+        mine = select(func.count()).where(table.c.persona_id == persona, whose.in_(keys))
         counts[table.name] = int(connection.execute(mine).scalar_one())
     return counts

@@ -155,6 +155,17 @@ def of_turn(db: Database, scope: Scope) -> frozenset[bytes]:
     return held[1]
 
 
+def forget(db: Database, persona: str, memory_ids: Iterable[int]) -> None:
+    """Drop what is kept of a persona's turns, and what was counted of memories that are gone (F45)."""
+    buffer = _buffer(db)
+    with buffer.lock:
+        for turn in [key for key in buffer.turns if key[0] == persona]:
+            del buffer.turns[turn]
+        for row_id in memory_ids:
+            buffer.counts.pop((persona, row_id), None)
+            buffer.last.pop((persona, row_id), None)
+
+
 def _buffer(db: Database) -> _Buffer:
     buffer: Any = db.caches.get(_CACHE)
     if buffer is None:

@@ -88,8 +88,13 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 
     Source: M28, F20, F22.
     """
+    return take_out(connection, persona, keys)[0]
+
+
+def take_out(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
+    """Do what `remove_person` does, and return how many entries are gone and how many changed."""
     if not keys:
-        return 0
+        return 0, 0
     own = (_S.persona_id == persona, _S.owner_kind == "user", _S.owner_id.in_(sorted(keys)))
     channels = set(connection.execute(select(_S.channel_id).where(*own)).scalars())
     gone = int(connection.execute(delete(short_term_memories).where(*own)).rowcount)
@@ -99,9 +104,11 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     for part in chunks(sorted(channels), AT_ONCE):
         spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part), _S.owner_kind == "server")
         ids |= set(connection.execute(spoke).scalars())
+    changed = 0
     for some in chunks(sorted(ids), AT_ONCE):
-        gone += _change(connection, persona, some, lambda each: None if _is_of(each, marks) else each, summary=False)
-    return gone
+        done = _change(connection, persona, some, lambda each: None if _is_of(each, marks) else each, summary=False)
+        gone, changed = gone + done[0], changed + done[1]
+    return gone, changed
 
 
 def _is_of(item: Any, marks: Collection[str]) -> bool:
@@ -139,30 +146,31 @@ def _repeats(content: Any, text: str) -> bool:
 
 def _change(
     connection: Connection, persona: str, ids: Sequence[int], each: Callable[[Any], Any], *, summary: bool
-) -> int:
-    """Change the lines of entries, and return how many had nothing left and are gone.
+) -> tuple[int, int]:
+    """Change the lines of entries; return how many had nothing left and are gone, and how many say something else.
 
     Args:
         each: takes a stored line and gives what takes its place, None for nothing.
         summary: the entry keeps it.
     """
     held = (
-        select(_S.id, _S.messages, _S.summary)
+        select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
         .where(_S.persona_id == persona, _S.id.in_(ids))
         .order_by(_S.id)
         .with_for_update()
     )
-    empty = []
+    empty, others = [], 0
     for row in connection.execute(held).all():
         items = _listed(row.messages)
         left = [made for item in items if (made := each(item)) is not None]
         if not left and not (summary and row.summary):
             empty.append(row.id)
-        elif left != items or not summary:
+        elif left != items or (not summary and (row.summary or row.summary_updated_at)):
+            others += 1
             values: dict[str, Any] = {"messages": left, "version": _S.version + 1}
             values |= {} if summary else {"summary": None, "summary_updated_at": None}
             change = update(short_term_memories).where(_S.persona_id == persona, _S.id == row.id)
             connection.execute(change.values(values))
     if empty:
         connection.execute(delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(empty)))
-    return len(empty)
+    return len(empty), others

@@ -202,12 +202,15 @@ def copy_recaps(
     there = of_conversation(key, call.db, call.settings, scope)
     if call.place is None or there.place is None:
         return NO_CONVERSATION
-    text = _said(call.reader("running_recaps"), call.persona, call.conversation)
-    if not text.strip():
+    if not _said(call.reader("running_recaps"), call.persona, call.conversation).strip():
         return WriteResult(False, None, "empty")
 
     def work(connection: Connection) -> WriteResult:
-        mine = conversations.find(connection, call.persona, call.conversation)
+        mine = conversations.find(connection, call.persona, call.conversation, lock=True)
+        # Read again while the source is held: what was forgotten meanwhile must not be taken over (F47).
+        text = _said(readers.on(connection), call.persona, call.conversation)
+        if not text.strip():
+            return WriteResult(False, None, "empty")
         theirs = conversations.find(connection, call.persona, key, lock=True)
         if mine is None or theirs is None:
             return NO_CONVERSATION

@@ -74,12 +74,12 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         data = {**running.as_data(new), "content": new.content}
         text = made.reply if made.refused else new.content
         text = text[: asking.KEPT_CHARS] if reason == asking.UNREADABLE else text
-        holds = _holds(persona, conversation, plan)
+        holds = _holds(persona, conversation, plan, told)
         keep(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
         if tools.model is not None:
             raise ModelError(reason)
         return None
-    return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan))
+    return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan, told))
 
 
 def _plan(operation: Operation, tools: Tools, told: Told, there: Sequence[Version], current: int | None) -> Plan:
@@ -184,12 +184,17 @@ def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
     )
 
 
-def _holds(persona: str, conversation: str, plan: Plan) -> Callable[[Connection], bool]:
-    """Return what tells whether the scenes a text was made from are still there: cleared ones must not come back."""
-    used = {each.id for each in plan.scenes}
+def _holds(persona: str, conversation: str, plan: Plan, told: Told) -> Callable[[Connection], bool]:
+    """Return what tells whether the recaps a text was made from are still there: what was cleared or forgotten must not
+    come back (F47)."""
+    ids = {each.id for each in plan.scenes}
+    used = {(each.scene.id, each.scene.recap) for each in told.scenes if each.scene.id in ids}
+    base = plan.base.number if plan.base is not None else None
 
     def holds(connection: Connection) -> bool:
-        return used <= {scene.id for scene in scenes.of_conversation(readers.on(connection), persona, conversation)}
+        read = readers.on(connection)
+        now = {(scene.id, scene.recap) for scene in scenes.of_conversation(read, persona, conversation)}
+        return used <= now and (base is None or running_recaps.find(read, persona, conversation, base) is not None)
 
     return holds
 

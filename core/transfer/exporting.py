@@ -22,7 +22,7 @@ from core.defaults import handle, scope_for, settings_for
 from core.errors import TransferError
 from core.rules.visibility import split_key
 from core.scope import Scope
-from core.store import beside, chat_pages, running_recaps, scenes
+from core.store import beside, chat_pages, forgetting_files, running_recaps, scenes
 from core.store.beside import NOTHING, Beside
 from core.store.chat_pages import Row
 from core.store.engine import Database
@@ -106,6 +106,8 @@ def export_chat(
         )
     target = Path(path) if isinstance(path, (str, os.PathLike)) else path
     result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
+    if isinstance(target, Path):
+        forgetting_files.note(db, asking.persona, target)
     with _opened(target, overwrite) as out:
         return _written(call, out, result, progress)
 

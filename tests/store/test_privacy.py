@@ -140,8 +140,12 @@ def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
         silently_record_memory(f"item {n}", "ok", scope=ann, db=db, settings=DEFAULTS)
     save(db, scope, "Bob's", "8")
     told = level(db, scope, "tg/7", "full")
-    assert told == {"level": "full", "removed": {}, "remaining": {"chat_history_cache": 12, "memories": 3}}
-    assert level(db, scope, "tg/nobody", "partial")["remaining"] == {"chat_history_cache": 0, "memories": 0}
+    assert told == {
+        "level": "full",
+        "removed": {},
+        "remaining": {"chat_history_cache": 12, "memories": 3, "user_relationships": 0},
+    }
+    assert level(db, scope, "tg/nobody", "partial")["remaining"] == dict.fromkeys(told["remaining"], 0)
 
 
 def test_f23_linked_identities_share_the_strictest(db: Database, scope: Scope) -> None:

@@ -1,0 +1,552 @@
+"""Forgetting a participant, a conversation, a memory: the examples of F40 to F45, F47 and F48, with rows counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from core import aio, lifelong, relationships, short_term, stories
+from core.config import Settings
+from core.conversations import add_saved_memory, export_markdown
+from core.db import forget, verify_index
+from core.errors import MessageError
+from core.forgetting import Forgotten
+from core.privacy import link_participants
+from core.store import ddl, registry
+from core.store.engine import Database
+from core.store.rows import read_object
+from core.store.schema import ai_diary, audiences, chat_history_cache, conversations, memories, participants
+from core.store.schema_lifelong import archived_memories, relationship_log, user_relationships
+from core.store.schema_recent import conversation_summaries, item_history, short_term_memories
+from core.store.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
+from core.transfer.exporting import export_chat
+from tests.spec.stage import Stage
+from tests.store.world import count, index_differences, rows_of
+
+GROUP, OTHER, DIRECT = "tg/g1", "tg/g2", "tg/ann"
+ANN = "tg/ann"
+ALL = {entry.table for entry in registry.REGISTRY}
+DEFAULTS = Settings(record_recalls=0)
+
+
+EVERYWHERE = {
+    "test_f41_a_participant",
+    "test_f43_what_was_made_of_their_lines",
+    "test_f43_items_made_of_their_messages",
+}
+"""Run on every engine; the others, in which no other SQL is met, on SQLite alone."""
+
+
+@pytest.fixture(autouse=True)
+def _engines(request: pytest.FixtureRequest, db: Database) -> None:
+    if db.family != "sqlite" and request.node.originalname not in EVERYWHERE:
+        pytest.skip("on SQLite alone")
+
+
+def gone(stage: Stage, **what: Any) -> Forgotten:
+    """Forget."""
+    return forget(**what, db=stage.db, settings=DEFAULTS, scope=stage.scope())
+
+
+def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
+    """Return every row of every table."""
+    found = {}
+    for name, table in ddl.tables().items():
+        found[name] = Counter(tuple(map(repr, row)) for row in db.read(select(table), source=name))
+    return found
+
+
+def differences(before: dict[str, Counter[Any]], after: dict[str, Counter[Any]]) -> dict[str, int]:
+    """Return how many rows of each table are not there as they were."""
+    return {name: sum((before[name] - after[name]).values()) for name in before}
+
+
+def checked(stage: Stage, **what: Any) -> Forgotten:
+    """Forget, and hold the counts against the tables: as told before, as seen after, and nothing the second time."""
+    assert stage.db is not None
+    stage.db.settle()  # which messages are hidden is written a moment later
+    before = everything(stage.db)
+    told = gone(stage, **what, dry_run=True)
+    assert everything(stage.db) == before, "a dry run changes nothing"
+    done = gone(stage, **what)
+    after = everything(stage.db)
+    assert dict(done) == differences(before, after)
+    assert dict(told) == dict(done)
+    assert (told.dry_run, told.operations, done.dry_run) == (True, done.operations, False)
+    assert set(done) == ALL
+    assert gone(stage, **what) == dict.fromkeys(ALL, 0)
+    assert {name: n for name, n in differences(after, everything(stage.db)).items() if n} == {}
+    assert index_differences(stage.db, stage.persona) == []
+    return done
+
+
+def direct(stage: Stage, text: str, who: str = "Ann", **more: Any) -> int:
+    """Store a line of Ann's direct message."""
+    return stage.say(text, DIRECT, who, participant=ANN, privacy="direct", **more)
+
+
+def short(stage: Stage, channel: str, *lines: tuple[str, str], owner: str = "Ann", server: str = "s1") -> int:
+    """Keep what was said a moment ago: `(who, text)`."""
+    said = [
+        {"role": "model", "content": text, "speaker": "Iris"}
+        if who == "self"
+        else {"role": "user", "content": text, "speaker": who, "user_id": who.lower()}
+        for who, text in lines
+    ]
+    made = short_term.store_short_term_memory(
+        owner.lower(), channel, said, server, user_name=owner, interface="tg", db=stage.db, settings=DEFAULTS,
+        scope=stage.scope(channel, participant=f"tg/{owner.lower()}", server=server),
+    )  # fmt: skip
+    assert made.stored, made
+    return made.id or 0
+
+
+def texts(stage: Stage, table: Any, column: str) -> list[Any]:
+    """Return a column of the persona's rows."""
+    assert stage.db is not None
+    return [getattr(row, column) for row in rows_of(stage.db, table, stage.persona)]
+
+
+# F40
+
+
+def test_f40_nobody_and_nothing_of_it(stage: Stage) -> None:
+    """Unknown is no error: who asks to be forgotten need not be known."""
+    stage.say("hello", GROUP)
+    for what in ({"participant": "tg/nobody"}, {"conversation": "tg/none"}, {"memory": 7}):
+        done = checked(stage, **what)
+        assert (done.total, done.operations, done.files) == (0, 0, ())
+    assert isinstance(gone(stage, participant="nobody"), dict)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{}, {"participant": "tg/1", "memory": 3}, {"participant": ""}, {"memory": "7"}, {"conversation": "x" * 600}],
+)
+def test_f40_exactly_one_thing_is_forgotten(stage: Stage, what: dict[str, Any]) -> None:
+    with pytest.raises(MessageError):
+        gone(stage, **what)
+
+
+def test_f40_another_persona_keeps_everything(stage: Stage) -> None:
+    other = Stage(stage.db)
+    for each in (stage, other):
+        each.say("hello", GROUP)
+        each.remember("Ann likes tea", ["tea"], participant=ANN)
+    assert gone(stage, participant=ANN).total
+    assert count(other.db, chat_history_cache, other.persona) == count(other.db, memories, other.persona) == 1
+    assert not count(stage.db, chat_history_cache, stage.persona)
+
+
+# F41
+
+
+def test_f41_a_participant(stage: Stage) -> None:
+    """40 messages, 3 items, 2 entries, one direct conversation of 10 lines."""
+    for n in range(40):
+        stage.say(f"line {n} of Ann", GROUP, minutes=100 - n)
+    for n in range(5):
+        direct(stage, f"secret {n}", minutes=30 - n)
+        direct(stage, f"answer {n}", "self", minutes=30 - n)
+    for n in range(3):
+        stage.remember(f"Ann likes tea number {n}", ["tea", f"n{n}"], participant=ANN)
+    for channel in (GROUP, OTHER):
+        short(stage, channel, ("Ann", "hi"), ("self", "hello Ann"), server="")
+    relationships.ensure_and_touch(ANN, db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    relationships.adjust(ANN, 5, db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    bob = stage.say("Bob stays", GROUP, "Bob")
+    done = checked(stage, participant=ANN)
+    told = {"chat_history_cache": 50, "memories": 3, "short_term_memories": 2, "participants": 1, "audiences": 1}
+    assert {name: done[name] for name in told} == told
+    assert done["user_relationships"] == 1 and done["relationship_log"] >= 1
+    assert [row.id for row in rows_of(stage.db, chat_history_cache, stage.persona)] == [bob]
+    assert texts(stage, conversations, "conversation_key") == [GROUP, OTHER]
+    assert texts(stage, participants, "participant_key") == ["tg/bob"]
+    assert not [row for row in rows_of(stage.db, audiences, stage.persona) if row.kind == "direct"]
+    assert count(stage.db, user_relationships, stage.persona) == 0
+    assert count(stage.db, relationship_log, stage.persona) == 0
+
+
+def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
+    stage.say("one", GROUP)
+    stage.say("two", "dc/1", participant="dc/7", who="7")
+    answered = stage.say("to Ann", GROUP, "self")
+    kept = stage.say("to all", GROUP, "self", minutes=20)
+    with_answer = update(chat_history_cache).where(
+        chat_history_cache.c.persona_id == stage.persona, chat_history_cache.c.id == answered
+    )
+    stage.db.transaction(lambda c: c.execute(with_answer.values(triggered_by="dc/7")), source="chat")
+    link_participants(ANN, "dc/7", db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    done = checked(stage, participant="dc/7")
+    assert (done["chat_history_cache"], done["participants"]) == (3, 2)
+    assert [row.id for row in rows_of(stage.db, chat_history_cache, stage.persona)] == [kept]
+
+
+# F42
+
+
+def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
+    """A line of Bob that answers Ann stays; its note is gone, that of an answer to Carol is not."""
+    stage.say("my secret plan", GROUP, message_id="a1")
+    notes = [
+        {"from_user": {"id": "ann", "full_name": "Ann"}, "text": "my secret plan"},
+        {"message_id": "a1", "text": "cut"},
+        {"text": "my secret plan"},
+        {"sender_name": "ANN", "text": "something"},
+    ]
+    theirs = [
+        stage.say(f"indeed {n}", GROUP, "Bob", metadata={"a": n, "reply_to": note}) for n, note in enumerate(notes)
+    ]
+    carol = {"reply_to": {"from_user": {"id": "carol"}, "text": "my secret plan"}}
+    other = stage.say("no", GROUP, "Bob", metadata=carol)
+    alone = stage.say("yes", GROUP, "Bob", metadata={"reply_to_message": notes[0]})
+    done = checked(stage, participant=ANN)
+    assert done["chat_history_cache"] == 1 + len(notes) + 1
+    kept = {row.id: row for row in rows_of(stage.db, chat_history_cache, stage.persona)}
+    assert [read_object(kept[row].metadata) for row in theirs] == [{"a": n} for n in range(len(notes))]
+    assert read_object(kept[other].metadata) == carol
+    assert kept[alone].metadata is None
+
+
+def test_f42_the_diary(stage: Stage) -> None:
+    """An entry of Ann alone goes; of one with Bob too, name, message and what names her."""
+    stage.say("hello", GROUP)
+    alone = stage.diary("about Ann", involved_users=["Ann"], interaction_summary="a talk")
+    both = stage.diary(
+        "A walk.", involved_users=["tg/ann", "Bob"], user_message="xylofant", personal_thought="Ann is kind",
+        interaction_summary="Annual report",
+    )  # fmt: skip
+    by_id = stage.diary("Tea.", path=GROUP, involved_users=["ann", "bob"], personal_thought="nice")
+    other = stage.diary("Bob's day", involved_users=["Bob"], user_message="hi")
+    nobody = stage.diary("Rain", user_message="Ann says hi")
+    done = checked(stage, participant=ANN)
+    assert done["ai_diary"] == 3
+    kept = {row.id: row for row in rows_of(stage.db, ai_diary, stage.persona)}
+    assert sorted(kept) == sorted([both, by_id, other, nobody]) and alone not in kept
+    row = kept[both]
+    assert (row.involved_users, row.user_message, row.personal_thought) == ('["Bob"]', None, None)
+    assert row.interaction_summary == "Annual report" and "xylofant" not in row.text_folded
+    assert (kept[by_id].involved_users, kept[by_id].personal_thought) == ('["bob"]', "nice")
+    assert kept[other].user_message == "hi" and kept[nobody].user_message == "Ann says hi"
+
+
+def test_f42_short_term_entries_of_others(stage: Stage) -> None:
+    lines = [("Bob", "mine"), ("Ann", "hers"), ("self", "to all")]
+    short(stage, GROUP, *lines, owner="Bob")
+    entry = rows_of(stage.db, short_term_memories, stage.persona)
+    assert {row.owner_kind for row in entry} == {"user", "server"}
+    done = checked(stage, participant=ANN)
+    assert done["short_term_memories"] == 2
+    assert not any("hers" in row.messages for row in rows_of(stage.db, short_term_memories, stage.persona))
+
+
+# F43
+
+
+def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
+    """Tell four scenes of three messages, the third with two of Ann's; return their rows and the scenes' ids."""
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope(path)}
+    rows = []
+    for n in range(12):
+        who = "Ann" if n in (7, 8) else ("Bob" if n % 2 else "self")
+        rows.append(stage.say(f"message {n}", path, who, minutes=200 - n))
+    found = []
+    for n in range(4):
+        last = rows[3 * n + 2]
+        assert stories.add_scene_break(last, f"scene {n + 1}", recap=False, **given).stored
+        assert stories.set_scene_recap(last, f"recap of scene {n + 1}", **given).stored
+    found = [row.id for row in rows_of(stage.db, scenes, stage.persona) if row.conversation_key == path]
+    for n in range(4):
+        stories.add_running_recap_version(
+            f"recap up to scene {n + 1}", n + 1, 0, 0, 3 * n + 2, conversation=path, **given
+        )
+    drop = memory_jobs.delete().where(memory_jobs.c.persona_id == stage.persona)
+    stage.db.transaction(lambda c: c.execute(drop), source="memory_jobs")
+    return rows, found
+
+
+def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
+    """Scenes 1-4, Ann wrote in 3: scene recap 3 gone, versions 3 and 4 gone, 1 and 2 stay; two operations queued."""
+    rows, found = story(stage)
+    done = checked(stage, participant=ANN)
+    assert (done["scene_recaps"], done["running_recaps"], done["scenes"], done["conversations"]) == (1, 2, 1, 1)
+    assert done.operations == 2
+    left = {row.id: row for row in rows_of(stage.db, scenes, stage.persona)}
+    assert sorted(left) == sorted(found)
+    third = left[found[2]]
+    # Her message ended the scene: the break lies on the last one that stays.
+    assert (third.break_row, third.current_recap_index, third.name) == (rows[6], None, "")
+    kept = stage.db.read(select(scene_recaps.c.scene_id).where(scene_recaps.c.persona_id == stage.persona), source="x")
+    assert sorted(row.scene_id for row in kept) == sorted(found[:2] + found[3:])
+    numbers = select(running_recaps.c.version).where(running_recaps.c.persona_id == stage.persona)
+    assert sorted(row.version for row in stage.db.read(numbers, source="x")) == [0, 1]
+    (home,) = rows_of(stage.db, conversations, stage.persona)
+    assert (home.current_recap_version, home.next_recap_version) == (1, 4)
+    queued = [(row.type, read_object(row.payload)) for row in rows_of(stage.db, memory_jobs, stage.persona)]
+    assert queued == [("SCENE_RECAP", {"message_id": rows[6]}), ("RUNNING_SCENE_RECAP", {})]
+
+
+def test_f43_items_made_of_their_messages(stage: Stage) -> None:
+    """What was made of it goes, items it was made of come back, others' messages are consolidated anew."""
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    ann, bob = stage.say("I moved to Rome", GROUP), stage.say("So did I", GROUP, "Bob")
+    mixed = stage.remember("both moved", ["move"], path=GROUP, source_message_ids=[ann, bob], provenance="model")
+    a, b = (stage.remember(f"fact {n}", ["rome"]) for n in range(2))
+    kept = stage.remember("it rains", ["rain"], path=GROUP, source_message_ids=[bob])
+    made = stage.remember("all facts", ["rome"])
+    note = {
+        "id": 1,
+        "persona_id": stage.persona,
+        "source_ids": [a, b, mixed],
+        "memory_id": made,
+        "summary": "all facts",
+    }
+    gone_into = update(memories).where(memories.c.persona_id == stage.persona, memories.c.id.in_([a, b, mixed]))
+
+    lifelong.delete_items([a, b, mixed], operator=True, **given)
+    stage.db.transaction(
+        lambda c: (
+            c.execute(archived_memories.insert().values(note)),
+            c.execute(gone_into.values(superseded_by=made)),
+        ),
+        source="memories",
+    )
+    lifelong.edit_item(made, "all the facts", operator=True, **given)
+    done = checked(stage, participant=ANN)
+    assert (done["memories"], done["archived_memories"], done["item_history"]) == (4, 1, 1)
+    assert sorted(row.id for row in rows_of(stage.db, memories, stage.persona)) == sorted([a, b, kept])
+    back = [row for row in rows_of(stage.db, memories, stage.persona) if row.archived_at or row.superseded_by]
+    assert back == []
+    (queued,) = rows_of(stage.db, memory_jobs, stage.persona)
+    assert queued.type == "CONSOLIDATION"
+    assert read_object(queued.payload) == {"reason": "forgotten", "above": bob - 1, "up_to": bob}
+    assert verify_index(db=stage.db) == []
+
+
+def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
+    """The one made before they came stays; the latest is queued to be made anew from what others said."""
+    from core.conversations import close_conversation
+
+    def ended() -> int:
+        made = close_conversation(
+            GROUP, db=stage.db, settings=DEFAULTS, scope=stage.scope(GROUP), wait=True, model=lambda _: "{}"
+        )
+        assert made.stored, made
+        return made.id or 0
+
+    stage.say("Bob talks of boats and the sea.", GROUP, "Bob", minutes=60)
+    first = ended()
+    stage.say("Ann talks of cats and the moon.", GROUP, minutes=50)
+    last = stage.say("Bob talks of trains and tea.", GROUP, "Bob", minutes=45)
+    stage.say("Ann says goodbye to everybody here.", GROUP, minutes=40)
+    second = ended()
+    done = checked(stage, participant=ANN)
+    assert done["conversation_summaries"] >= 1 and done.operations == 1
+    assert [row.id for row in rows_of(stage.db, conversation_summaries, stage.persona)] == [first] != [second]
+    waiting = [row for row in rows_of(stage.db, memory_jobs, stage.persona) if row.status == "pending"]
+    assert [(row.type, (read_object(row.payload) or {}).get("last")) for row in waiting] == [
+        ("CONVERSATION_SUMMARY", last)
+    ]
+
+
+# F40: a memory
+
+
+def test_f40_a_memory_with_its_former_versions(stage: Stage) -> None:
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    item = stage.remember("the code is 7391", ["code"])
+    other = stage.remember("it rains", ["rain"])
+    lifelong.edit_item(item, "the code is 8402", operator=True, **given)
+    done = checked(stage, memory=item)
+    assert (done["memories"], done["item_history"], done["tags"]) == (1, 1, 1)
+    assert [row.id for row in rows_of(stage.db, memories, stage.persona)] == [other]
+    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    assert not {"7391", "8402"} & known and "rains" in known
+
+
+def registry_words() -> Any:
+    """Return the words of the vocabulary."""
+    return ddl.tables()["search_vocab"].c.term
+
+
+# F44
+
+
+def test_f44_a_conversation(stage: Stage) -> None:
+    """Everything of it goes; other conversations of the same people keep every row."""
+    story(stage)
+    story(stage, OTHER)
+    for path in (GROUP, OTHER):
+        stage.remember(f"said in {path}", ["place"], path=path)
+        stage.diary("a day", path=path, interface="tg")
+        short(stage, path, ("Ann", "hi"))
+    stage.db.settle()
+    before = everything(stage.db)
+    done = checked(stage, conversation=GROUP)
+    assert (done["chat_history_cache"], done["scenes"], done["running_recaps"]) == (12, 4, 4)
+    assert (done["conversations"], done["memories"], done["ai_diary"], done["short_term_memories"]) == (1, 1, 1, 2)
+    assert done["participants"] == done["user_relationships"] == 0
+    after = everything(stage.db)
+    lost = {name: [row for row in (before[name] - after[name]) if OTHER in str(row)] for name in before}
+    assert {name: rows for name, rows in lost.items() if rows} == {}
+    assert texts(stage, conversations, "conversation_key") == [OTHER]
+
+
+def test_f44_what_was_taken_over_into_another_chat_goes_too(stage: Stage) -> None:
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    story(stage)
+    stage.say("elsewhere", OTHER, "Bob")
+    assert stories.copy_recaps(GROUP, OTHER, **given).stored
+    done = checked(stage, conversation=GROUP)
+    assert done["scenes"] == 5
+    assert not rows_of(stage.db, scenes, stage.persona)
+
+
+# F46: words and tags
+
+
+def test_f46_words_and_tags_nobody_holds(stage: Stage) -> None:
+    from core.synth_tagging import add_alias, link_tags
+
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    stage.remember("her xylofant sings", ["xylofant", "cat"], participant=ANN)
+    stage.remember("his cat sleeps", ["cat", "sleep"])
+    add_alias("xylo", "xylofant", **given)
+    add_alias("kitty", "cat", **given)
+    link_tags("xylofant", "cat", **given)
+    link_tags("cat", "sleep", **given)
+    done = checked(stage, participant=ANN)
+    assert (done["tags"], done["tag_aliases"], done["tag_links"]) == (2, 1, 1)
+    tables = ddl.tables()
+    held = {
+        row.tag
+        for row in stage.db.read(
+            select(tables["tags"].c.tag).where(tables["tags"].c.persona_id == stage.persona), source="tags"
+        )
+    }
+    assert held == {"cat", "sleep"}
+    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    assert "xylofant" not in known and {"cat", "sleeps"} <= known
+
+
+def test_f46_words_of_texts_that_were_changed_before(stage: Stage) -> None:
+    """The vocabulary keeps a word whose row was edited; forgetting its person takes it out all the same."""
+    from core.chat_history_cache import edit_chat_message
+
+    row = stage.say("zquagmire", GROUP)
+    edit_chat_message(row, "plain", db=stage.db, settings=DEFAULTS, scope=stage.scope(GROUP))
+    assert gone(stage, participant=ANN)["search_vocab"]
+    known = {each.term for each in stage.db.read(select(registry_words()), source="search_vocab")}
+    assert "zquagmire" not in known
+
+
+# F45: files
+
+
+def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -> None:
+    """Files of everybody, of the person, of an unknown scope, and of another persona."""
+    given = {"db": stage.db, "settings": DEFAULTS}
+    for whose, text in ((ANN, "zqsecret tea"), ("tg/bob", "plain coffee")):
+        assert add_saved_memory(f"I like {text}", **given, scope=stage.scope(participant=whose)).stored
+    everybody, hers, unknown, other = (tmp_path / name for name in ("everybody", "hers", "unknown", "other"))
+    export_markdown(everybody, **given, scope=stage.scope())
+    export_markdown(hers, **given, scope=stage.scope(participant=ANN))
+    export_markdown(unknown, **given, scope=stage.scope())
+    export_markdown(other, **given, scope=Stage(stage.db).scope())
+    (unknown / ".memory.json").unlink()
+    saved = "Saved Memories.md"
+    (everybody / saved).write_text("my own notes\n" + (everybody / saved).read_text())
+    out = tmp_path / "chat.jsonl"
+    stage.say("hello", GROUP)
+    export_chat(out, conversation=GROUP, **given, scope=stage.scope())
+    done = gone(stage, participant=ANN)
+    assert (everybody / saved).read_text() == "my own notes\n- I like plain coffee\n"
+    assert "zqsecret" not in (hers / saved).read_text()
+    assert not any(ANN in path.read_text() for path in hers.iterdir())
+    assert str(everybody / saved) in done.files and str(hers / saved) in done.files
+    told = [each.partition(": ") for each in done.out_of_reach]
+    assert {(path, why) for path, _, why in told} >= {
+        (str(unknown / saved), "it is not known whose rows it holds"),
+        (str(out), "an exported file"),
+    }
+    assert not any(str(other) in each for each in (*done.files, *done.out_of_reach))
+    out.unlink()
+
+
+def test_f48_the_log_holds_counts_and_no_ids(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.say("zqsecret words", "tg/zqroom", "zqperson")
+    with caplog.at_level(logging.INFO):
+        gone(stage, participant="tg/zqperson")
+    (line,) = [record.getMessage() for record in caplog.records if "forgotten" in record.getMessage()]
+    assert "chat_history_cache" in line and "zq" not in caplog.text
+
+
+def test_f48_three_deleted_and_two_changed_of_ten(stage: Stage) -> None:
+    """3 deleted and 2 changed rows in a table of 10: count 5, 7 rows left."""
+    for n in range(3):
+        stage.diary(f"of Ann {n}", involved_users=[ANN])
+    for n in range(2):
+        stage.diary(f"of both {n}", involved_users=[ANN, "Bob"])
+    for n in range(5):
+        stage.diary(f"of Bob {n}", involved_users=["Bob"])
+    assert checked(stage, participant=ANN)["ai_diary"] == 5
+    assert count(stage.db, ai_diary, stage.persona) == 7
+
+
+def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One transaction: what fails at its end has changed nothing."""
+    story(stage)
+    stage.remember("Ann likes tea", ["tea"], participant=ANN)
+    stage.db.settle()
+    before = everything(stage.db)
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr("core.store.forgetting_words.remove", fails)
+    with pytest.raises(RuntimeError):
+        gone(stage, participant=ANN)
+    assert everything(stage.db) == before
+
+
+def test_l7_purging_items_is_forgetting_them(stage: Stage) -> None:
+    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    item = stage.remember("the zqcode", ["zqtag"])
+    lifelong.edit_item(item, "changed", operator=True, **given)
+    assert lifelong.purge_items([item], operator=True, **given).count == 1
+    assert not count(stage.db, memories, stage.persona) and not count(stage.db, item_history, stage.persona)
+    known = {row.term for row in stage.db.read(select(registry_words()), source="search_vocab")}
+    assert not {"zqcode", "zqtag"} & known
+    assert index_differences(stage.db, stage.persona) == []
+
+
+def test_g1_forgetting_is_awaitable(stage: Stage) -> None:
+    stage.say("hello", GROUP)
+    done = asyncio.run(aio.forget(participant=ANN, db=stage.db, settings=DEFAULTS, scope=stage.scope()))
+    assert done["chat_history_cache"] == 1
+
+
+def test_the_page_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: Database) -> None:
+    """Examples that fail are worse than none."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "forgetting.md"
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, "docs/forgetting.md", "exec"), names)
+
+
+def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From some number of rows on another statement deletes them on SQLite: the same rows go."""
+    monkeypatch.setattr("core.store.search_index.MANY", 2)
+    for n in range(6):
+        stage.say(f"line {n} of the same words", GROUP)
+        stage.remember(f"item {n} of the same words", ["same", f"t{n}"], participant=ANN)
+    stage.say("Bob says the same words", GROUP, "Bob")
+    assert checked(stage, participant=ANN)["search_tag"] == 12

@@ -1,0 +1,321 @@
+"""The canary test of F46: a word in every text column of the registry, a tag, an id; afterwards it is nowhere.
+
+The columns come from the registry, so that a new one fails here until something of it is planted and forgotten.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import io
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from core import relationships, short_term, stories, synth_tagging
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.conversations import add_saved_memory, export_markdown
+from core.db import forget, verify_index
+from core.prompt_engine import explain_json_prompt
+from core.store import ddl, indexed, registry
+from core.store.engine import Database
+from core.store.schema_stories import memory_jobs
+from core.store.sources import MEMORIES
+from core.synth_core_memory import search_memories
+from core.transfer import export_items
+from core.transfer.exporting import export_chat
+from tests.spec.stage import Stage, message
+from tests.store.world import index_differences, open_db
+
+CANARY = "zqcanary"
+WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
+ANN = f"tg/{WHO}"
+TABLES = ddl.tables()
+SETTINGS = Settings(record_recalls=1, save_debounce_seconds=0)
+
+NOBODYS = {("config", "value")}
+"""About the database, not about anybody."""
+NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
+OF_A_MEMORY = {"memories", "item_history", "archived_memories", "tags", "tag_aliases", "tag_links", "search_tag",
+               "search_term", "search_count", "search_vocab"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """One file for the module: what differs between servers is in tests/store/test_forgetting.py."""
+    made = open_db(f"sqlite:///{tmp_path_factory.mktemp('canary') / 'canary.db'}")
+    yield made
+    made.close()
+
+
+class Planting:
+    """Plants words that say where they were planted."""
+
+    def __init__(self, stage: Stage) -> None:
+        assert stage.db is not None
+        self.stage, self.db, self.persona = stage, stage.db, stage.persona
+        self.given = {"db": stage.db, "settings": SETTINGS, "scope": stage.scope()}
+
+    def word(self, where: str) -> str:
+        """Return a canary word of its own."""
+        return f"{CANARY}{where.replace('_', '')}"
+
+    def put(self, table: str, where: Mapping[str, Any], *columns: str) -> None:
+        """Give columns of the persona's rows that are not indexed a canary."""
+        t = TABLES[table]
+        found = [t.c.persona_id == self.persona, *(t.c[name] == value for name, value in where.items())]
+        values = {name: self._value(table, name) for name in columns}
+        done = self.db.transaction(lambda c: c.execute(update(t).where(*found).values(values)).rowcount, source=table)
+        assert done, (table, where)
+
+    def add(self, table: str, **values: Any) -> int:
+        """Insert a row whose text columns that are not given hold canaries."""
+        t = TABLES[table]
+        texts = {name: self._value(table, name) for name in registry.of(table).texts if name not in values}
+        row = {"persona_id": self.persona, **texts, **values}
+        row |= {"id": self.db.ids.one()} if "id" in t.c and "id" not in row else {}
+        self.db.transaction(lambda c: c.execute(insert(t).values(row)), source=table)
+        return int(row.get("id", 0))
+
+    def _value(self, table: str, column: str) -> Any:
+        word = self.word(table + column)
+        return {"said": word} if type(TABLES[table].c[column].type).__name__ == "JsonText" else word
+
+    def held(self) -> dict[tuple[str, str], str]:
+        """Return table and column to one text of it that holds a canary, over the whole database."""
+        found = {}
+        for name, table in TABLES.items():
+            for row in self.db.read(select(table), source=name):
+                for column, value in row._mapping.items():
+                    shown = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+                    if CANARY in shown.casefold():
+                        found[name, str(column)] = shown[:80]
+        return found
+
+    # What there is
+
+    def lines(self, path: str, who: str, **more: Any) -> tuple[int, int]:
+        """Say something in a conversation, as who is to be forgotten and as Bob."""
+        word = self.word("chat")
+        row = self.stage.say(f"the {word} sings", path, who, message_id=f"{CANARY}1", metadata={"a": word}, **more)
+        return row, self.stage.say("Bob listens quietly", path, BOB, minutes=30)
+
+    def story(self, path: str, row: int, bob: int) -> None:
+        """Make a story of a conversation with these lines."""
+        assert stories.add_scene_break(bob, self.word("scenename"), recap=False, **self.given).stored
+        assert stories.set_scene_recap(bob, f"a {self.word('scene')}", **self.given).stored
+        scene = next(r for r in self.rows("scenes") if r.break_row == bob)
+        self.put("scene_recaps", {"scene_id": scene.id}, "metadata")
+        index = len([r for r in self.rows("chat_history_cache") if r.interface_path == path]) - 1
+        stories.add_running_recap_version(f"a {self.word('running')}", 1, 0, 0, index, conversation=path, **self.given)
+        self.put("running_recaps", {"conversation_key": path}, "data")
+        self.add("refused_recaps", conversation_key=path, target="running")
+        self.add("refused_recaps", conversation_key=path, target="message", target_id=row)
+        self.add("refused_recaps", conversation_key=path, target="scene", target_id=scene.id)
+        self.add("conversation_summaries", conversation_key=path, last_message_row=bob)
+        summary = self.rows("conversation_summaries")[-1]
+        self.add("item_history", item_table="conversation_summaries", item_id=summary.id)
+        self.add("message_recaps", message_row=row, alternative=-1, conversation_key=path, counter="c")
+        self.add("message_alternatives", message_row=row, alternative=0)
+
+    def item(self, path: str | None, participant: str | None, **more: Any) -> int:
+        """Store an item with everything about it."""
+        tag = self.word("tag")
+        row = self.stage.remember(
+            f"a {self.word('content')}", [tag, "shared"], path=path, participant=participant, emotion=self.word("em"),
+            **more,
+        )  # fmt: skip
+        columns = ("response_text", "author", "source", "scope", "emotion_state", "source_message_ids", "metadata")
+        self.put("memories", {"id": row}, *(name for name in columns if name not in more))
+        self.add("item_history", item_table="memories", item_id=row)
+        self.add("archived_memories", memory_id=row)
+        synth_tagging.add_alias(self.word("alias"), tag, **self.given)
+        synth_tagging.link_tags(tag, self.word("linked"), **self.given)
+        synth_tagging.link_tags(tag, "shared", **self.given)
+        return row
+
+    def diary(self, path: str | None, involved: list[str]) -> None:
+        """Write a diary entry with every text."""
+        w = self.word
+        self.stage.diary(
+            w("entry"), path=path, personal_thought=w("thought"), emotions=[w("feels")], user_message=w("message"),
+            interaction_summary=w("summary"), context_tags=[w("tag")], involved_users=involved,
+        )  # fmt: skip
+
+    def rows(self, table: str) -> list[Any]:
+        """Return the persona's rows."""
+        t = TABLES[table]
+        key = next(iter(t.primary_key.columns))
+        chosen = select(t).where(t.c.persona_id == self.persona).order_by(t.c.id if "id" in t.c else key)
+        return list(self.db.read(chosen, source=table))
+
+
+def plant_participant(p: Planting) -> dict[str, Any]:
+    """Plant what belongs to one person, in a group and in their direct conversation; what of Bob's stays beside."""
+    stage, w = p.stage, p.word
+    row, bob = p.lines(OTHER, WHO, minutes=60)
+    p.story(OTHER, row, bob)
+    stage.say(f"secret {w('direct')}", ANN, WHO, privacy="direct", title=w("title"))
+    p.put("conversations", {"conversation_key": ANN}, "server_name", "metadata")
+    p.add("consolidation_runs", conversation_key=ANN)
+    p.item(None, ANN)
+    p.item(OTHER, None, source_message_ids=[row])
+    p.diary(None, [ANN])
+    stage.diary(
+        "a walk", involved_users=[WHO, BOB], user_message=w("said"), personal_thought=f"{WHO} {w('kind')}",
+        interaction_summary=f"with {WHO}",
+    )  # fmt: skip
+    quoted = {"reply_to": {"from_user": {"id": WHO, "full_name": WHO}, "text": f"the {w('chat')} sings"}}
+    stage.say("indeed", OTHER, BOB, metadata=quoted)
+    said = [
+        {"role": "user", "content": w("short"), "speaker": WHO, "user_id": WHO},
+        {"role": "user", "content": "hm", "speaker": BOB, "user_id": BOB},
+    ]
+    scope = stage.scope(OTHER, participant=ANN, server="s1")
+    short_term.store_short_term_memory(
+        WHO, OTHER, said, "s1", interface="tg", db=p.db, settings=SETTINGS, scope=scope, user_name=WHO
+    )
+    p.put("short_term_memories", {"owner_kind": "user"}, "server_name", "channel_name")
+    p.put("short_term_memories", {"channel_id": OTHER}, "summary")
+    relationships.adjust(ANN, 5, username=w("username"), realname=w("realname"), **p.given)
+    p.add("memory_jobs", type="HOST", participant_key=ANN)
+    texts = [{"text": w("handed"), "who": WHO, "participant": ANN}, {"text": "hm", "who": BOB, "participant": "tg/bob"}]
+    payload = {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}
+    job = p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, payload=payload, depends_on=None,
+                error=None)  # fmt: skip
+    assert job
+    add_saved_memory(f"I like {w('saved')}", db=p.db, settings=SETTINGS, scope=stage.scope(participant=ANN))
+    return {"participant": ANN}
+
+
+def plant_conversation(p: Planting) -> dict[str, Any]:
+    """Plant what belongs to one conversation of two people, who are in another one too."""
+    stage, w = p.stage, p.word
+    stage.say("quite other things", OTHER, "carol")
+    row, bob = p.lines(ROOM, "carol", minutes=60, title=w("title"), server="s1")
+    p.put("conversations", {"conversation_key": ROOM}, "server_name", "metadata")
+    named = (ROOM, "hm", f"{CANARY}name", "carol")
+    assert save_chat_message(*named, db=p.db, settings=SETTINGS, scope=stage.scope(ROOM, server="s1")).stored
+    p.story(ROOM, row, bob)
+    p.add("consolidation_runs", conversation_key=ROOM)
+    p.item(ROOM, "tg/carol")
+    p.item(None, None, source_message_ids=[row])
+    p.diary(ROOM, ["carol", f"{CANARY}guest"])
+    said = [{"role": "user", "content": w("short"), "speaker": "carol", "user_id": "carol"}]
+    scope = stage.scope(ROOM, participant="tg/carol", server="s1")
+    short_term.store_short_term_memory(
+        "carol", ROOM, said, "s1", interface="tg", db=p.db, settings=SETTINGS, scope=scope
+    )
+    p.put("short_term_memories", {"channel_id": ROOM}, "server_name", "channel_name", "summary")
+    p.add("memory_jobs", type="HOST", conversation_key=ROOM)
+    # A name goes by its person, whom nobody forgets here.
+    names = TABLES["participants"]
+    change = update(names).where(names.c.persona_id == p.persona).values(display_name="someone")
+    p.db.transaction(lambda c: c.execute(change), source="participants")
+    return {"conversation": ROOM}
+
+
+def plant_memory(p: Planting) -> dict[str, Any]:
+    """Plant what belongs to one item: its texts now and before, and what was made of it."""
+    p.stage.say("quite other things", OTHER, BOB)
+    item = p.item(None, None)
+    former = p.stage.remember(f"a {p.word('former')}")
+    p.db.transaction(
+        lambda c: indexed.set_hidden(c, p.db, MEMORIES, p.persona, [former], superseded_by=item), source="memories"
+    )
+    made = p.stage.remember(f"all in {p.word('compacted')}")
+    p.add("archived_memories", memory_id=made, source_ids=[item])
+    return {"memory": item}
+
+
+CASES: dict[str, tuple[Callable[[Planting], dict[str, Any]], Callable[[str], bool]]] = {
+    "participant": (plant_participant, lambda table: True),
+    "conversation": (plant_conversation, lambda table: table not in NOT_OF_A_CONVERSATION),
+    "memory": (plant_memory, lambda table: table in OF_A_MEMORY),
+}
+
+
+def asked(stage: Stage, *paths: str) -> str:
+    """Return prompts and reports of conversations, as text."""
+    shown = []
+    for path in paths:
+        for text in ("what sings in the choir? shared tag", "what did we do on that walk, and who is Bob?"):
+            asking = message(text, path, who="Bob")
+            made = explain_json_prompt(asking, {}, db=stage.db, settings=SETTINGS, scope=stage.scope())
+            shown.append(json.dumps(made, default=str, ensure_ascii=False))
+    return "\n".join(shown)
+
+
+def kept_in_process(db: Database) -> list[str]:
+    """Return canaries in caches of the handle, and in every cache of a function of the package."""
+    found: list[str] = []
+    seen: set[int] = set()
+
+    def walk(value: Any, where: str, depth: int = 0) -> None:
+        if id(value) in seen or depth > 12:
+            return
+        seen.add(id(value))
+        if isinstance(value, (str, bytes)):
+            text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            if CANARY in text.casefold():
+                found.append(f"{where}: {text[:80]}")
+        elif not isinstance(value, (type, Database)) and not callable(value) and type(value).__name__ != "module":
+            for each in gc.get_referents(value):
+                walk(each, where, depth + 1)
+
+    walk(dict(db.caches), "db.caches")
+    for name, module in list(sys.modules.items()):
+        for attribute, value in list(vars(module).items()) if name.startswith("core") else ():
+            if isinstance(value, functools._lru_cache_wrapper):
+                for each in gc.get_referents(value):
+                    walk(each, f"{name}.{attribute}")
+            elif attribute.startswith("_") and isinstance(value, (dict, list, set)) and attribute != "__builtins__":
+                walk(value, f"{name}.{attribute}")
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
+    case: str, db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Tables, index, vocabulary, caches, Markdown files, exports, prompts, reports and the log."""
+    stage = Stage(db)
+    p = Planting(stage)
+    plant, is_of = CASES[case]
+    what = plant(p)
+    wanted = {(e.table, column) for e in registry.REGISTRY for column in e.texts if is_of(e.table)} - NOBODYS
+    assert wanted - set(p.held()) == set(), "plant something in these columns, and let it be forgotten"
+    assert index_differences(db, stage.persona) == []
+    folder = tmp_path / "files"
+    files = {"db": db, "settings": SETTINGS, "scope": stage.scope()}
+    export_markdown(folder, **files)
+    if case == "participant":
+        assert CANARY in "".join(path.read_text() for path in folder.glob("*.md"))
+    search_memories(keywords=[CANARY], **files)
+    asked(stage, OTHER, ROOM, ANN)
+    stage.prompt(f"what of {p.word('content')} and {WHO}?", path=OTHER, db=db)
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        done = forget(**what, db=db, settings=SETTINGS, scope=stage.scope())
+    assert CANARY not in caplog.text.casefold() and "forgotten" in caplog.text
+    assert done.total and CANARY not in json.dumps(done.as_dict()).casefold().replace(str(folder).casefold(), "")
+    assert p.held() == {}
+    assert kept_in_process(db) == []
+    assert [path for path in folder.rglob("*") if CANARY in path.read_text().casefold()] == []
+    assert CANARY not in asked(stage, OTHER).casefold()
+    out = io.BytesIO()
+    export_chat(out, conversation=OTHER, **files)
+    assert CANARY not in out.getvalue().decode().casefold()
+    assert CANARY not in "".join(export_items(**files)).casefold()
+    waiting = [row.payload for row in p.rows("memory_jobs") if row.type == "CONVERSATION_SUMMARY"]
+    assert case != "participant" or any("tg/bob" in payload for payload in waiting)
+    assert (index_differences(db, stage.persona), verify_index(db=db)) == ([], [])
+    drop = memory_jobs.delete().where(memory_jobs.c.persona_id == stage.persona)
+    db.transaction(lambda c: c.execute(drop), source="memory_jobs")

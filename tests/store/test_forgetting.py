@@ -1,0 +1,180 @@
+"""Forgetting on every engine: while others write (F47), while an operation is under way, and what is kept elsewhere."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core import jobs, relationships, short_term, stories
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.conversations import close_conversation
+from core.db import forget, insert_memory
+from core.errors import StoreError
+from core.remembering import silently_record_memory
+from core.scope import Scope
+from core.short_term import get_for_user
+from core.store import migrating
+from core.store.engine import Database
+from core.store.schema import audiences, chat_history_cache, conversations, memories
+from core.store.schema_recent import conversation_summaries, short_term_memories
+from core.store.schema_stories import message_recaps, running_recaps, scene_recaps
+from tests.store.world import count, index_differences, own_scope, rows_of
+
+ANN, GROUP = "tg/ann", "tg/g1"
+FLAGS = Settings(record_recalls=0, save_debounce_seconds=0)
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine, with the clock of the system: rows are told apart by their times."""
+    handle = Database(engine_url)
+    migrating.ensure(handle)
+    yield handle
+    handle.close()
+
+
+def given(db: Database, scope: Scope) -> dict[str, Any]:
+    """Return what every door gets."""
+    return {"db": db, "settings": FLAGS, "scope": scope}
+
+
+def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "ann", **more: Any) -> int | None:
+    """Store a line said now."""
+    own = Scope(scope.persona, path, None if who == "self" else f"tg/{who}", **more)
+    return save_chat_message(path, text, who.title(), who, datetime.now(UTC), **given(db, own)).id
+
+
+def test_f47_eight_write_and_one_forgets(db: Database) -> None:
+    """What was being written before the call is gone, in conversations nobody had heard of before too."""
+    scope = own_scope()
+    stop = threading.Event()
+    failed: list[Exception] = []
+
+    def write(n: int) -> None:
+        at = 0
+        while not stop.is_set():
+            at += 1
+            try:
+                if n % 4 == 0:
+                    say(db, scope, f"new place {n} {at}", f"tg/room{n}x{at}")
+                elif n % 4 == 1:
+                    say(db, scope, f"direct {n} {at}", ANN, privacy="direct")
+                elif n % 4 == 2:
+                    own = Scope(scope.persona, GROUP, ANN)
+                    silently_record_memory(f"I like tea number {n} {at}", "ok", **given(db, own))
+                    relationships.adjust(ANN, 1, **given(db, scope))
+                else:
+                    say(db, scope, f"group {n} {at}")
+                    say(db, scope, f"of Bob {n} {at}", who="bob")
+            except StoreError as error:
+                failed.append(error)
+
+    bob = say(db, scope, "Bob was there first", who="bob")
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    stop.wait(0.25)
+    began = datetime.now(UTC)
+    done = forget(participant=ANN, **given(db, scope))
+    stop.wait(0.05)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed and done["chat_history_cache"]
+    theirs = [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
+    assert [r.timestamp for r in theirs if r.timestamp < began] == []
+    items = rows_of(db, memories, scope.persona)
+    assert [r.timestamp for r in items if r.timestamp < began] == []
+    assert bob in {row.id for row in rows_of(db, chat_history_cache, scope.persona)}
+    assert index_differences(db, scope.persona) == []
+    # What they wrote after it is theirs, and is found: no row stands in an audience that is gone.
+    known = {row.audience_id for row in rows_of(db, audiences, scope.persona)}
+    for table in (chat_history_cache, memories, conversations):
+        assert {row.audience_id for row in rows_of(db, table, scope.persona)} <= known
+    forget(participant=ANN, **given(db, scope))
+    assert not [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
+
+
+def _break(db: Database, scope: Scope, row: int, *, recap: bool) -> None:
+    assert stories.add_scene_break(row, recap=recap, **given(db, scope)).stored
+    if not recap:
+        assert stories.set_scene_recap(row, "Ann moved to Rome and likes tea", **given(db, scope)).stored
+
+
+UNDER_WAY: dict[str, Callable[[Database, Scope, int], Any]] = {
+    "RECAP": lambda db, s, row: None,
+    "CONVERSATION_SUMMARY": lambda db, s, row: close_conversation(GROUP, **given(db, s)),
+    "CONSOLIDATION": lambda db, s, row: jobs.enqueue_operation("CONSOLIDATION", conversation=GROUP, **given(db, s)),
+    "SCENE_RECAP": lambda db, s, row: _break(db, s, row, recap=True),
+    "RUNNING_SCENE_RECAP": lambda db, s, row: _break(db, s, row, recap=False),
+}
+
+
+@pytest.mark.parametrize("kind", UNDER_WAY)
+def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, kind: str) -> None:
+    """The model has read the lines when their person is forgotten: what it answers is not stored."""
+    if db.family != "sqlite" and kind != "CONSOLIDATION":
+        pytest.skip("the same on every engine: nothing of it is in SQL that differs")
+    scope = own_scope()
+    flags = Settings(record_recalls=0, save_debounce_seconds=0, recap_on_message=int(kind == "RECAP"))
+    own, rows = Scope(scope.persona, GROUP, ANN), []
+    say(db, scope, "Bob listens and says something long enough", who="bob")
+    for n in range(3):
+        text = f"I moved to Rome {n} and like tea"
+        rows.append(save_chat_message(GROUP, text, "Ann", "ann", db=db, settings=flags, scope=own).id or 0)
+    UNDER_WAY[kind](db, scope, rows[-1])
+    asked: list[str] = []
+
+    def model(messages: list[dict[str, str]]) -> str:
+        asked.append(messages[-1]["content"])
+        if len(asked) == 1:
+            forget(participant=ANN, **given(db, scope))
+        what = "Ann moved to Rome and likes tea." if "Rome" in asked[-1] else "Bob listens to somebody for a while."
+        return json.dumps({"title": what, "summary": what, "recap": what, "developments": [what], "key_facts": [what]})
+
+    jobs.run_pending(model=model, db=db, settings=flags, scope=scope)
+    assert "Rome" in asked[0] and not any("Rome" in each for each in asked[1:])
+    assert not [text for text in texts_of(db, scope) if "Rome" in text]
+    assert index_differences(db, scope.persona) == []
+
+
+def texts_of(db: Database, scope: Scope) -> list[str]:
+    """Return everything that is stored of a persona's making, as text."""
+    tables = (message_recaps, conversation_summaries, memories, running_recaps, scene_recaps)
+    return [
+        str(tuple(row))
+        for table in tables
+        for row in db.read(table.select().where(table.c.persona_id == scope.persona), source=table.name)
+    ]
+
+
+def test_f45_another_process_answers_nothing(engine_url: str, db: Database) -> None:
+    """A second handle with the entry, the vocabulary and the audience in its caches notices at its next read."""
+    if db.target.in_memory:
+        pytest.skip("one connection, one process")
+    scope = own_scope()
+    other = Database(engine_url)
+    own = Scope(scope.persona, GROUP, ANN)
+    said = [{"role": "user", "content": "the code is 7391", "speaker": "Ann", "user_id": "ann"}]
+    short_term.store_short_term_memory("ann", GROUP, said, interface="tg", **given(db, own))
+    insert_memory("Ann likes tea", "synth", "chat", ["tea"], own, db=other, settings=FLAGS)
+    direct = Scope(scope.persona, ANN, ANN, privacy="direct")
+    save_chat_message(ANN, "hello", "Ann", "ann", **given(other, direct))
+    thread = Scope(scope.persona, f"{ANN}/7", ANN, privacy="direct")
+    save_chat_message(f"{ANN}/7", "hello", "Ann", "ann", **given(other, thread))
+    assert get_for_user("ann", **given(other, own))
+    forget(participant=ANN, **given(db, scope))
+    assert not get_for_user("ann", **given(other, own))
+    assert count(db, short_term_memories, scope.persona) == 0
+    # What she says from now on stands in an audience that is there, though the other process knew the former one.
+    assert save_chat_message(ANN, "hello again", "Ann", "ann", **given(other, direct)).stored
+    rooms = {row.audience_id for row in rows_of(db, audiences, scope.persona)}
+    assert {row.audience_id for row in rows_of(db, chat_history_cache, scope.persona)} <= rooms
+    assert index_differences(db, scope.persona) == []
+    other.close()
