@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.flag_base import FlagValues, flag
+from core.flag_types import Text
 
 PruneMode = Literal["any", "all"]
 """any: what is too old or too unimportant goes. all: what is both."""
@@ -93,4 +94,20 @@ class LifelongFlags(FlagValues):
     )
     enable_relationship: bool = flag(
         True, "Show how the persona stands to whoever wrote the message.", group="Long-term memory"
+    )
+    admin_host: str = flag(
+        "127.0.0.1",
+        "Address the admin server listens on; every other than the default lets other machines in.",
+        kind=Text("an address"),
+        default_means="this machine alone",
+        group="Admin",
+    )
+    admin_port: int = flag(8765, "Port the admin server listens on.", low=1, high=65_535, group="Admin")
+    admin_token: str = flag(
+        "",
+        "What an operator shows to the admin server, at least 16 characters.",
+        kind=Text("a token"),
+        default_means="none: the admin server does not start",
+        secret=True,
+        group="Admin",
     )

@@ -103,6 +103,16 @@ def _text(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat()
 
 
+def is_there(db: Database, persona: str, job_id: int) -> bool:
+    """Return whether the persona has, or had, an operation of this id.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    asked = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
+    return bool(db.read(asked, {"persona": persona, "id": job_id}, source=_SOURCE))
+
+
 def counts(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return type to state to how many operations of a persona there are; both in order, states without one left out.
 

@@ -41,6 +41,10 @@ class _Counted(io.RawIOBase):
         return len(part)
 
 
+_PATH_CHARS = 4096
+"""No system takes a longer path."""
+
+
 class File:
     """A source that can be read again from its beginning.
 
@@ -79,7 +83,7 @@ class File:
             with self._opened() as raw:
                 packed = raw.read(2) == _GZIP
                 raw.seek(0)
-                inner = gzip.GzipFile(fileobj=raw) if packed else raw
+                inner = gzip.GzipFile(fileobj=raw, mode="rb") if packed else raw
                 counted = io.BufferedReader(_Counted(inner, self._max_bytes), 1 << 16)
                 text = io.TextIOWrapper(counted, encoding="utf-8-sig", newline="")
                 try:
@@ -104,7 +108,12 @@ class File:
 
 
 def _check(path: Path) -> None:
-    """Refuse a path that is no file."""
+    """Refuse a path that is no file; a text of memories handed over by mistake is not repeated (G26)."""
+    shown = str(path)
+    if len(shown) > _PATH_CHARS or "\n" in shown:
+        raise TransferError(
+            f"source is a text of {len(shown)} characters, which is no path. Pass what a file holds as bytes."
+        )
     try:
         if path.is_file():
             return

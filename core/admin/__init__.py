@@ -1,0 +1,32 @@
+"""DOOR: what an operator works with in the browser and by HTTP (rules L32 to L36). Needs the extra `admin`.
+
+`create_app` gives an ASGI application that `prompt-engine serve` serves, and that a host can mount into its own. It
+stands above every door and is imported by none of them.
+
+| Module | Owns |
+|---|---|
+| app | the application: routes put together, errors translated |
+| context | what every route works with |
+| guarding, sessions, hosts | who may ask: token, cookie, origin, host |
+| answers, bodies | the shapes that go out and come in |
+| errors | which error is which status |
+| memory, relationship, transfer, lifecycle, queue, upkeep, playground, metrics | one group of routes each |
+| pages | the page |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.admin.app import create_app
+
+__all__ = ["create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        from core.admin.app import create_app  # noqa: PLC0415 - the web framework is loaded when it is asked for
+
+        return create_app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,323 @@
+"""What the routes answer, as the OpenAPI document describes it. Times are ISO 8601, UTC; blank where there is none."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from core.rules.jobs import STATES
+from core.shapes import OperationPriority, OperationState
+
+
+class ItemAnswer(BaseModel):
+    """One memory item (rule L1)."""
+
+    id: int = Field(examples=[7012345678901])
+    text: str = Field(examples=["The cat is called Tofu."])
+    kind: str = Field(description="One of the kinds, or what a host stored.", examples=["FactsAboutUser"])
+    tier: str = Field(description="session: for a while. long_term: until it is pruned.", examples=["long_term"])
+    importance: float = Field(description="0 to 1.", examples=[0.5])
+    tags: list[str] = Field(examples=[["cat", "tofu"]])
+    emotion: str
+    persona: str = Field(examples=["default"])
+    conversation: str | None = Field(examples=["telegram_bot/42"])
+    participant: str | None = Field(examples=["telegram_bot/u1"])
+    timestamp: str = Field(examples=["2026-03-10T12:00:00+00:00"])
+    expires_at: str
+    pinned: bool
+    provenance: str = Field(description="host, model, extract, manual or import.", examples=["host"])
+    source_message_ids: list[Any]
+    author: str
+    source: str
+    label: str
+    local_only: bool
+    metadata: dict[str, Any]
+    archived_at: str = Field(description="Blank while it holds.")
+    superseded_by: int | None = Field(description="Id of the item in its place.")
+
+
+class ItemPageAnswer(BaseModel):
+    """A page of items, newest first (rule L5)."""
+
+    items: list[ItemAnswer]
+    total: int = Field(description="How many there are in all.", examples=[1])
+
+
+class DeletedAnswer(BaseModel):
+    """What became of one item."""
+
+    deleted: int = Field(description="1, or 0 where it was archived before.", examples=[1])
+
+
+class BulkAnswer(BaseModel):
+    """What became of many items at once (rule L7)."""
+
+    count: int = Field(description="Items that were changed.", examples=[2])
+    unknown: list[int] = Field(description="Ids of which the persona has no item.", examples=[[999]])
+
+
+class BulkDeletedAnswer(BulkAnswer):
+    """As every bulk answer, with the word of the route for one item."""
+
+    deleted: int = Field(description="The same as count.", examples=[2])
+
+
+class VersionAnswer(BaseModel):
+    """One text an item has had (rule L6)."""
+
+    text: str
+    until: str = Field(description="When it was changed; blank for the one that holds.")
+    reason: str
+    changed_by: str
+
+
+class VersionsAnswer(BaseModel):
+    """Every text an item has had, the first one first."""
+
+    versions: list[VersionAnswer]
+
+
+class RelationshipAnswer(BaseModel):
+    """How the persona stands to a person, faded up to now (rules L26 to L30); zeros for an unknown one."""
+
+    user_id: str = Field(examples=["telegram_bot/u1"])
+    username: str = Field(examples=["Ann"])
+    realname: str
+    affinity: int = Field(description="-100 to 100.", examples=[5])
+    trust: int = Field(description="0 to 100.", examples=[0])
+    interaction_count: int
+    last_interaction: str | None
+
+
+class RelationshipChanged(RelationshipAnswer):
+    """The relationship as it is now, and whether something was stored."""
+
+    stored: bool
+    reason: str = Field(description="unchanged, or privacy where nothing may be kept of the person; else blank.")
+
+
+class RelationshipsAnswer(BaseModel):
+    """Relationships, the newest interaction first."""
+
+    relationships: list[RelationshipAnswer]
+
+
+class PointAnswer(BaseModel):
+    """What a relationship was changed to."""
+
+    id: int
+    affinity: int
+    trust: int
+    at: str
+
+
+class PointsAnswer(BaseModel):
+    """The history of a relationship, oldest first."""
+
+    points: list[PointAnswer]
+
+
+class ImportProblem(BaseModel):
+    """A row of a file that was not taken. Holds nothing of its text."""
+
+    row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
+    reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
+    uid: str | int | None = Field(default=None, description="What the file calls it.")
+
+
+class ImportAnswer(BaseModel):
+    """What an import did, or with dry_run would do (rule L38)."""
+
+    format: str = Field(examples=["items"])
+    imported: int = Field(examples=[1])
+    skipped: int = Field(description="Blank items, and those that were there already.", examples=[1])
+    duplicates: int = Field(description="Those of skipped that were there already.")
+    errors: list[ImportProblem] = Field(description="The first 1,000 rows that were not taken.")
+    error_count: int
+    notes: list[str]
+    stopped_after_row: int | None = Field(description="Where it was stopped; null when it came to the end.")
+    dry_run: bool
+
+
+class ImportProgress(BaseModel):
+    """How far an import is that was given an import_id."""
+
+    import_id: str
+    stage: Literal["looking", "storing", "done", "failed"]
+    rows_done: int
+    rows: int = Field(description="How many there are; 0 while that is not known.")
+    answer: ImportAnswer | None = Field(default=None, description="Once it is done.")
+
+
+class StoppedAnswer(BaseModel):
+    """Whether an import was told to stop after the 1,000 rows at hand."""
+
+    stopping: bool
+
+
+class PrunedAnswer(BaseModel):
+    """How many items were archived, or with dry_run would be."""
+
+    pruned: int = Field(examples=[3])
+    notes: list[str] = []
+
+
+class PrunedItem(BaseModel):
+    """One item that is archived, and why."""
+
+    id: int
+    reasons: list[str] = Field(examples=[["age", "importance"]])
+
+
+class PrunedItemsAnswer(PrunedAnswer):
+    """How many items, and which of them: the first 1,000."""
+
+    items: list[PrunedItem]
+    dry_run: bool
+
+
+class CycleAnswer(BaseModel):
+    """What a cycle of consolidation did (rules L12 to L21)."""
+
+    stored: int = Field(examples=[4])
+    pruned: int
+    merged: int = Field(description="Items that were there already and took over tags and sources.")
+    conversations: int = Field(description="Conversations looked at.")
+    reason: str = Field(description="Why nothing came of it, or of a part of it; busy while another cycle runs.")
+    deep: bool
+    run_id: int | None
+    queued: list[int] = Field(description="Operations put into the queue instead.")
+
+
+class CompactedAnswer(BaseModel):
+    """What one compaction did, or with dry_run would take (rule L25)."""
+
+    archived: int
+    id: int | None = Field(description="The item in their place.")
+    tag: str
+    sources: list[int]
+    reason: str = Field(description="Why nothing was replaced.", examples=["nothing_to_compact"])
+    run_id: int | None
+
+
+class RunAnswer(BaseModel):
+    """One run of consolidation, deep consolidation or compaction."""
+
+    id: int
+    kind: str = Field(examples=["cycle"])
+    reason: str
+    conversation: str
+    window: int = Field(description="Messages looked at, or items.")
+    added: int
+    pruned: int
+    error: str
+    started_at: str
+    finished_at: str
+
+
+class RunsAnswer(BaseModel):
+    """The last runs, the newest first."""
+
+    runs: list[RunAnswer]
+
+
+class HealthAnswer(BaseModel):
+    """How the memory of a persona is doing, in numbers (rule L42)."""
+
+    items: int
+    kinds: dict[str, dict[str, int]] = Field(description="Kind to tier to number.")
+    archived: int
+    exact_duplicates: int
+    near_duplicates: int
+    expired: int = Field(description="Session items that have expired and are not archived yet.")
+    never_recalled: int
+    orphans: int
+    index_differences: int | None = Field(description="null where the index was not compared.")
+    oldest: str
+    newest: str
+
+
+class OperationAnswer(BaseModel):
+    """One operation of the queue; never what it works on (rules S43 to S47)."""
+
+    id: int
+    type: str = Field(examples=["RECAP"])
+    state: OperationState
+    priority: OperationPriority
+    conversation: str | None
+    participant: str | None
+    tries: int
+    error: str
+    depends_on: list[int]
+    created_at: str
+    updated_at: str
+    available_at: str
+    lease_until: str
+
+
+class OperationsAnswer(BaseModel):
+    """Operations, the running ones first, then those to come in the order of their turns, then ended ones."""
+
+    operations: list[OperationAnswer]
+    total: int | None = Field(description="How many there are in all; null where a conversation was named.")
+
+
+class OperationCounts(BaseModel):
+    """How many operations there are: type to state to number."""
+
+    counts: dict[str, dict[str, int]] = Field(examples=[{"RECAP": {STATES[0]: 1}}])
+
+
+class OperationChanged(BaseModel):
+    """Whether an operation was changed, and why not."""
+
+    id: int
+    changed: bool
+    reason: str = Field(description="unchanged, or refused; else blank.")
+    notes: list[str]
+
+
+class ClearedAnswer(BaseModel):
+    """How many operations were cancelled."""
+
+    cancelled: int
+
+
+class QuarantinedAnswer(BaseModel):
+    """One row that the screening hook has flagged (rule F36)."""
+
+    source: str = Field(examples=["memories"])
+    id: int
+    timestamp: str
+    snippet: str
+
+
+class QuarantineAnswer(BaseModel):
+    """Flagged rows, newest first."""
+
+    items: list[QuarantinedAnswer]
+
+
+class ReleasedAnswer(BaseModel):
+    """How many rows were released."""
+
+    released: int
+
+
+class ForgottenAnswer(BaseModel):
+    """What was deleted for good, or with dry_run would be (rules F40 to F48)."""
+
+    dry_run: bool
+    total: int = Field(description="Rows deleted or changed in all.")
+    tables: dict[str, int] = Field(description="Table to rows.", examples=[{"memories": 3}])
+    operations: int = Field(description="Operations queued to make texts anew without what was forgotten.")
+    files: list[str] = Field(description="Markdown files that were written anew.")
+    out_of_reach: list[str] = Field(description="Files to be deleted by hand, each with why.")
+
+
+class ExplainedAnswer(BaseModel):
+    """The prompt a message would get, and the report on it (rules P1, P60)."""
+
+    prompt: dict[str, Any]
+    report: dict[str, Any]

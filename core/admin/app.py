@@ -1,0 +1,151 @@
+"""DOOR: the admin application, to be served or mounted (rules L32 to L36)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+
+from core.admin import (
+    errors,
+    guarding,
+    lifecycle,
+    memory,
+    metrics,
+    pages,
+    playground,
+    queue,
+    relationship,
+    transfer,
+    upkeep,
+)
+from core.admin.context import AdminContext, Given
+from core.admin.importing import Imports
+from core.admin.sessions import Sessions, WrongTokens
+from core.defaults import check_model, known_settings
+from core.errors import ConfigError, CoreError
+from core.store.engine import Database
+
+LEAST_TOKEN = 16
+"""Characters of ADMIN_TOKEN: fewer could be guessed."""
+
+HOW_TO = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+"""The web framework would record parameters and error texts where the process has such a recorder (G26)."""
+
+
+def create_app(
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    model: Any = None,
+    prefix: str = "/admin",
+    allowed_hosts: Collection[str] = (),
+) -> FastAPI:
+    """Return the admin application: API and page, every route behind ADMIN_TOKEN.
+
+    A host mounts it into its own: `host.mount("/", create_app())` keeps the paths as they are documented, another
+    place stands before them. What the host itself lets through or not is not looked at.
+
+    Args:
+        db, settings, model: as doors take them; None for those of the process.
+        prefix: what every path begins with, such as `/admin`.
+        allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
+            something in front looks at them.
+
+    Raises:
+        ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; the prefix is none.
+        TypeError: the model cannot be asked.
+
+    Source: L32, L34.
+    """
+    # 1. what it works with
+    check_model(model)
+    if not _PREFIX.fullmatch(prefix):
+        raise ConfigError(
+            f"prefix is {prefix[:40]!r}. It must begin with a slash and not end in one, such as '/admin'."
+        )
+    context = AdminContext(
+        db=db,
+        settings=settings,
+        model=model,
+        prefix=prefix,
+        token=_token(settings, db),
+        allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
+    )
+    # 2. the application, and what every request passes first
+    sessions, wrong = Sessions(context.token), WrongTokens()
+    app = FastAPI(
+        title="prompt-engine admin",
+        version="1",
+        description="What an operator sees and repairs of one persona's memory. Every route needs ADMIN_TOKEN.",
+        docs_url=None,  # that page loads its script from elsewhere
+        redoc_url=None,
+        openapi_url=f"{prefix}/openapi.json",
+        redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
+    )
+    app.state.admin = context
+    app.state.imports = Imports()
+    app.add_middleware(guarding.Guard, context=context, sessions=sessions, wrong=wrong)
+    for known, answer in _HANDLERS.items():
+        app.add_exception_handler(known, answer)
+    # 3. its routes
+    app.include_router(guarding.login_routes(context, sessions, wrong), prefix=prefix)
+    app.include_router(api_routes(), prefix=prefix)
+    app.include_router(pages.router(context), prefix=prefix)
+    app.add_route(prefix, _to_the_page, include_in_schema=False)
+    return app
+
+
+def api_routes() -> APIRouter:
+    """Return every route of the API, each behind `require`."""
+    router = APIRouter(dependencies=[Depends(guarding.require)])
+    for group in GROUPS:
+        router.include_router(group.router)
+    return router
+
+
+GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upkeep, playground, metrics)
+"""Modules with a router each, in the order of their paths: `/memory/{id}` stands behind its neighbours."""
+
+
+def _token(settings: Given, db: Database | None) -> str:
+    token = known_settings(settings, db).admin_token
+    if not token:
+        raise ConfigError(
+            f"ADMIN_TOKEN is unset. The admin server does not start without one. {HOW_TO}", flag="ADMIN_TOKEN"
+        )
+    if len(token) < LEAST_TOKEN:
+        raise ConfigError(
+            f"ADMIN_TOKEN has {len(token)} characters. It must have at least {LEAST_TOKEN}. {HOW_TO}",
+            flag="ADMIN_TOKEN",
+        )
+    return token
+
+
+async def _to_the_page(request: Request) -> RedirectResponse:
+    """Lead from the prefix alone to the page; whoever has no token was answered by the guard."""
+    return RedirectResponse(f"{request.scope['path']}/", 307)
+
+
+async def _core(_: Any, error: Any) -> Any:
+    return errors.of_core(error)
+
+
+async def _values(request: Request, error: Any) -> Any:
+    return errors.of_values(request.scope.get("route"), error)
+
+
+async def _http(_: Any, error: Any) -> Any:
+    return errors.of_http(error)
+
+
+_HANDLERS: dict[Any, Any] = {CoreError: _core, RequestValidationError: _values, HTTPException: _http}

@@ -1,0 +1,180 @@
+"""What the routes take: bodies and parameters, each with its range. What is not known is refused, not passed over."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Query, Security
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticKnownError
+
+from core.admin.context import AdminContext
+from core.admin.errors import ErrorAnswer, Refused
+from core.admin.guarding import require
+from core.rules.lifelong import MOST_IDS
+from core.scope import Destination, Privacy
+
+LARGEST_ID = 2**63 - 1
+
+ConfUid = Annotated[
+    str,
+    Query(min_length=1, max_length=64, description="The persona; an equality (rule L35).", examples=["default"]),
+]
+DryRun = Annotated[bool, Query(description="Give the same answer and change nothing.")]
+Reason = Annotated[str, Query(max_length=100, description="Why, for the record of the run.")]
+HistoryUid = Annotated[
+    str | None, Query(max_length=512, description="Conversation key; without it all of the persona.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    Query(description="Only these kinds: the parameter repeated, or separated by commas.", examples=[["KeyFacts"]]),
+]
+Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this answer.")]
+Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
+
+
+def _whole(value: object) -> object:
+    """Return a number as JSON means it: 7.0 is 7, true and "7" are none."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise PydanticKnownError("int_type")
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+ItemId = Annotated[Whole, Field(ge=0, le=LARGEST_ID, examples=[7012345678901])]
+
+
+Here = Annotated[AdminContext, Security(require)]
+
+
+def with_memory(context: Here) -> AdminContext:
+    """Return what routes work with, where memory is switched on.
+
+    Raises:
+        Refused: 503, ENABLE_MEMORIES is off (L33).
+    """
+    if not context.values().enable_memories:
+        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
+    return context
+
+
+Memory = Annotated[AdminContext, Depends(with_memory)]
+
+
+def split(values: list[str] | None) -> list[str] | None:
+    """Return what a repeated or comma-separated parameter names; None where it names nothing.
+
+    >>> split(["a,b", " c "]), split([""]), split(None)
+    (['a', 'b', 'c'], None, None)
+    """
+    made = [part.strip() for value in values or () for part in value.split(",")]
+    return [part for part in made if part] or None
+
+
+def says(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the refusals a route may answer, for the OpenAPI document; those of every route are in it."""
+    return {each: {"model": ErrorAnswer, "description": _MEANING[each]} for each in sorted({*_ALWAYS, *statuses})}
+
+
+def says_in_json(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the same for a route that answers no JSON where all is well."""
+    shape = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
+    return {each: {"description": words["description"], "content": shape} for each, words in says(*statuses).items()}
+
+
+_ALWAYS = (400, 401, 403, 413, 421, 422, 429, 503)
+_MEANING = {
+    400: "The body cannot be read, or the file is of a wrong shape.",
+    401: "No token, or a wrong one.",
+    403: "A changing request sent from a page of another site.",
+    404: "An id that is not known, or that of another persona.",
+    413: "The body or the file is too large.",
+    421: "The Host header names another machine.",
+    422: "A parameter is missing or out of its range; the message names both.",
+    429: "Too many wrong tokens.",
+    503: "Memory is switched off, or the database, the model or the configuration does not serve.",
+}
+
+
+class Body(BaseModel):
+    """A body of a request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class EditBody(Body):
+    """Another text for an item."""
+
+    id: ItemId
+    new_content: str = Field(min_length=1, examples=["The cat is called Mochi."])
+
+
+class IdsBody(Body):
+    """Items of a bulk change; each counts once."""
+
+    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[[7012345678901, 7012345678902]])
+
+
+class RetagBody(IdsBody):
+    """Tags that join and go, or those that stand in place of what is there."""
+
+    add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
+    remove: list[str] = Field(default=[], max_length=100)
+    tags: list[str] | None = Field(
+        default=None, max_length=100, description="In place of all there are; then neither of the two."
+    )
+
+
+class PinBody(IdsBody):
+    """Items that nothing prunes, or that are let go."""
+
+    pinned: bool = True
+
+
+class RelationshipBody(Body):
+    """What an operator changes of a relationship; it counts as no interaction (rule L36)."""
+
+    user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
+    affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
+    trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Trust stays 0 to 100.")
+    username: str | None = Field(default=None, max_length=255, description="Blank and null keep the old one.")
+
+
+class OperationBody(Body):
+    """One operation of the queue."""
+
+    id: ItemId
+
+
+class ReleaseBody(Body):
+    """One flagged row."""
+
+    source: Literal["memories", "ai_diary"]
+    id: ItemId
+
+
+class ForgetBody(Body):
+    """What is forgotten for good: exactly one of the three."""
+
+    participant: str | None = Field(default=None, max_length=255, examples=["telegram_bot/u1"])
+    conversation: str | None = Field(default=None, max_length=512)
+    memory: ItemId | None = Field(default=None, description="Id of an item.")
+
+
+class ExplainBody(Body):
+    """A message as it would come in, and where."""
+
+    text: str = Field(max_length=100_000, examples=["What is my cat called?"])
+    conversation: str | None = Field(default=None, max_length=512, examples=["telegram_bot/42"])
+    user_id: str | None = Field(default=None, max_length=255, description="Its author's id on the interface, or the "
+                                "participant key interface/id.", examples=["u1"])  # fmt: skip
+    name: str = Field(default="", max_length=255, examples=["Ann"])
+    username: str = Field(default="", max_length=255)
+    server: str = Field(default="", max_length=191)
+    privacy: Privacy | None = Field(default=None, description="What the host would say of the conversation.")
+    destination: Destination | None = Field(default=None, description="Where the prompt would go.")
+    history_scope: Literal["local", "recent", "unified"] | None = None
+    max_chars: Whole | None = Field(default=None, ge=1, le=100_000_000)
+    limit_tokens: Whole | None = Field(default=None, ge=1, le=100_000_000)

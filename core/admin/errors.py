@@ -1,0 +1,141 @@
+"""Which failure is which status, and in which words (rule L33). The one place that translates them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from core import logs
+from core.admin.wording import name_of, range_of, said_of
+from core.errors import (
+    ConfigError,
+    CoreError,
+    ItemNotFoundError,
+    MessageError,
+    ModelError,
+    PromptTooLargeError,
+    ScopeError,
+    StoreError,
+    TransferError,
+)
+
+
+class ErrorAnswer(BaseModel):
+    """What every route answers where it does not do what was asked. Never holds a stored text or a trace."""
+
+    error: str = Field(description="The cause in one word, for programs.", examples=["not_found"])
+    message: str = Field(
+        description="What is wrong, what is allowed, what to do: one sentence or two, for people.",
+        examples=["limit is 501. It must be a whole number, 1 to 500."],
+    )
+    fields: list[str] = Field(default=[], description="Parameters at fault, by name.", examples=[["limit"]])
+
+
+STATUS: tuple[tuple[type[CoreError], int, str], ...] = (
+    (ItemNotFoundError, 404, "not_found"),
+    (MessageError, 422, "bad_value"),
+    (ScopeError, 422, "bad_value"),
+    (PromptTooLargeError, 422, "prompt_too_large"),
+    (TransferError, 400, "wrong_shape"),
+    (ModelError, 503, "model"),
+    (ConfigError, 503, "configuration"),
+    (StoreError, 503, "database"),
+    (CoreError, 503, "failed"),
+)
+"""The first class that fits counts."""
+
+WORDS = {
+    400: "wrong_shape", 401: "no_token", 403: "foreign_site", 404: "not_found", 405: "method", 413: "too_large",
+    421: "foreign_host", 422: "bad_value", 429: "too_many", 503: "disabled",
+}  # fmt: skip
+_SENTENCES = {
+    404: "There is nothing under this path. The document under openapi.json lists all of them.",
+    405: "This path has no such method. The document under openapi.json lists all of them.",
+    400: "The request's body cannot be read. Send what the document under openapi.json describes.",
+}
+FAILED = "Something went wrong that should not have. The log names its class; nothing more is told here."
+
+
+def refusal(
+    status: int,
+    message: str,
+    error: str = "",
+    *,
+    fields: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """Return an answer that says why not."""
+    made = ErrorAnswer(error=error or WORDS.get(status, "failed"), message=message, fields=list(fields))
+    return JSONResponse(made.model_dump(), status, headers=dict(headers or {}))
+
+
+def of_core(error: CoreError) -> JSONResponse:
+    """Return the answer for one of the project's own errors; its sentence holds no text that was said (G26)."""
+    cause = error.__cause__ if isinstance(error, TransferError) else None
+    judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
+    status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
+    if status == 503:
+        logs.warning("admin_unavailable", error=type(error).__name__)
+    headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
+    return refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
+
+
+def of_values(route: Any, error: RequestValidationError) -> JSONResponse:
+    """Return the answer for parameters that do not fit: the first of them, by name, with its value and range."""
+    problems = error.errors()
+    names = list(dict.fromkeys(name_of(problem["loc"]) for problem in problems))
+    first = problems[0]
+    said = said_of(name_of(first["loc"]), first, range_of(_declared(route, first["loc"])))
+    return refusal(422, said, fields=names)
+
+
+def _declared(route: Any, place: Sequence[Any]) -> FieldInfo | None:
+    """Return how a parameter was declared, None where that is not known."""
+    if len(place) != 2 or not isinstance(route, APIRoute):
+        return None
+    where, name = place
+    if where == "body":
+        model = getattr(route.body_field, "field_info", None)
+        known: Mapping[str, FieldInfo] = getattr(getattr(model, "annotation", None), "model_fields", {})
+        return known.get(str(name))
+    fields = route.dependant.query_params if where == "query" else route.dependant.path_params
+    return next((each.field_info for each in fields if each.alias == name), None)
+
+
+def of_http(error: HTTPException) -> JSONResponse:
+    """Return the answer for what the web framework, or a route, refused."""
+    detail = str(error.detail) if error.status_code not in _SENTENCES or _is_own(error) else ""
+    return refusal(error.status_code, detail or _SENTENCES[error.status_code], headers=error.headers)
+
+
+def of_anything(error: Exception) -> JSONResponse:
+    """Return the answer for what nobody foresaw; its class goes to the log, its text and trace stay at debug level."""
+    logs.event(logging.ERROR, "admin_failed", error=type(error).__name__)
+    logs.logger.debug("admin_failed", exc_info=error)
+    return refusal(500, FAILED, "failed")
+
+
+class Refused(HTTPException):
+    """A route refuses what was asked, in a sentence of its own."""
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Make the ValueError by which some doors name a bad value a 422."""
+    try:
+        yield
+    except ValueError as error:
+        raise Refused(422, str(error)) from None
+
+
+def _is_own(error: HTTPException) -> bool:
+    return isinstance(error, Refused)

@@ -1,0 +1,112 @@
+"""Whether a request comes from where it says: the Host header, and the site a changing request was sent from. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+from typing import Literal
+from urllib.parse import urlsplit
+
+_ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_PORTS = {"http": 80, "https": 443}
+
+Sign = Literal["own", "foreign", "none"]
+
+
+def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
+    """Return whether a Host header names this machine, so that no foreign name has been pointed at it.
+
+    Args:
+        host: the header, with or without a port.
+        listening_on: ADMIN_HOST. Where it is any address (0.0.0.0), every numeric address is known: pointing a foreign
+            name at this machine takes a name.
+        allowed: further names, in lower case; `*` for all.
+
+    Source: L34.
+
+    >>> is_known_host("localhost:8765", "127.0.0.1"), is_known_host("[::1]:8765", "127.0.0.1")
+    (True, True)
+    >>> is_known_host("evil.example", "127.0.0.1"), is_known_host("10.0.0.7", "127.0.0.1")
+    (False, False)
+    >>> is_known_host("10.0.0.7", "0.0.0.0"), is_known_host("evil.example", "0.0.0.0")
+    (True, False)
+    >>> is_known_host("box.lan:80", "127.0.0.1", {"box.lan"}), is_known_host("", "127.0.0.1", {"*"})
+    (True, True)
+    """
+    if "*" in allowed:
+        return True
+    name = _name_of(host)
+    if not name:
+        return False
+    if name == "localhost" or name.endswith(".localhost") or name in allowed or name == listening_on.lower():
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or listening_on in _ANY_ADDRESS
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches what listens there.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def sent_from(headers: Mapping[str, str], scheme: str) -> Sign:
+    """Return whether a request was sent from a page of this application, of another site, or nobody says.
+
+    What a browser says is believed in this order: Sec-Fetch-Site, Origin, Referer. Another port is another site. The
+    scheme counts through the port alone, since a proxy may have ended the encryption.
+
+    Args:
+        headers: names in lower case.
+        scheme: of the request.
+
+    Source: L34.
+
+    >>> sent_from({"host": "localhost:1", "origin": "http://localhost:1"}, "http")
+    'own'
+    >>> sent_from({"host": "localhost:1", "origin": "http://localhost:2"}, "http")
+    'foreign'
+    >>> sent_from({"host": "localhost:1", "origin": "null"}, "http"), sent_from({"host": "localhost:1"}, "http")
+    ('foreign', 'none')
+    """
+    fetched = headers.get("sec-fetch-site", "").strip().lower()
+    if fetched not in ("", "same-origin", "none"):
+        return "foreign"
+    said = headers.get("origin", headers.get("referer"))
+    if said is None:
+        return "own" if fetched else "none"
+    place = _place_of(said)
+    return "own" if place is not None and place == _own_place(headers.get("host", ""), said, scheme) else "foreign"
+
+
+def _place_of(url: str) -> tuple[str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname and port else None
+
+
+def _own_place(host: str, said: str, scheme: str) -> tuple[str, int] | None:
+    """Return name and port of this application; a Host without port has that of the scheme the browser used."""
+    used = said.partition(":")[0].lower()
+    return _place_of(f"{used if used in _PORTS else scheme}://{host}")
+
+
+def _name_of(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
+    except ValueError:
+        return ""

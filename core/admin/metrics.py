@@ -1,0 +1,110 @@
+"""The route for a Prometheus server: how many items and operations there are, and when memory was consolidated last.
+
+Counts only: no id of a persona, a person or a conversation, and no text. Needs the extra `metrics`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import PlainTextResponse
+
+from core import jobs
+from core.admin.bodies import ConfUid, Here, says_in_json
+from core.admin.context import AdminContext
+from core.admin.errors import Refused
+from core.rules.jobs import STATES
+from core.rules.lifelong import KINDS, TIERS
+from core.store import item_health, runs, short_term_cache
+
+router = APIRouter(tags=["Metrics"])
+
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_NAME = "prompt_engine_"
+
+
+@router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses=says_in_json()
+    | {200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def metrics(context: Here, conf_uid: ConfUid = "default") -> PlainTextResponse:
+    """Return the numbers of one persona in the text form that Prometheus reads."""
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra of its own
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
+    except ModuleNotFoundError:
+        raise Refused(503, "Metrics need the extra `metrics`: pip install 'prompt-engine[metrics]'.") from None
+    families = []
+    for name, (words, labels, rows) in collected(context, conf_uid).items():
+        family = GaugeMetricFamily(_NAME + name, words, labels=labels)
+        for values, number in rows:
+            family.add_metric(list(values), number)
+        families.append(family)
+
+    class Collected:
+        def collect(self) -> Iterable[Any]:
+            return families
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Collected())
+    return PlainTextResponse(generate_latest(registry), media_type=_TEXT)
+
+
+Family = tuple[str, tuple[str, ...], list[tuple[tuple[str, ...], float]]]
+
+
+def collected(context: AdminContext, conf_uid: str) -> Mapping[str, Family]:
+    """Return name to words, labels and numbers.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    db, persona = context.database(), context.scope(conf_uid).persona
+    known: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
+    for each in item_health.kinds(db, persona):
+        kind, tier = each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"
+        known[kind, tier] += each.items
+    queued: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
+    for states in jobs.count_operations(**context.asking(conf_uid)).values():
+        for state, number in states.items():
+            queued[state,] += number
+    cache = short_term_cache.of(db).counts
+    return {
+        "memory_items": ("Memory items that hold.", ("kind", "tier"), _rows(known)),
+        "memory_items_archived": (
+            "Memory items that are archived or replaced.",
+            (),
+            [((), float(item_health.count_archived(db, persona)))],
+        ),
+        "operations": ("Operations of the queue.", ("state",), _rows(queued)),
+        **_last_run(db, persona),
+        "short_term_cache": (
+            "Reads and writes of the short-term cache of this process, of all personas.",
+            ("what",),
+            [((name,), float(getattr(cache, name))) for name in cache.__dataclass_fields__],
+        ),
+        "up": ("1 while the database answers.", (), [((), 1.0)]),
+    }
+
+
+def _rows(counted: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], float]]:
+    return [(labels, float(number)) for labels, number in sorted(counted.items())]
+
+
+def _last_run(db: Any, persona: str) -> dict[str, Family]:
+    """Return what the last run that has ended came to; nothing where there was none."""
+    done = next((row for row in runs.listed(db, persona, 20) if row.finished_at is not None), None)
+    if done is None:
+        return {}
+    numbers = {
+        "finished_timestamp_seconds": ("When the last run ended.", done.finished_at.timestamp()),
+        "added": ("Items the last run added.", done.items_added),
+        "pruned": ("Items the last run archived.", done.items_pruned),
+        "failed": ("1 where the last run noted an error.", float(bool(done.error))),
+    }
+    return {f"last_run_{name}": (words, ("kind",), [((done.kind,), float(n))]) for name, (words, n) in numbers.items()}

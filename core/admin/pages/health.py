@@ -1,0 +1,151 @@
+"""How the memory of a persona is doing: figures, what each means, what to do about it, and plots (rule L42)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from core import lifelong
+from core.admin.pages import plots, reading
+from core.admin.pages.page import Page
+from core.admin.pages.plots import Plot
+from core.admin.pages.showing import TIER_NAMES, number
+from core.lifelong import Health
+from core.store import item_figures
+from core.store.item_figures import AGES_DAYS, BINS, Age, Growth
+
+SPANS_DAYS = (30, 90, 365)
+MOST_EXAMPLES = 10
+
+
+class Figure(NamedTuple):
+    """One number, what it means, and what to do where it is not as it should be."""
+
+    name: str
+    value: int
+    meaning: str
+    remedy: str
+    is_good: bool
+
+
+def show(page: Page) -> Response:
+    """Return all figures. The search index is compared only when asked, since that reads every text."""
+    db, known = page.context.database(), page.settings
+    days = int(reading.choice(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
+    is_checked = page.query("index") == "1"
+    found = lifelong.health(check_index=is_checked, **page.asking())
+    stale = item_figures.count_stale(db, page.persona, known.prune_max_age_days)
+    return page.render(
+        "health.html.j2",
+        title="Health",
+        screen="health",
+        health=found,
+        figures=figures(found, stale, known.prune_max_age_days, is_checked=is_checked),
+        days=days,
+        spans=SPANS_DAYS,
+        growth=growth_plot(item_figures.growth(db, page.persona, days), db.clock(), days),
+        importance=importance_plot(item_figures.importances(db, page.persona)),
+        ages=age_plot(item_figures.ages(db, page.persona)),
+        copied=item_figures.copied(db, page.persona, MOST_EXAMPLES) if found["exact_duplicates"] else [],
+        unused=item_figures.stale(db, page.persona, known.prune_max_age_days, MOST_EXAMPLES) if stale else [],
+        flash=None,
+    )
+
+
+def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[Figure]:
+    """Return the figures with their sentences."""
+    made = [
+        _problem(
+            "Exact copies",
+            found["exact_duplicates"],
+            "Items that say, letter for letter, what an older one of the same person says.",
+            "Delete the newer ones; the list below names the texts.",
+        ),
+        _problem(
+            "Nearly the same",
+            found["near_duplicates"],
+            "Among the 500 newest, items that say nearly what another one says.",
+            "Search for their words and keep the best; NEAR_DUPLICATE_SCORE merges new ones by itself.",
+        ),
+        _problem(
+            "Expired, not archived",
+            found["expired"],
+            "Session items past their time. Nobody sees them any more; they only take room.",
+            "Archive them under Jobs; a worker with --schedule does it by itself.",
+        ),
+        _advice(
+            "Never recalled",
+            found["never_recalled"],
+            "Long-term items that stood in no prompt yet.",
+            "New ones are expected. Many old ones: prune, or give them tags people use.",
+        ),
+        _advice(
+            "Stale",
+            stale,
+            f"Long-term items at least {number(days)} days old that stood in no prompt for as long; not pinned ones.",
+            "See what pruning would take under Jobs, and pin what must stay.",
+        ),
+        _problem(
+            "Orphans",
+            found["orphans"],
+            "Items whose conversation, audience or successor is gone.",
+            "Run `prompt-engine db check`, which names them and mends what it can.",
+        ),
+    ]
+    if is_checked:
+        made.append(
+            _problem(
+                "Differences of the index",
+                found["index_differences"],
+                "Places where the search index is not what the items give: searches may miss them.",
+                "Run `prompt-engine db reindex`.",
+            )
+        )
+    return made
+
+
+def _problem(name: str, value: int, meaning: str, remedy: str) -> Figure:
+    return Figure(name, value, meaning, remedy, value == 0)
+
+
+def _advice(name: str, value: int, meaning: str, remedy: str) -> Figure:
+    return Figure(name, value, meaning, remedy, True)
+
+
+# Plots
+
+
+def growth_plot(grown: Sequence[Growth], now: datetime, days: int) -> Plot:
+    """Return how many items there were of each tier, a point for each day that brought some, and the ends."""
+    today = datetime.combine(now.date(), time(), UTC)
+    first = today - timedelta(days=days - 1)
+    series = []
+    for tier in grown:
+        total = tier.before
+        points: list[tuple[datetime, float]] = [(first, total)]
+        for day, items in tier.days:
+            total += items
+            points.append((datetime.combine(day, time(), UTC), total))
+        points.append((max(today, points[-1][0]), total))
+        series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
+    if not any(value for _, points in series for _, value in points):
+        return plots.over_time([])
+    return plots.over_time(series, unit=" items")
+
+
+def importance_plot(bins: Sequence[int]) -> Plot:
+    """Return the histogram of importance."""
+    labels = [f"{place / BINS:g}" for place in range(BINS)]
+    return plots.stacked(labels, [("items", bins)])
+
+
+def age_plot(ages: Sequence[Age]) -> Plot:
+    """Return long-term items by age, those that stood in a prompt apart."""
+    labels = [*(f"{a}–{b}" for a, b in pairwise((0, *AGES_DAYS))), f"{AGES_DAYS[-1]}+"]
+    return plots.stacked(
+        labels, [("recalled", [age.recalled for age in ages]), ("never recalled", [age.never for age in ages])]
+    )

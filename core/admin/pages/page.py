@@ -1,0 +1,243 @@
+"""One request of the page: who asks, for which persona, and the answer. The base of every screen.
+
+A screen is a function from a `Page` to a response. `add` puts it under its path: signed in or not is decided there,
+where a form comes from too, and what a failure looks like.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from core.admin import errors, guarding
+from core.admin.context import AdminContext
+from core.admin.pages import rendering
+from core.admin.sessions import COOKIE
+from core.config import Settings
+from core.errors import CoreError, StoreError
+from core.store import persona_claims
+
+BASE = "/page"
+"""Below the application's prefix."""
+SCREENS: Sequence[tuple[str, str, str]] = (
+    ("memory", "Memory", "m"),
+    ("relationships", "Relationships", "r"),
+    ("transfer", "Import and export", "i"),
+    ("jobs", "Jobs", "o"),
+    ("health", "Health", "h"),
+    ("quarantine", "Quarantine", "q"),
+    ("playground", "Playground", "p"),
+)
+"""Path, title, and the letter that after `g` leads there."""
+
+
+class PageError(Exception):
+    """Something a person at the page can put right; shown with its status instead of the screen."""
+
+    def __init__(self, text: str, status: int = 422) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Page:
+    """One request of the page."""
+
+    def __init__(self, context: AdminContext, request: Request, form: FormData) -> None:
+        self.context = context
+        self.request = request
+        self.form = form
+        self.persona = self.query("conf_uid").strip() or "default"
+        self.root = guarding.root(request.scope, context.prefix)
+        self.base = self.root + BASE
+
+    # What was asked
+
+    def query(self, name: str) -> str:
+        """Return a value of the address, blank where there is none."""
+        return self.request.query_params.get(name, "")
+
+    def queries(self, name: str) -> list[str]:
+        """Return all values of a name in the address that are not blank."""
+        return [value for value in self.request.query_params.getlist(name) if value]
+
+    def field(self, name: str) -> str:
+        """Return a text of the form, blank where there is none."""
+        value = self.form.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def fields(self, name: str) -> list[str]:
+        """Return all texts of a name in the form."""
+        return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    def upload(self, name: str) -> UploadFile | None:
+        """Return a file of the form, None where none was chosen."""
+        value = self.form.get(name)
+        return value if isinstance(value, UploadFile) and value.filename else None
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings as they are now."""
+        return self.context.values()
+
+    def asking(self) -> dict[str, Any]:
+        """Return what a door is passed: database, settings, and the scope of the persona."""
+        return self.context.asking(self.persona)
+
+    def operating(self) -> dict[str, Any]:
+        """Return what a door of items is passed: an operator sees all audiences of the persona (L35)."""
+        return {**self.asking(), "operator": True}
+
+    # The answer
+
+    def url(self, path: str, **query: Any) -> str:
+        """Return the address of a screen for the same persona; blank values are left out, lists are repeated."""
+        given = {"conf_uid": self.persona, **query}
+        kept = [(name, each) for name, value in given.items() for each in _values(value)]
+        return f"{self.base}/{path}?{urlencode(kept)}"
+
+    def again(self, path: str, back: str, **query: Any) -> str:
+        """Return the address of a screen with the values of an earlier address, for after a change.
+
+        Args:
+            back: the earlier address's query, as a form brought it; persona and notes in it are left out.
+        """
+        pairs = [(name, value) for name, value in parse_qsl(back[:4000]) if name not in _NOT_KEPT]
+        given: dict[str, list[str]] = {}
+        for name, value in pairs:
+            given.setdefault(name, []).append(value)
+        return self.url(path, **{**given, **query})
+
+    @property
+    def is_own_form(self) -> bool:
+        """Return whether the form was made for this log-in; a program that shows the token itself needs none."""
+        if COOKIE not in self.request.cookies:
+            return True
+        return hmac.compare_digest(self.field("form_token").encode("utf-8", "replace"), self.form_token.encode())
+
+    @property
+    def form_token(self) -> str:
+        """Return what every form of this log-in carries."""
+        return token_of(self.context.token, self.request.cookies.get(COOKIE, ""))
+
+    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a screen made of a template."""
+        html = (
+            rendering.environment()
+            .get_template(template)
+            .render(
+                page=self,
+                screens=SCREENS,
+                is_signed_in=values.pop("is_signed_in", True),
+                personas=values.pop("personas", None) or self._personas,
+                zone=_zone(self.context),
+                **values,
+            )
+        )
+        return HTMLResponse(html, status)
+
+    def _personas(self) -> list[str]:
+        try:
+            return persona_claims.personas(self.context.database())[:200]
+        except StoreError:
+            return []
+
+    @staticmethod
+    def see(address: str) -> RedirectResponse:
+        """Return the answer to a form: look there."""
+        return RedirectResponse(address, 303)
+
+
+_NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit", "unknown", "part")
+
+
+def _values(value: Any) -> list[str]:
+    if isinstance(value, (list, tuple)):
+        return [str(each) for each in value if str(each)]
+    return [] if value is None or value in ("", False) else [str(value)]
+
+
+def _zone(context: AdminContext) -> str:
+    try:
+        return context.values().timezone
+    except CoreError:
+        return "UTC"
+
+
+def token_of(secret: str, cookie: str) -> str:
+    """Return the form token of a log-in: nobody makes it without the secret, and that of another log-in differs.
+
+    >>> token_of("s", "a") == token_of("s", "a"), token_of("s", "a") == token_of("s", "b")
+    (True, False)
+    """
+    key = hashlib.sha256(b"prompt-engine admin form\x00" + secret.encode("utf-8", "surrogatepass")).digest()
+    return hmac.new(key, cookie.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+Screen = Callable[[Page], Response]
+
+
+class Pages:
+    """The paths of the page, put together by `core.admin.pages.router`."""
+
+    def __init__(self, context: AdminContext) -> None:
+        self.context = context
+        self.router = APIRouter()
+
+    def add(self, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
+        """Put a screen under its path below the prefix.
+
+        Args:
+            is_open: it is answered without log-in; `core.admin.guarding.PUBLIC` must say so too.
+        """
+        handler = self._handler(screen, changes=method != "GET", is_open=is_open)
+        self.router.add_route(path, handler, methods=[method], include_in_schema=False)
+
+    def _handler(self, screen: Screen, *, changes: bool, is_open: bool) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
+            if not is_open:
+                guarding.require(request)
+            page = Page(self.context, request, FormData())
+            if changes:
+                try:
+                    page.form = await request.form(max_fields=5000)
+                except HTTPException as error:
+                    return await run_in_threadpool(_told, page, str(error.detail), error.status_code)
+            try:
+                if changes and not page.is_own_form:
+                    return await run_in_threadpool(_told, page, _STALE, 403)
+                return await run_in_threadpool(_answered, screen, page)
+            finally:
+                await page.form.close()
+
+        return handle
+
+
+_STALE = "This form is from another log-in. Open the screen again and repeat what you did."
+
+
+def _answered(screen: Screen, page: Page) -> Response:
+    """Return what a screen answers, or what failed, told so that it can be put right; never a trace (L33)."""
+    try:
+        return screen(page)
+    except PageError as error:
+        return _told(page, str(error), error.status)
+    except CoreError as error:
+        return _told(page, str(error), errors.of_core(error).status_code)
+    except ValueError as error:
+        return _told(page, str(error), 422)
+    except Exception as error:  # noqa: BLE001 - the last line: a person at the page is told that it failed
+        return _told(page, errors.FAILED, errors.of_anything(error).status_code)
+
+
+def _told(page: Page, text: str, status: int) -> Response:
+    return page.render("problem.html.j2", status, title="This did not work", text=text, status_code=status)

@@ -1,0 +1,199 @@
+"""The playground: a message, the prompt it would get, what was chosen and why, what was cut (rules P1, P60)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from core import lifelong
+from core.admin.pages import reading
+from core.admin.pages.page import Page, PageError
+from core.admin.playground import without_writing
+from core.errors import ItemNotFoundError, PromptTooLargeError
+from core.prompt.counters import resolve_counter
+from core.prompt_engine import explain_json_prompt, to_json
+from core.rules.visibility import split_key
+from core.scope import Scope
+
+TEMPLATE = "playground.html.j2"
+EMPTY: Mapping[str, str] = {
+    "text": "",
+    "participant": "",
+    "conversation": "",
+    "destination": "remote",
+    "max_chars": "",
+    "limit_tokens": "",
+}
+
+
+MOST_IDS = 20
+
+
+class Chosen(NamedTuple):
+    """One hit of the search."""
+
+    source: str
+    id: int
+    rank: int
+    score: float
+    is_kept: bool
+    text: str
+    timestamp: str
+    tags: list[str]
+    words: list[str]
+    reasons: list[tuple[str, float, float]]
+    """Name, what it adds to the score, and its share of all of them, 0 to 100."""
+    is_context: bool
+
+
+class Lost(NamedTuple):
+    """Items left out of one section for one reason."""
+
+    section: str
+    reason: str
+    ids: list[tuple[str, int | None]]
+    """What is shown of an id, and the memory item it leads to, where it is one."""
+    items: int
+
+
+def show(page: Page) -> Response:
+    """Return the form alone."""
+    return page.render(TEMPLATE, title="Playground", screen="playground", given=EMPTY, shown=None, flash=None)
+
+
+def ask(page: Page) -> Response:
+    """Return the form with the prompt of its message. Nothing is stored and no recall counted."""
+    given = {name: page.field(name) or default for name, default in EMPTY.items()}
+    if not given["text"].strip():
+        raise PageError("The message is blank. Write one.")
+    limit = reading.whole(given["max_chars"], "characters") or None
+    tokens = reading.whole(given["limit_tokens"], "tokens") or None
+    shown: dict[str, Any] | None
+    try:
+        prompt, report = _explain(page, given, limit, tokens)
+        shown = _shown(page, prompt, report)
+        problem = ""
+    except PromptTooLargeError as error:
+        shown, problem = None, str(error)
+    return page.render(
+        TEMPLATE, title="Playground", screen="playground", given=given, shown=shown, problem=problem, flash=None
+    )
+
+
+def _explain(
+    page: Page, given: Mapping[str, str], limit: int | None, tokens: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    person, conversation = given["participant"].strip(), given["conversation"].strip()
+    interface = (split_key(conversation)[0] if conversation else "") or (split_key(person)[0] if person else "")
+    name = person.rpartition("/")[2] or "somebody"
+    message = {
+        "message_id": "playground",
+        "date": page.context.now(),
+        "text": given["text"].replace("\r\n", "\n"),
+        "from_user": {"id": name, "full_name": name, "username": name},
+    }
+    if conversation:
+        message["interface_path"] = conversation
+    scope = Scope(page.persona, conversation or None, person or None)
+    return explain_json_prompt(
+        message,
+        interface_name=interface or None,
+        max_chars=limit,
+        limit_tokens=tokens,
+        destination=given["destination"],
+        db=without_writing(page.context.database()),
+        settings=replace(page.settings, record_recalls=False),
+        scope=scope,
+    )
+
+
+def _shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    count, counter = resolve_counter(None)
+    return {
+        "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
+        "report": report,
+        "chosen": chosen(page, prompt, report),
+        "lost": lost(report),
+        "size": report["size"],
+        "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
+        "counter": report["counter"] or counter,
+        "errors": [{**error, "stage": stage["stage"]} for stage in report["stages"] for error in stage["errors"]],
+    }
+
+
+def chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
+    """Return what the search brought, best first, and whether it is in the prompt."""
+    kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
+    made = []
+    for hit in (report.get("search") or {}).get("hits", ()):
+        there = kept.get((hit["source"], hit["id"]))
+        text, at = (there["snippet"], there["timestamp"]) if there else _text(page, hit["source"], hit["id"])
+        made.append(
+            Chosen(
+                hit["source"],
+                hit["id"],
+                hit["rank"],
+                hit["score"],
+                there is not None,
+                text,
+                at,
+                hit["tags"],
+                hit["words"],
+                reasons(hit.get("reasons") or {}),
+                bool(hit.get("context")),
+            )
+        )
+    return sorted(made, key=lambda each: each.rank)
+
+
+def reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Return what a score is made of, the largest part first.
+
+    >>> reasons({"words": 1.0, "time": 3.0, "near": 0})
+    [('time', 3.0, 75.0), ('words', 1.0, 25.0)]
+    """
+    parts = [(name, float(value)) for name, value in given.items() if isinstance(value, (int, float)) and value]
+    whole = sum(abs(value) for _, value in parts) or 1.0
+    parts.sort(key=lambda part: (-abs(part[1]), part[0]))
+    return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts]
+
+
+def _text(page: Page, source: str, row_id: int) -> tuple[str, str]:
+    """Return text and time of a hit that is not in the prompt."""
+    if source != "memories":
+        return "", ""
+    try:
+        item = lifelong.get_item(row_id, **page.operating())
+    except ItemNotFoundError:
+        return "", ""
+    return item["text"], item["timestamp"]
+
+
+def lost(report: Mapping[str, Any]) -> list[Lost]:
+    """Return what is not in the prompt, by section and reason, in the order it was left out.
+
+    >>> lost({"left_out": [{"section": "memories", "reason": "cut", "id": "7"}]})
+    [Lost(section='memories', reason='cut', ids=[('7', 7)], items=1)]
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in report["left_out"]:
+        groups.setdefault((each["section"], each["reason"]), []).append(str(each["id"]))
+    return [
+        Lost(section, reason, [_leading(section, row) for row in ids if row][:MOST_IDS], len(ids))
+        for (section, reason), ids in groups.items()
+    ]
+
+
+def _leading(section: str, row: str) -> tuple[str, int | None]:
+    """Return an id of the report, `source/id` or the id alone, and the item it is of.
+
+    >>> _leading("memories", "memories/7"), _leading("memories", "ai_diary/7"), _leading("thoughts", "7")
+    (('memories/7', 7), ('ai_diary/7', None), ('7', None))
+    """
+    source, _, number = row.rpartition("/")
+    is_item = (source or section) == "memories" and number.isascii() and number.isdigit()
+    return row, int(number) if is_item else None

@@ -1,0 +1,202 @@
+"""The geometry of the page's plots: numbers in, coordinates out; the templates draw them. Pure.
+
+A plot is a box of WIDTH by HEIGHT in units of its own, scaled to the width there is. Nothing is styled here: a strict
+content policy lets no style through but that of the style sheet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 480, 210
+LEFT, RIGHT, TOP, BOTTOM = 48, 10, 12, 26
+INNER_WIDTH, INNER_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+LEAST_HEIGHT = 0.8
+"""What is there is seen, however little it is beside the rest."""
+MOST_LARGE = 60
+"""Points of a line that are drawn large."""
+
+
+class Tick(NamedTuple):
+    """A mark on an axis."""
+
+    at: float
+    label: str
+
+
+class Dot(NamedTuple):
+    """A point of a line."""
+
+    x: float
+    y: float
+    label: str
+
+
+class Line(NamedTuple):
+    """One line of a plot."""
+
+    name: str
+    path: str
+    dots: list[Dot]
+
+    @property
+    def radius(self) -> float:
+        """Return how large its points are drawn: small where they would cover the line."""
+        return 3.2 if len(self.dots) <= MOST_LARGE else 1.3
+
+
+class Bar(NamedTuple):
+    """One part of a bar."""
+
+    series: int
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+
+
+class Plot(NamedTuple):
+    """What a template draws."""
+
+    lines: list[Line]
+    bars: list[Bar]
+    across: list[Tick]
+    up: list[Tick]
+    zero: float
+    """Where the line of zero is."""
+
+
+def step_of(span: float, most: int = 4) -> float:
+    """Return a round step of which `most` cover a span.
+
+    >>> step_of(10), step_of(200), step_of(0.7), step_of(0)
+    (5.0, 50.0, 0.2, 1.0)
+    """
+    if span <= 0:
+        return 1.0
+    rough = span / most
+    base = 10.0 ** math.floor(math.log10(rough))
+    return float(next(base * each for each in (1, 2, 5, 10) if base * each >= rough - 1e-12))
+
+
+def scale(low: float, high: float, *, whole: bool = True) -> tuple[float, float, list[float]]:
+    """Return round ends of an axis that holds two values, and its marks.
+
+    >>> scale(0, 7)
+    (0.0, 8.0, [0.0, 2.0, 4.0, 6.0, 8.0])
+    >>> scale(0, 0)
+    (0.0, 1.0, [0.0, 1.0])
+    """
+    if high <= low:
+        high = low + 1
+    step = step_of(high - low)
+    step = max(1.0, step) if whole else step
+    first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
+    marks = [round(number * step, 6) for number in range(first, last + 1)]
+    return marks[0], marks[-1], marks
+
+
+def _up(marks: Sequence[float], low: float, high: float) -> list[Tick]:
+    return [Tick(_y(each, low, high), f"{each:,.0f}" if each == round(each) else f"{each:g}") for each in marks]
+
+
+def _y(value: float, low: float, high: float) -> float:
+    return round(TOP + INNER_HEIGHT * (1 - (value - low) / (high - low)), 1)
+
+
+def over_time(
+    series: Sequence[tuple[str, Sequence[tuple[datetime, float]]]],
+    *,
+    low: float = 0,
+    high: float = 0,
+    steps: bool = False,
+    unit: str = "",
+) -> Plot:
+    """Return lines over a common axis of time.
+
+    Args:
+        series: name, then points in the order of their times.
+        low, high: the axis holds these at least.
+        steps: a value holds until the next one, instead of a straight line between two.
+        unit: said after the value in the label of a point.
+
+    >>> from datetime import UTC
+    >>> days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 3)]
+    >>> plot = over_time([("affinity", [(days[0], 0), (days[1], 10)])])
+    >>> [dot.x for dot in plot.lines[0].dots], plot.lines[0].dots[1].label
+    ([48.0, 470.0], 'affinity 10, 2026-03-03 00:00 UTC')
+    """
+    times = [at for _, points in series for at, _ in points]
+    if not times:
+        return Plot([], [], [], [], TOP + INNER_HEIGHT)
+    first, last = min(times), max(times)
+    span = (last - first).total_seconds() or 1.0
+    values = [value for _, points in series for _, value in points]
+    bottom, top, marks = scale(min(low, *values), max(high, *values))
+    zero = _y(min(max(0.0, bottom), top), bottom, top)
+
+    def x_of(at: datetime) -> float:
+        return round(LEFT + INNER_WIDTH * (at - first).total_seconds() / span, 1)
+
+    lines = []
+    for name, points in series:
+        dots = [
+            Dot(x_of(at), _y(value, bottom, top), f"{name} {value:g}{unit}, {at:%Y-%m-%d %H:%M} UTC")
+            for at, value in points
+        ]
+        path = _path(dots, steps)
+        lines.append(Line(name, path, dots))
+    return Plot(lines, [], _dates(first, last), _up(marks, bottom, top), zero)
+
+
+def _path(dots: Sequence[Dot], steps: bool) -> str:
+    if not dots:
+        return ""
+    rest = (f"H{dot.x}V{dot.y}" if steps else f"L{dot.x} {dot.y}" for dot in dots[1:])
+    return "".join((f"M{dots[0].x} {dots[0].y}", *rest))
+
+
+def _dates(first: datetime, last: datetime) -> list[Tick]:
+    """Return up to four dates over the axis, the ends included."""
+    span = last - first
+    form = "%H:%M" if span.total_seconds() < 2 * 86400 else "%d %b" if span.days < 300 else "%b %Y"
+    parts = 3 if span.total_seconds() else 0
+    made: list[Tick] = []
+    for number in range(parts + 1):
+        share = number / parts if parts else 0
+        label = f"{first + span * share:{form}}"
+        if not made or made[-1].label != label:
+            made.append(Tick(round(LEFT + INNER_WIDTH * share, 1), label))
+    return made
+
+
+def stacked(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:
+    """Return bars, one for each label, made of one part for each series.
+
+    >>> plot = stacked(["0", "1"], [("recalled", [1, 0]), ("never", [1, 4])])
+    >>> [(bar.series, bar.height, bar.label) for bar in plot.bars]
+    [(0, 43.0, '0: 1 recalled'), (1, 43.0, '0: 1 never'), (1, 172.0, '1: 4 never')]
+    """
+    totals = [sum(values[place] for _, values in series) for place in range(len(labels))]
+    bottom, top, marks = scale(0, max(totals, default=0))
+    slot = INNER_WIDTH / max(len(labels), 1)
+    wide = round(min(slot * 0.72, 64), 1)
+    bars, across = [], []
+    for place, label in enumerate(labels):
+        middle = LEFT + slot * (place + 0.5)
+        across.append(Tick(round(middle, 1), label))
+        base = 0
+        for row, (name, values) in enumerate(series):
+            if not (value := values[place]):
+                continue
+            floor = _y(base, bottom, top)
+            height = max(round(floor - _y(base + value, bottom, top), 1), LEAST_HEIGHT)
+            y = round(floor - height, 1)
+            bars.append(Bar(row, round(middle - wide / 2, 1), y, wide, height, f"{label}: {value:,} {name}"))
+            base += value
+    return Plot([], bars, across, _up(marks, bottom, top), _y(0, bottom, top))

@@ -1,0 +1,39 @@
+"""What the screening hook has flagged, and letting it go (rule F36)."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from starlette.responses import Response
+
+from core import privacy
+from core.admin.pages import reading
+from core.admin.pages.page import Page, PageError
+from core.shapes import Source
+
+MOST_LISTED = 200
+
+
+def listing(page: Page) -> Response:
+    """Return the flagged rows, newest first."""
+    return page.render(
+        "quarantine.html.j2",
+        title="Quarantine",
+        screen="quarantine",
+        rows=privacy.list_quarantined(MOST_LISTED, **page.asking()),
+        most=MOST_LISTED,
+        flash=_SAID.get(page.query("note")),
+    )
+
+
+_SAID = {"released": "Released: it can be found again.", "gone": "Nothing changed: it is not flagged any more."}
+
+
+def release(page: Page) -> Response:
+    """Let one flagged row be found."""
+    source, _, number = page.field("release").partition(":")
+    chosen = reading.ids([number])
+    if not chosen:
+        raise PageError("No row was named. Press the button beside one.")
+    done = privacy.release(cast("Source", source), chosen[0], **page.asking())
+    return page.see(page.url("quarantine", note="released" if done else "gone"))

@@ -1,0 +1,72 @@
+"""Import and export of items as files (rules L37 to L41)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any, cast
+
+from starlette.responses import Response, StreamingResponse
+
+from core import lifelong
+from core.admin.pages import reading
+from core.admin.pages.page import Page, PageError
+from core.transfer.items import export_items, import_items
+from core.transfer.items_storing import ItemImport
+
+FORMATS = ("json", "jsonl", "yaml")
+MOST_SHOWN = 100
+"""Rows with errors that are shown; the number of all of them is."""
+
+
+def show(page: Page) -> Response:
+    """Return the two forms."""
+    return _screen(page)
+
+
+def _screen(page: Page, result: ItemImport | None = None, **given: Any) -> Response:
+    return page.render(
+        "transfer.html.j2",
+        title="Import and export",
+        screen="transfer",
+        kinds=lifelong.KINDS,
+        formats=FORMATS,
+        result=result,
+        most_shown=MOST_SHOWN,
+        given={"fmt": "", "default_kind": "KeyFacts", "conversation": "", **given},
+        flash=None,
+    )
+
+
+def export(page: Page) -> Response:
+    """Return a file of items while it is read, so that a large one takes no memory."""
+    fmt = reading.choice(page.query("fmt"), FORMATS, "json")
+    limit = reading.whole(page.query("limit"), "limit", 1000)
+    made = export_items(kind=page.queries("kind") or None, fmt=cast("Any", fmt), limit=limit, **page.asking())
+    pieces = iter(made)
+    # What cannot be read at all is told on a screen, not in the middle of a file.
+    first = list(islice(pieces, 1))
+    name = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in page.persona)
+    headers = {"Content-Disposition": f'attachment; filename="{name[:60]}-memories.{fmt}"'}
+    return StreamingResponse(_pieces(first, pieces), media_type=made.media_type, headers=headers)
+
+
+def _pieces(first: list[str], rest: Iterator[str]) -> Iterator[str]:
+    yield from chain(first, rest)
+
+
+def take_in(page: Page) -> Response:
+    """Import a file, or try what would become of it."""
+    upload = page.upload("file")
+    if upload is None:
+        raise PageError("No file was chosen. Choose one, then press the button again.")
+    fmt = reading.choice(page.field("fmt"), FORMATS, "")
+    kind = reading.choice(page.field("default_kind"), lifelong.KINDS, "KeyFacts")
+    conversation = page.field("conversation").strip()
+    asking = page.asking()
+    if conversation:
+        asking["scope"] = replace(asking["scope"], conversation=conversation)
+    is_trial = page.field("action") != "import"
+    result = import_items(upload.file, default_kind=kind, fmt=cast("Any", fmt or None), dry_run=is_trial, **asking)
+    return _screen(page, result, fmt=fmt, default_kind=kind, conversation=conversation)

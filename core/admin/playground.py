@@ -1,0 +1,98 @@
+"""The route that shows which prompt a message would get, and why; nothing is stored by it (rules P1, P60).
+
+The prompt is built on a copy of the handle that writes nothing and keeps nothing in the process's caches: recalls are
+not counted, no conversation is registered, and what the next real turn takes for said stays as it was (F34).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from fastapi import APIRouter
+
+from core.admin.answers import ExplainedAnswer
+from core.admin.bodies import ConfUid, ExplainBody, Here, says
+from core.admin.context import AdminContext
+from core.admin.errors import refusing
+from core.prompt_engine import explain_json_prompt
+from core.rules.strict_json import strict
+from core.scope import Scope
+from core.store.engine import Database
+
+router = APIRouter(prefix="/prompt", tags=["Playground"])
+
+MESSAGE_ID = "playground"
+
+
+@router.post("/explain", responses=says())
+def explain(context: Here, body: ExplainBody, conf_uid: ConfUid = "default") -> ExplainedAnswer:
+    """Return the prompt a message would get and the report on it: what was found, kept, cut, left out and why."""
+    prompt, report = explained(context, body, conf_uid)
+    return ExplainedAnswer(prompt=prompt, report=report)
+
+
+def explained(context: AdminContext, body: ExplainBody, conf_uid: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return prompt and report as plain JSON values.
+
+    Raises:
+        MessageError, PromptTooLargeError, Refused: as the route answers them.
+    """
+    own = context.scope(conf_uid)
+    scope = Scope(
+        own.persona,
+        body.conversation or None,
+        _participant(body),
+        body.server,
+        body.destination,
+        body.privacy,
+    )
+    with refusing():
+        prompt, report = explain_json_prompt(
+            _message(context, body),
+            max_chars=body.max_chars,
+            limit_tokens=body.limit_tokens,
+            history_scope=body.history_scope,
+            destination=body.destination,
+            db=without_writing(context.database()),
+            settings=context.values().replace(record_recalls=False),
+            scope=scope,
+        )
+    return dict(strict(prompt)[0]), dict(strict(report)[0])
+
+
+def _message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:
+    who = (body.user_id or "").rpartition("/")[2]
+    made: dict[str, Any] = {
+        "message_id": MESSAGE_ID,
+        "date": context.now(),
+        "text": body.text,
+        "from_user": {"id": who, "full_name": body.name or body.username or who, "username": body.username},
+        "server_id": body.server,
+    }
+    return {**made, "interface_path": body.conversation} if body.conversation else made
+
+
+def _participant(body: ExplainBody) -> str | None:
+    if not body.user_id:
+        return None
+    if "/" in body.user_id or not body.conversation:
+        return body.user_id
+    return f"{body.conversation.partition('/')[0]}/{body.user_id}"
+
+
+def without_writing(db: Database) -> Database:
+    """Return a copy of the handle, on the same connections, that writes nothing and has caches of its own.
+
+    Whatever is given to its `transaction` is not done, and None comes back: those who build a prompt take it for
+    nothing changed.
+    """
+    db.settle()
+    made = copy.copy(db)
+    made.caches, made.kept_back = {}, []
+    made.transaction = _not_done  # type: ignore[assignment, method-assign]
+    return made
+
+
+def _not_done(*_: Any, **__: Any) -> None:
+    return None

@@ -1,0 +1,56 @@
+"""The routes of relationships: one, the last ones, the history, and what an operator changes (rules L26 to L36)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from core import relationships
+from core.admin.answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
+from core.admin.bodies import ConfUid, Here, RelationshipBody, says
+from core.rules.relationships import MOST_LISTED, MOST_POINTS
+
+router = APIRouter(prefix="/relationship", tags=["Relationships"])
+
+UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
+
+
+@router.get("", responses=says())
+def get(context: Here, user_id: UserId, conf_uid: ConfUid = "default") -> RelationshipAnswer:
+    """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
+    return RelationshipAnswer.model_validate(relationships.get(user_id, **context.asking(conf_uid)))
+
+
+@router.get("/recent", responses=says())
+def recent(
+    context: Here, conf_uid: ConfUid = "default", limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20
+) -> RelationshipsAnswer:
+    """Return the persona's relationships, the newest interaction first."""
+    found = relationships.list_recent(limit, **context.asking(conf_uid))
+    return RelationshipsAnswer.model_validate({"relationships": found})
+
+
+@router.get("/history", responses=says())
+def history(
+    context: Here,
+    user_id: UserId,
+    conf_uid: ConfUid = "default",
+    limit: Annotated[int, Query(ge=1, le=MOST_POINTS)] = 500,
+) -> PointsAnswer:
+    """Return what a relationship was changed to and when, oldest first."""
+    return PointsAnswer.model_validate({"points": relationships.history(user_id, limit, **context.asking(conf_uid))})
+
+
+@router.post("/update", responses=says())
+def update(context: Here, body: RelationshipBody, conf_uid: ConfUid = "default") -> RelationshipChanged:
+    """Add to affinity and trust of a person, or name them; it counts as no interaction (L36)."""
+    done = relationships.adjust(
+        body.user_id,
+        body.affinity_delta,
+        body.trust_delta,
+        body.username,
+        touch=False,
+        **context.asking(conf_uid),
+    )
+    return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})

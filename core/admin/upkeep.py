@@ -1,0 +1,43 @@
+"""The routes of upkeep: what the screening hook has flagged (rule F36), and forgetting for good (rules F40 to F48)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from core import forgetting, privacy
+from core.admin.answers import ForgottenAnswer, QuarantineAnswer, ReleasedAnswer
+from core.admin.bodies import ConfUid, DryRun, ForgetBody, Here, ReleaseBody, says
+from core.admin.errors import Refused
+
+router = APIRouter(tags=["Upkeep"])
+
+
+@router.get("/quarantine", responses=says())
+def listed(
+    context: Here, conf_uid: ConfUid = "default", limit: Annotated[int, Query(ge=1, le=10_000)] = 100
+) -> QuarantineAnswer:
+    """Return what was flagged of the persona, newest first; read by nobody until it is released."""
+    return QuarantineAnswer.model_validate({"items": privacy.list_quarantined(limit, **context.asking(conf_uid))})
+
+
+@router.post("/quarantine/release", responses=says(404))
+def release(context: Here, body: ReleaseBody, conf_uid: ConfUid = "default") -> ReleasedAnswer:
+    """Let a flagged row be found."""
+    if not privacy.release(body.source, body.id, **context.asking(conf_uid)):
+        raise Refused(404, f"There is no flagged row {body.id} in {body.source} here. GET /quarantine lists them.")
+    return ReleasedAnswer(released=1)
+
+
+@router.post("/forget", responses=says())
+def forget(context: Here, body: ForgetBody, conf_uid: ConfUid = "default", dry_run: DryRun = False) -> ForgottenAnswer:
+    """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
+    done = forgetting.forget(
+        participant=body.participant,
+        conversation=body.conversation,
+        memory=body.memory,
+        dry_run=dry_run,
+        **context.asking(conf_uid),
+    )
+    return ForgottenAnswer.model_validate(done.as_dict())

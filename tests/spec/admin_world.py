@@ -1,0 +1,79 @@
+"""What the tests of the admin application share: an operator who asks with the token, for one persona."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.testclient import TestClient
+
+from core.admin.app import create_app
+from core.config import Settings
+from core.store.engine import Database
+
+TOKEN = "a-token-of-the-tests-0001"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+HOST = "http://localhost:8765"
+
+
+class Operator:
+    """Somebody who has the token and asks for one persona."""
+
+    def __init__(self, client: TestClient, persona: str, prefix: str = "/admin") -> None:
+        self.client = client
+        self.persona = persona
+        self.prefix = prefix
+
+    def ask(self, method: str, path: str, **given: Any) -> Any:
+        """Return the answer to one request; `params` are added to the persona."""
+        params = {"conf_uid": self.persona, **given.pop("params", {})}
+        headers = {**BEARER, **given.pop("headers", {})}
+        return self.client.request(method, self.prefix + path, params=params, headers=headers, **given)
+
+    def get(self, path: str, status: int = 200, **params: Any) -> Any:
+        """Return what a GET answers."""
+        return _json(self.ask("GET", path, params=params), status)
+
+    def post(self, path: str, body: Any = None, status: int = 200, **params: Any) -> Any:
+        """Return what a POST answers."""
+        return _json(self.ask("POST", path, params=params, **({} if body is None else {"json": body})), status)
+
+    def delete(self, path: str, status: int = 200) -> Any:
+        """Return what a DELETE answers."""
+        return _json(self.ask("DELETE", path), status)
+
+    def send(self, content: bytes, status: int = 200, **params: Any) -> Any:
+        """Return what an import of these bytes answers."""
+        asked = self.ask("POST", "/memory/import", params=params, files={"file": ("memories", content)})
+        return _json(asked, status)
+
+
+def _json(answer: Any, status: int) -> Any:
+    assert answer.status_code == status, (answer.status_code, answer.text[:500])
+    return answer.json()
+
+
+def made(db: Database | None, settings: Settings | None = None, **more: Any) -> FastAPI:
+    """Return the application with the token of the tests."""
+    known = settings or Settings()
+    return create_app(db=db, settings=known.replace(admin_token=TOKEN), **more)
+
+
+@contextmanager
+def client_of(app: Any, host: str = HOST) -> Iterator[TestClient]:
+    """Yield a client of an application; what fails there is an answer, as a server would give it."""
+    with TestClient(app, base_url=host, raise_server_exceptions=False, follow_redirects=False) as client:
+        yield client
+
+
+def routes_of(app: FastAPI) -> list[tuple[str, str]]:
+    """Return method and path of every route, ids filled in; those of an included router too."""
+    found = []
+    for route in iter_route_contexts(app.routes):
+        path = str(route.path).replace("{id}", "1").replace("{import_id}", "i1")
+        assert "{" not in path, path
+        found += [(method, path) for method in sorted(route.methods or ()) if method != "HEAD"]
+    return found

@@ -1,0 +1,32 @@
+"""Probes of the flags of the admin server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.admin.app import create_app
+from core.cli import serving
+from core.config import Settings
+from core.errors import ConfigError
+from tests.spec.admin_world import BEARER, TOKEN, client_of, made
+from tests.spec.probes import probe
+from tests.spec.stage import Stage
+
+
+@probe("127.0.0.1", "box.lan")
+def _admin_host(stage: Stage, value: Any) -> object:
+    with client_of(made(stage.db, Settings(admin_host=value)), "http://box.lan") as client:
+        return client.get("/admin/jobs/counts", headers=BEARER).status_code
+
+
+@probe(8765, 8766)
+def _admin_port(stage: Stage, value: Any) -> object:
+    return serving.address(Settings(admin_port=value))
+
+
+@probe("", TOKEN)
+def _admin_token(stage: Stage, value: Any) -> object:
+    try:
+        return type(create_app(db=stage.db, settings=Settings(admin_token=value)))
+    except ConfigError as error:
+        return error.flag

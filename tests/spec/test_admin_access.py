@@ -1,0 +1,317 @@
+"""Who may ask the admin application: token, cookie, origin, host, size (L33, L34)."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from core.admin import guarding, sessions
+from core.admin.app import create_app
+from core.config import Settings
+from core.errors import ConfigError
+from core.store.engine import Database
+from tests.spec.admin_world import BEARER, HOST, TOKEN, client_of, made, routes_of
+from tests.store.world import NOW, Clock
+
+LISTED = "/admin/relationship/recent"
+CHANGING = "/admin/jobs/clear"
+
+_days = itertools.count(1)
+
+pytestmark = pytest.mark.engines("sqlite")
+
+
+@pytest.fixture(scope="module")
+def app(db: Database) -> FastAPI:
+    """The application; what it counts of wrong tokens is the module's."""
+    return made(db)
+
+
+@pytest.fixture
+def clock(db: Database) -> Iterator[Clock]:
+    """The clock of the database, put back after the test; wrong tokens of other tests are long ago."""
+    known: Any = db.clock
+    known.now = NOW + timedelta(days=next(_days))
+    yield known
+    known.now = NOW
+
+
+@pytest.fixture
+def client(app: FastAPI, clock: Clock) -> Iterator[TestClient]:
+    """Somebody who has shown nothing yet."""
+    with client_of(app) as made_client:
+        yield made_client
+
+
+@pytest.mark.parametrize(("token", "said"), [("", "unset"), ("0123456789abcde", "15 characters")])
+def test_l34_without_a_long_token_the_application_is_not_made(token: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        create_app(settings=Settings(admin_token=token))
+    assert caught.value.flag == "ADMIN_TOKEN" and "secrets.token_urlsafe" in str(caught.value)
+    assert not token or token not in str(caught.value)
+
+
+def test_l34_a_prefix_that_is_none_is_refused(db: Database) -> None:
+    for prefix in ("", "/", "admin", "/admin/", "/a b"):
+        with pytest.raises(ConfigError, match="prefix"):
+            made(db, prefix=prefix)
+
+
+def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) -> None:
+    """Walks what is there, so that a new route cannot be forgotten."""
+    routes = routes_of(app)
+    assert ("GET", "/admin/memory/search") in routes and ("GET", "/admin/openapi.json") in routes and len(routes) > 35
+    guarded = [r for r in routes if not guarding.is_public(r[1].removeprefix("/admin"), r[0])]
+    assert {path for _, path in routes} - {path for _, path in guarded} <= {
+        "/admin/login", "/admin/static/admin.css", "/admin/static/admin.js", "/admin/static",
+    }  # fmt: skip
+    for method, path in [*guarded, ("GET", "/admin/nowhere"), ("GET", "/"), ("PUT", "/admin/memory/edit")]:
+        answer = client.request(method, path)
+        assert (answer.status_code, answer.json()["error"]) == (401, "no_token"), (method, path)
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert client.request(method, path, headers={"accept": "text/html"}).status_code == 401
+
+
+def test_l34_a_wrong_token_is_401_and_soon_waits_and_the_right_one_never_does(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(guarding.asyncio, "sleep", sleep)
+    wrongs = ["", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ"]
+    for wrong in wrongs:
+        for kind in ("Bearer ", "bearer "):
+            assert client.get(LISTED, headers={"Authorization": f"{kind}{wrong}".encode()}).status_code == 401
+    assert client.get(LISTED, headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
+    assert client.get(LISTED, params={"token": TOKEN}).status_code == 401
+    assert waited[:5] == [0] * 5 and waited[5:7] == [0.1, 0.2]
+    statuses = [client.get(LISTED, headers={"Authorization": "Bearer no"}).status_code for _ in range(30)]
+    assert set(statuses) == {401, 429} and statuses[-1] == 429
+    assert client.get(LISTED, headers=BEARER).status_code == 200
+    assert TOKEN[:-1] not in caplog.text
+
+
+def test_l34_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(sessions.hmac, "compare_digest", lambda a, b: asked.append((a, b)) or a == b)
+    assert sessions.is_token("x" * 20, TOKEN) is False and sessions.is_token(TOKEN, TOKEN)
+    assert asked == [(b"x" * 20, TOKEN.encode()), (TOKEN.encode(), TOKEN.encode())]
+
+
+def logged_in(client: TestClient) -> str:
+    answer = client.post("/admin/login", data={"token": TOKEN}, headers={"Origin": HOST})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin/")
+    return str(answer.headers["set-cookie"])
+
+
+def test_l34_the_page_logs_in_with_a_cookie_that_never_holds_the_token(client: TestClient, clock: Clock) -> None:
+    cookie = logged_in(client)
+    assert TOKEN not in cookie and "HttpOnly" in cookie and "SameSite=strict" in cookie and "Path=/admin" in cookie
+    assert "Secure" not in cookie and "Max-Age=43200" in cookie
+    assert client.get(LISTED).status_code == 200
+    clock.forward(hours=12)
+    assert client.get(LISTED).status_code == 401
+    logged_in(client)
+    value = client.cookies["prompt_engine_admin"]
+    out = client.post("/admin/logout", headers={"Origin": HOST})
+    assert (out.status_code, out.headers["location"]) == (303, "/admin/login")
+    client.cookies.set("prompt_engine_admin", value, domain="localhost.local", path="/admin")
+    assert client.get(LISTED, headers={"cookie": f"prompt_engine_admin={value}"}).status_code == 401
+
+
+def test_l34_a_cookie_is_secure_where_the_request_is(app: FastAPI, clock: Clock) -> None:
+    with client_of(app, "https://localhost") as client:
+        answer = client.post("/admin/login", data={"token": TOKEN}, headers={"Origin": "https://localhost"})
+        assert "Secure" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("value", ["", "x", "1.2.3", "9999999999.aa.bb", "9999999999..", "ü.ü.ü"])
+def test_l34_a_cookie_that_was_not_made_here_is_401(client: TestClient, value: str) -> None:
+    headers = {"cookie": f"prompt_engine_admin={value}".encode()}
+    assert client.get(LISTED, headers=headers).status_code == 401
+
+
+def test_l34_a_cookie_of_another_token_or_one_that_is_changed_does_not_hold() -> None:
+    made_value = sessions.Sessions(TOKEN).begin(NOW)
+    assert not sessions.Sessions(TOKEN + "x").holds(made_value, NOW)
+    expires, name, signature = made_value.split(".")
+    assert not sessions.Sessions(TOKEN).holds(f"{int(expires) + 1}.{name}.{signature}", NOW)
+    assert sessions.Sessions(TOKEN).holds(made_value, NOW)
+
+
+def test_l34_a_wrong_log_in_is_401_and_a_browser_is_led_back(client: TestClient) -> None:
+    assert client.post("/admin/login", data={"token": "no"}).status_code == 401
+    page = client.post("/admin/login", data={"token": "no"}, headers={"accept": "text/html,*/*"})
+    assert page.status_code == 401 and "/admin/login?failed=1" in page.text and "set-cookie" not in page.headers
+    asked = client.get("/admin/", headers={"accept": "text/html"})
+    assert asked.status_code == 401 and 'content="0; url=/admin/login"' in asked.text
+    assert client.post("/admin/login").status_code == 422
+    assert client.post("/admin/login", data={"token": "x" * 9000}).status_code == 413
+    assert client.post("/admin/login", data={"token": TOKEN}, headers={"Origin": "http://evil"}).status_code == 403
+
+
+FOREIGN = [
+    {"Origin": "http://evil.example"},
+    {"Origin": "http://localhost:9999"},
+    {"Origin": "null"},
+    {"Origin": ""},
+    {"Referer": "http://evil.example/admin/"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site", "Origin": HOST},
+    {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_l34_a_changing_request_from_another_site_is_403(client: TestClient, headers: dict[str, str]) -> None:
+    """With the token and with the cookie; reading stays allowed, since no other site can read the answer."""
+    asked = client.post(CHANGING, headers={**BEARER, **headers})
+    assert (asked.status_code, asked.json()["error"]) == (403, "foreign_site")
+    assert client.request("DELETE", "/admin/memory/delete/1", headers={**BEARER, **headers}).status_code == 403
+    logged_in(client)
+    assert client.post(CHANGING, headers=headers).status_code == 403
+    read = client.get(LISTED, headers=headers)
+    assert read.status_code == 200 and "access-control-allow-origin" not in read.headers
+
+
+def test_l34_the_cookie_alone_changes_nothing_unless_the_request_says_where_it_is_from(client: TestClient) -> None:
+    logged_in(client)
+    assert client.post(CHANGING).status_code == 403
+    for headers in ({"Origin": HOST}, {"Referer": f"{HOST}/admin/page"}, {"Sec-Fetch-Site": "same-origin"}):
+        assert client.post(CHANGING, headers=headers).status_code == 200, headers
+    assert client.post(CHANGING, headers=BEARER).status_code == 200
+
+
+def test_l34_a_foreign_host_name_is_refused_before_the_token(client: TestClient) -> None:
+    """A page of a foreign name that was pointed at this machine has that name in the Host header."""
+    for host in (
+        "evil.example",
+        "evil.example:8765",
+        "10.1.2.3",
+        "127.0.0.1.evil.example",
+        "",
+        "[::1",
+        "localhost@evil",
+    ):
+        answer = client.get(LISTED, headers={**BEARER, "Host": host})
+        assert (answer.status_code, answer.json()["error"]) == (421, "foreign_host"), host
+    for host in ("127.0.0.1:8765", "localhost", "[::1]:8765", "LOCALHOST.", "127.9.9.9"):
+        assert client.get(LISTED, headers={**BEARER, "Host": host}).status_code == 200, host
+
+
+def test_l34_an_operator_may_allow_names(db: Database, clock: Clock) -> None:
+    asked = {**BEARER, "Host": "box.lan:80"}
+    for app, status in (
+        (made(db, allowed_hosts=["Box.lan"]), 200),
+        (made(db, allowed_hosts=["*"]), 200),
+        (made(db, Settings(admin_host="box.lan")), 200),
+        (made(db, Settings(admin_host="0.0.0.0")), 421),
+    ):
+        with client_of(app) as client:
+            assert client.get(LISTED, headers=asked).status_code == status
+            assert client.get(LISTED, headers={**BEARER, "Host": "192.168.1.7"}).status_code in (200, 421)
+
+
+def test_l33_a_body_is_cut_off_while_it_is_read(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without a length announced; without token nothing of it is read."""
+    monkeypatch.setattr(guarding, "BODY_BYTES", 1000)
+    read = 0
+
+    def parts() -> Iterator[bytes]:
+        nonlocal read
+        for _ in range(100):
+            read += 100
+            yield b" " * 100
+
+    path = "/admin/memory/edit"
+    assert client.post(path, content=b" " * 2000, headers=BEARER).status_code == 413
+    answer = client.post(path, content=parts(), headers={**BEARER, "content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]) == (413, "too_large") and "1000 bytes" in answer.json()[
+        "message"
+    ]
+    assert client.post(path, content=b" " * 2000).status_code in (401, 413)
+
+
+def test_l33_nothing_of_a_failure_is_told(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("canary-5150 in a text")
+
+    monkeypatch.setattr("core.relationships.list_recent", fail)
+    answer = client.get(LISTED, headers=BEARER)
+    assert answer.status_code == 500 and answer.json()["error"] == "failed"
+    assert "canary" not in answer.text and "Traceback" not in answer.text and "RuntimeError" not in answer.text
+    assert "canary" not in caplog.text and "RuntimeError" in caplog.text
+
+
+def test_l34_every_answer_is_kept_from_frames_caches_and_guesses(client: TestClient) -> None:
+    for answer in (client.get(LISTED), client.get(LISTED, headers=BEARER), client.get("/x", headers={"Host": "evil"})):
+        assert answer.headers["cache-control"] == "no-store" and answer.headers["x-frame-options"] == "DENY"
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff" and "server" not in answer.headers
+    for path in ("/docs", "/redoc", "/admin/docs", "/admin/redoc"):
+        assert client.get(path, headers=BEARER).status_code == 404
+
+
+def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Clock) -> None:
+    host = FastAPI()
+
+    @host.get("/hello")
+    def hello() -> str:
+        return "hello"
+
+    host.mount("/tools", made(db))
+    host.mount("/", made(db, prefix="/memory-admin"))  # last, since it takes every path
+    with client_of(host) as client:
+        assert client.get("/hello").json() == "hello"
+        for place in ("/tools/admin", "/memory-admin"):
+            assert client.get(f"{place}/relationship/recent").status_code == 401
+            assert client.get(f"{place}/relationship/recent", headers=BEARER).status_code == 200
+            answer = client.post(f"{place}/login", data={"token": TOKEN})
+            assert answer.headers["location"] == f"{place}/" and f"Path={place};" in answer.headers["set-cookie"]
+            assert client.get(f"{place}/relationship/recent").status_code == 200
+            assert client.get(place).headers["location"] == f"{place}/"
+            client.cookies.clear()
+
+
+def test_l34_a_real_server_answers_on_a_loopback_socket(app: FastAPI, clock: Clock) -> None:
+    import httpx2
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        try:
+            until = time.monotonic() + 10
+            while not server.started and time.monotonic() < until:
+                time.sleep(0.01)
+            with httpx2.Client(base_url=base, trust_env=False) as client:
+                assert client.get(LISTED).status_code == 401
+                answer = client.get(LISTED, headers=BEARER)
+                assert answer.json() == {"relationships": []} and "server" not in answer.headers
+                large = client.post("/admin/memory/edit", content=(b" " * 65_536 for _ in range(40)), headers=BEARER)
+                assert large.status_code == 413
+        finally:
+            server.should_exit = True
+            thread.join(10)
+    assert not thread.is_alive()

@@ -1,0 +1,169 @@
+"""Whole files by the routes of the admin application: import, export as a stream, sizes (L32, L33, L37 to L40)."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from fastapi import FastAPI
+
+from core.admin import guarding, transfer
+from core.errors import StoreReadError
+from core.store.engine import Database
+from core.transfer import items_writing
+from tests.spec.admin_world import TOKEN, Operator, client_of, made
+from tests.spec.lifelong_world import Life
+from tests.spec.stage import HERE, Stage
+
+CHUNKS = transfer.chunks
+
+
+@pytest.fixture(scope="module")
+def app(db: Database) -> FastAPI:
+    """The application."""
+    return made(db)
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+@pytest.fixture
+def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
+    """Somebody with the token, for that persona."""
+    with client_of(app) as client:
+        yield Operator(client, life.persona)
+
+
+@pytest.fixture
+def other(operator: Operator, db: Database) -> Operator:
+    """The same operator, for another persona."""
+    return Operator(operator.client, Stage(db).persona)
+
+
+def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator, life: Life) -> None:
+    life.item("tea", days=2, tags=["t"], kind="FactsAboutUser")
+    life.item("coffee", days=1)
+    whole = operator.ask("GET", "/memory/export")
+    assert whole.headers["content-disposition"] == 'attachment; filename="memories.json"'
+    assert [item["text"] for item in whole.json()["items"]] == ["tea", "coffee"]
+    assert [i["text"] for i in operator.get("/memory/export", kind="KeyFacts")["items"]] == ["coffee"]
+    first = operator.get("/memory/export", limit=1)["items"][-1]
+    rest = operator.get("/memory/export", after=f"{first['timestamp']}/{first['id']}")
+    assert [i["text"] for i in rest["items"]] == ["coffee"]
+    read = yaml.safe_load(operator.ask("GET", "/memory/export", params={"fmt": "yaml"}).text)
+    lines = operator.ask("GET", "/memory/export", params={"fmt": "jsonl"}).text.splitlines()
+    assert read == whole.json() and [json.loads(line)["text"] for line in lines] == ["tea", "coffee"]
+    dry = other.send(whole.content, dry_run=True)
+    assert (dry["imported"], dry["dry_run"], other.get("/memory/search")["total"]) == (2, True, 0)
+    done = other.send(whole.content, history_uid=HERE, import_id="i-1")
+    assert (done["imported"], done["skipped"], done["errors"]) == (2, 0, [])
+    assert {item["conversation"] for item in other.get("/memory/search")["items"]} == {HERE}
+    assert {item["persona"] for item in other.get("/memory/search")["items"]} == {other.persona}
+    told = other.get("/memory/import/i-1")
+    assert (told["stage"], told["answer"]["imported"]) == ("done", 2)
+    operator.get("/memory/import/i-1", 404)
+    assert other.post("/memory/import/i-1/stop") == {"stopping": False}
+    again = other.send(gzip.compress(whole.content), history_uid=HERE)
+    assert (again["imported"], again["skipped"]) == (0, 2)
+    mixed = other.send(b'{"items": ["x", "", {"text": "canary", "kind": "Nope"}]}', default_kind="Mood", fmt="json")
+    assert (mixed["imported"], mixed["skipped"], mixed["error_count"]) == (1, 1, 1)
+    assert mixed["errors"][0]["row"] == 3 and "canary" not in json.dumps(mixed)
+    for wrong in (b"[]", b'{"items": 3}', b"\x00", b"items: !!python/object:os.system {}", b"a: 1\na: 1\n"):
+        assert other.send(wrong, 400)["error"] == "wrong_shape", wrong
+    assert other.send(b'["a"', 400, import_id="i-2")["error"] == "wrong_shape"
+    assert other.get("/memory/import/i-2")["stage"] == "failed"
+    assert other.post("/memory/import", None, 422)["fields"] == ["file"]
+
+
+def _told(app: FastAPI, path: str) -> tuple[list[Any], BaseException | None]:
+    """Return what the application sends for a GET, message by message, and what it raised."""
+    sent: list[Any] = []
+    name, _, query = path.partition("?")
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
+        "path": name, "raw_path": name.encode(), "query_string": query.encode(), "root_path": "",
+        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {TOKEN}".encode())],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "state": {},
+    }  # fmt: skip
+
+    async def run() -> None:
+        asked = False
+
+        async def receive() -> Any:
+            nonlocal asked
+            if asked:
+                await asyncio.Event().wait()
+            asked = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    try:
+        asyncio.run(run())
+    except Exception as error:  # noqa: BLE001 - what it is, is looked at
+        return sent, error
+    return sent, None
+
+
+@pytest.mark.engines("sqlite")
+def test_l32_an_export_is_sent_while_it_is_read(
+    app: FastAPI, life: Life, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However large: no more than a part is held, and a failure on the way cuts the file off instead of ending it."""
+    life.add_facts_with_meta([f"{n} {'x' * 3000}" for n in range(300)])
+    read: list[int] = []
+    known = items_writing.item_of
+
+    def item_of(row: Any) -> dict[str, Any]:
+        read.append(row.id)
+        return known(row)
+
+    monkeypatch.setattr("core.transfer.items.item_of", item_of)
+    sizes: list[tuple[int, int]] = []
+    monkeypatch.setattr(transfer, "chunks", lambda pieces: _noted(pieces, sizes, read))
+    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
+    whole = b"".join(message.get("body", b"") for message in sent)
+    assert error is None and len(whole.splitlines()) == 300 and not sent[-1].get("more_body")
+    assert len(sizes) > 10 and max(size for size, _ in sizes) < 2 * transfer.CHUNK_CHARS
+    assert sizes[0][1] < 40 and sizes[1][1] < 80  # rows read by the time of the first and the second part
+
+    def broken(row: Any) -> dict[str, Any]:
+        if len(read) > 500:
+            raise StoreReadError("canary: the connection is gone")
+        return item_of(row)
+
+    monkeypatch.setattr("core.transfer.items.item_of", broken)
+    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}&fmt=jsonl")
+    assert sent[0]["status"] == 200 and all(each.get("more_body") for each in sent[1:])
+    assert error is not None and error.__suppress_context__ and "canary" not in str(error)
+    monkeypatch.setattr("core.transfer.items.item_of", broken)
+    sent, error = _told(app, f"/admin/memory/export?conf_uid={life.persona}")
+    assert sent[0]["status"] == 503 and error is None
+
+
+def _noted(pieces: Any, sizes: list[tuple[int, int]], read: list[int]) -> Iterator[str]:
+    for part in CHUNKS(pieces):
+        sizes.append((len(part), len(read)))
+        yield part
+
+
+def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its bytes as they come, as a file, and unpacked."""
+    monkeypatch.setattr(guarding, "UPLOAD_BYTES", 30_000)
+    monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
+    assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]
+    assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]
+    monkeypatch.undo()
+    packed = gzip.compress(b" " * (21 * 1024**2))
+    assert "20,971,520 bytes" in operator.send(packed, 413)["message"]

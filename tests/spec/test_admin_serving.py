@@ -1,0 +1,97 @@
+"""`prompt-engine serve`: where it listens, and what it says where it cannot (L34)."""
+
+from __future__ import annotations
+
+import builtins
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.cli import app, serving
+
+TOKEN = "a-token-of-the-tests-0001"
+Serve = Callable[..., int]
+
+
+@pytest.fixture
+def port() -> int:
+    """A port nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def listened() -> list[Any]:
+    """What the server was told to listen on."""
+    return []
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listened: list[Any]) -> Iterator[Serve]:
+    """The command with a database of its own and a server that ends at once."""
+
+    class Ended:
+        def run(self, sockets: list[socket.socket]) -> None:
+            listened.extend(each.getsockname()[:2] for each in sockets)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(serving, "_server", lambda app: Ended())
+    monkeypatch.setenv("ADMIN_TOKEN", TOKEN)
+    monkeypatch.chdir(tmp_path)
+    yield lambda *words: app.run(["serve", "--database", f"sqlite:///{tmp_path / 'a.sqlite3'}", *words])
+
+
+def test_l34_it_listens_on_this_machine_alone(
+    serve: Serve, listened: list[Any], port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert serve("--port", str(port)) == 0
+    assert listened == [("127.0.0.1", port)]
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"http://127.0.0.1:{port}/admin/" in said and "Stopped." in said and "encrypted" not in said
+
+
+def test_l34_listening_elsewhere_is_warned_of(
+    serve: Serve, listened: list[Any], port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADMIN_HOST", "0.0.0.0")
+    monkeypatch.setenv("ADMIN_PORT", str(port))
+    assert serve() == 0 and listened == [("0.0.0.0", port)]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "It listens on 0.0.0.0" in said and "encrypted" in said and TOKEN not in said
+
+
+@pytest.mark.parametrize("token", ["", "short"])
+def test_l34_without_token_it_does_not_start(
+    serve: Serve, listened: list[Any], token: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADMIN_TOKEN", token)
+    assert serve() == 2 and not listened
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith("ADMIN_TOKEN") and "secrets.token_urlsafe" in said
+
+
+def test_l34_a_port_that_is_taken_is_named(
+    serve: Serve, listened: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        assert serve("--port", str(number)) == 1 and not listened
+    assert f"port {number}" in " ".join(capsys.readouterr().err.split())
+
+
+def test_l34_a_missing_extra_is_named(
+    serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = builtins.__import__
+
+    def imported(name: str, *more: Any, **given: Any) -> Any:
+        if name == "uvicorn":
+            raise ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn")
+        return known(name, *more, **given)
+
+    monkeypatch.setattr(builtins, "__import__", imported)
+    assert serve() == 2
+    assert "prompt-engine[admin]" in " ".join(capsys.readouterr().err.split())

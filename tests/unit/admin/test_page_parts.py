@@ -1,0 +1,75 @@
+"""What the page is made of, without a browser or a database: examples, words for everything, files in the package."""
+
+from __future__ import annotations
+
+import doctest
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the page needs the extra admin")
+
+from core.admin.pages import plots, rendering, showing
+from core.rules.lifelong import KINDS, WISH
+from core.rules.relevance_weights import WEIGHTS
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["showing", "plots", "reading", "playground", "page"])
+def test_the_examples_of_the_page_hold(name: str) -> None:
+    """They stand beside the functions they are of."""
+    result = doctest.testmod(import_module(f"core.admin.pages.{name}"))
+    assert result.failed == 0 and result.attempted > 0
+
+
+def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
+    """A new one without words would be shown as the program writes it."""
+    assert {*KINDS, WISH, ""} == set(showing.KIND_NAMES)
+    assert set(WEIGHTS) <= set(showing.REASONS)
+
+
+def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
+    """One point, equal values, negative ones, one moment, thousands of points."""
+    for values in ([0], [5, 5, 5], [-100, 100], list(range(3000)), [1e9, -1]):
+        points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
+        drawn = plots.over_time([("a", points)], steps=len(values) % 2 == 0)
+        assert len(drawn.lines[0].dots) == len(values)
+        for dot in drawn.lines[0].dots:
+            assert plots.LEFT <= dot.x <= plots.WIDTH - plots.RIGHT
+            assert plots.TOP <= dot.y <= plots.HEIGHT - plots.BOTTOM
+    assert plots.over_time([("a", [])]).lines == []
+    same = plots.over_time([("a", [(START, 1), (START, 2)])])
+    assert [dot.x for dot in same.lines[0].dots] == [plots.LEFT] * 2
+    bars = plots.stacked(["x", "y"], [("a", [0, 10**6]), ("b", [0, 5])]).bars
+    assert all(bar.y >= plots.TOP and bar.height > 0 for bar in bars)
+
+
+def test_no_template_shows_a_text_unescaped() -> None:
+    """Escaping is on, and no template goes round it."""
+    environment = rendering.environment()
+    assert environment.from_string("{{ x }}").render(x="<b>&'\"") == "&lt;b&gt;&amp;&#39;&#34;"
+    for name in environment.list_templates():
+        source = (rendering.FOLDER / "templates" / name).read_text(encoding="utf-8")
+        for word in (
+            "|safe",
+            "| safe",
+            "autoescape",
+            "Markup",
+            "<style",
+            "style=",
+            "onclick",
+            "javascript:",
+            "http://",
+        ):
+            assert word not in source, (name, word)
+        environment.get_template(name)
+
+
+def test_style_and_script_load_nothing_from_elsewhere() -> None:
+    """No address of another server, no text put together as HTML."""
+    for name in ("admin.css", "admin.js"):
+        source = (rendering.STATIC / name).read_text(encoding="utf-8")
+        for word in ("http:", "https:", "@import", "url(", "innerHTML = ", "insertAdjacent", "document.write", "eval("):
+            assert word not in source, (name, word)
