@@ -9,6 +9,7 @@ from core.config import Settings
 from core.defaults import handle, scope_for, settings_for
 from core.rules import tags as tag_rules
 from core.rules.arguments import read_limit, read_tags
+from core.rules.lifelong import read_id
 from core.rules.times import read_time
 from core.scope import Scope, key_text
 from core.shapes import DiaryEntry, WriteResult
@@ -224,11 +225,12 @@ def unarchive_entries(
     """Bring archived entries back, all or those of the ids, and return how many (P46).
 
     Raises:
+        MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
     """
     db = handle(db)
     scope = scope_for(scope, settings_for(settings, db))
-    return diary.unarchive(db, scope.persona, ids)
+    return diary.unarchive(db, scope.persona, None if ids is None else [read_id(each) for each in ids])
 
 
 def _viewer(db: Database, settings: Settings, scope: Scope | None) -> Viewer:

@@ -43,7 +43,7 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     except ModelError as error:
         if error.reason != "auth" and operation.tries < MODEL_TRIES:
             raise
-        made = without_answer(lines)
+        made = summarising.screened(settings, lines, without_answer(lines))
 
     def effect(connection: Connection) -> None:
         summarising.store(connection, db, settings, scope, end, lines, made)

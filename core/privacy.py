@@ -15,6 +15,7 @@ from core.defaults import scope_of as scope_of_message
 from core.rules.arguments import read_limit
 from core.rules.hits import snippet
 from core.rules.incoming import read_message
+from core.rules.lifelong import read_id
 from core.scope import Privacy, Scope
 from core.screening import set_screen
 from core.shapes import Source
@@ -221,9 +222,10 @@ def release(
 
     Raises:
         ValueError: a source that has no flagged rows by its nature; names those that have.
+        MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
     """
     if source not in ("memories", "ai_diary"):
         raise ValueError(f"source is {str(source)[:40]!r}. It must be 'memories' or 'ai_diary'.")
     db = handle(db)
-    return quarantine.release(db, scope_for(scope, settings_for(settings, db)).persona, source, id)
+    return quarantine.release(db, scope_for(scope, settings_for(settings, db)).persona, source, read_id(id))

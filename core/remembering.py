@@ -15,6 +15,7 @@ from core.errors import MessageError
 from core.prompt.phrases import load_phrases
 from core.rules import remember
 from core.rules.hits import content_digest
+from core.rules.said import NOT_SAID
 from core.scope import Scope
 from core.shapes import WriteResult
 from core.store import memories, memory_input, recalls
@@ -24,8 +25,6 @@ __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
 
 AUTHOR = "synth"
 DEFAULT_TAGS = ("auto", "interazione")
-NOT_SAID = frozenset({"tool", "tool_result", "memory", "memories", "recap", "summary", "prompt"})
-"""Values of `source` by which a host marks a text that nobody said: it is refused (T53, F34)."""
 
 
 def should_remember(

@@ -9,7 +9,8 @@ from core import hooks, logs
 from core.config import Settings
 
 Screen = Callable[..., Any]
-"""`screen(text, kind) -> flags`; kind is memory or diary; anything true, such as a list of reasons, flags the text."""
+"""`screen(text, kind) -> flags`; kind is memory, diary, recap, summary or short_term; anything true, such as a list of
+reasons, flags the text."""
 
 _registered: list[Screen] = []
 

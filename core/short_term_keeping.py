@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from core import logs
+from core import logs, screening
 from core.config import Settings
 from core.defaults import scope_of as scope_of_message
 from core.errors import MessageError
@@ -133,8 +133,13 @@ def entry_for(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, li
     at = turn.at or now
     answers = [each.item if each.item.at else replace(each.item, at=at) for each in turn.answers]
     kept = rules.slice_turn(turn.messages, answers, settings.short_term_memory_max_messages_per_channel)
-    items = tuple(_keyed(item, turn, where, settings) for item in kept)
+    items = tuple(_keyed(item, turn, where, settings) for item in kept if is_open(item.content, settings))
     return NewEntry(replace(where.place, lineage=lineage), where.scope, items, at) if items else None
+
+
+def is_open(text: str, settings: Settings) -> bool:
+    """Return whether a text may be kept: what the host's screen flags is left out, since nothing here waits (F36)."""
+    return not screening.is_flagged(text, "short_term", settings=settings)[0]
 
 
 # A turn

@@ -82,7 +82,8 @@ def get_for_server(
     channel = keeping.channel_key(exclude_channel, own)
     if name is None:
         return []
-    asking = replace(own, conversation=own.conversation or channel, server=own.server or name)
+    server_id = own.server or (name if own.conversation is None else "")
+    asking = replace(own, conversation=own.conversation or channel, server=server_id)
     return _listed(db, asking, [Lookup("owner", "server", name, channel or "")], known, lineage)
 
 

@@ -224,6 +224,8 @@ def update_short_term_memory(
     # 2. whether it is one
     if keeping.is_explicit(said, known):
         return WriteResult(False, None, "explicit")
+    if not keeping.is_open(text, known):
+        return WriteResult(False, None, "refused", notes=("screen flagged the text",))
     notes = [f"cut {cut}"] if cut else []
     entry = NewEntry(replace(where.place, lineage=read_lineage(lineage)), where.scope)
     # 3. write it

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core import llm, logs
+from core import llm, logs, screening
 from core.config import Settings
 from core.errors import ModelError, StoreWriteError
 from core.prompt.refused import refused_patterns
@@ -152,7 +152,7 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
     Source: C3, C4, C5.
     """
     if model is None:
-        return rules.extracted(lines)
+        return screened(settings, lines, rules.extracted(lines))
     renderer = Renderer(settings.templates_dir, settings.template_steps)
     shown = [json.dumps({"from": line.who or ("persona" if line.is_persona else "person"), "text": line.text},
                         ensure_ascii=False) for line in lines]  # fmt: skip
@@ -162,8 +162,21 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
         if or_raise:
             raise
         logs.warning("conversation_summary_without_model", reason=error.reason, error=error.error)
-        return rules.without_answer(lines)
-    return rules.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
+        return screened(settings, lines, rules.without_answer(lines))
+    made = rules.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
+    return screened(settings, lines, made)
+
+
+def screened(settings: Settings, lines: Sequence[Line], made: Made) -> Made:
+    """Return title and summary; what the host's screen flags gives way to the extract of the lines it does not (F36)."""
+
+    def is_open(*texts: str) -> bool:
+        return not screening.is_flagged("\n".join(texts), "summary", settings=settings)[0]
+
+    if is_open(made.title, made.summary):
+        return made
+    plain = rules.extracted([line for line in lines if is_open(line.text)])
+    return plain if is_open(plain.title, plain.summary) else rules.extracted([])
 
 
 def store(
@@ -195,6 +208,6 @@ def store(
     if not left:
         return WriteResult(False, None, "privacy")
     if len(left) < len(lines):
-        made = rules.extracted(left)
+        made = screened(settings, left, rules.extracted(left))
     new = summaries.NewSummary(end.id, scope.conversation, made.title, made.summary, end.at, end.last, made.provenance)
     return summaries.keep(connection, db, scope.persona, new, place, most=settings.max_recent_conversations)

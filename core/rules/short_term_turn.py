@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from core.rules.reading import as_text, get, is_plain, text_at, word_at
+from core.rules.said import NOT_SAID
 from core.rules.short_term_shapes import Answer, Item, ItemRole, Turn
 from core.rules.text import clean
 from core.rules.times import parse_time
@@ -23,12 +24,6 @@ PERSONA_KINDS = frozenset({"persona", "model", "assistant", "bot", "character", 
 
 PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 """Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did (T53, F34)."""
-
-NOT_SAID = frozenset(
-    {"tool", "tool_result", "function", "memory", "memories", "recap", "summary", "prompt", "context", "system",
-     "developer", "narrator", "thought"}
-)  # fmt: skip
-"""Words by which a host marks what nobody said, whatever else stands beside them."""
 
 _KINDS = ("kind", "role", "type")
 

@@ -16,6 +16,7 @@ from core.rules.live import read_message
 from core.rules.reading import get, is_plain
 from core.rules.refusals import refusal
 from core.rules.replies import read_object, without_thoughts
+from core.rules.said import is_marked
 from core.rules.text import clean
 from core.rules.times import zone
 from core.rules.visibility import split_key
@@ -67,8 +68,6 @@ class Made:
 # What was said
 
 _SAID_BY_THE_PERSONA = ("assistant", "persona")
-_NOT_SAID = ("system", "developer", "tool", "function", "tool_result", "narrator", "thought")
-"""Roles of messages that nobody said: they are left out (F34)."""
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
@@ -111,7 +110,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     if isinstance(given, str):
         return Line(clean(given))
     role = None if is_plain(given) else get(given, "role")
-    if isinstance(role, str) and role in _NOT_SAID:
+    if not is_plain(given) and is_marked(given):
         return None
     entry = read_message(given, conversation, order)
     if entry is None:

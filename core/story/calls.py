@@ -41,6 +41,8 @@ class Call:
     """Those the caller sees."""
     row_id: int | None = None
     """The message that is meant; None where there is none, or none the caller sees."""
+    stays_here: bool = False
+    """The conversation is local_only and the destination is not (F18)."""
 
     @property
     def persona(self) -> str:
@@ -51,6 +53,10 @@ class Call:
     def conversation(self) -> str:
         """Return the key of the conversation."""
         return self.scope.conversation or ""
+
+    def handed_out(self) -> Call:
+        """Return the call for a door that hands out texts: what may not leave this machine is not there (F18)."""
+        return replace(self, place=None, row_id=None) if self.stays_here else self
 
     def reader(self, source: str = "message_recaps") -> Reader:
         """Return what reads from the handle."""
@@ -135,4 +141,5 @@ def _seen(db: Database, settings: Settings, asking: Scope, key: str) -> Call:
     ).viewer
     place = places.find(readers.of(db, "conversations"), asking.persona, key)
     seen = place if place is not None and place.audience_id in viewer.audiences else None
-    return Call(db, settings, replace(asking, conversation=key), seen, viewer.audiences)
+    stays = seen is not None and seen.local_only and not viewer.sees_local_only
+    return Call(db, settings, replace(asking, conversation=key), seen, viewer.audiences, stays_here=stays)

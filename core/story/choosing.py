@@ -45,7 +45,7 @@ def list_alternatives(
 
     Source: S4, S5.
     """
-    call = of_message(message, interface_path, db, settings, scope)
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
     if call.row_id is None:
         return []
     found = alternatives.read(call.reader("message_alternatives"), call.persona, call.row_id)

@@ -312,7 +312,7 @@ def get_recap_text(
 
     Source: S12.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:
         return ""
     held = saving.of(call.db).pending(call.persona, call.conversation)
@@ -342,6 +342,6 @@ def concatenate_recap(
     Source: S12.
     """
     known = values.text(recap, "recap")
-    call = of_message(message, interface_path, db, settings, scope)
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
     found = None if call.row_id is None else message_recaps.find(call.reader(), call.persona, call.row_id)
     return rules.concatenate([found.memory if found and found.memory else "", *known.splitlines()])

@@ -103,7 +103,7 @@ def get_running_recap_injection(
 
     Source: S38, S41.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = of_conversation(conversation, db, settings, scope).handed_out()
     return of_call(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
 
 

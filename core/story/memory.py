@@ -56,7 +56,7 @@ def refresh_memory(
     """
     call = of_conversation(conversation, db, settings, scope)
     done = refreshing.refresh(call, disabled, counter)
-    placed = injection.of_call(call, counter=counter)
+    placed = injection.of_call(call.handed_out(), counter=counter)
     return {
         "hidden": list(done.plan.hide),
         "shown": list(done.plan.show),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from core import llm
+from core import llm, screening
 from core.errors import ModelError
 from core.jobs.tools import Effect, Tools
-from core.prompt.refused import refused_patterns
 from core.prompt.render import Renderer
 from core.rules import inclusion as rules
 from core.rules.extracts import extract
-from core.rules.refusals import refusal
 from core.rules.replies import is_unreadable, read_object, without_thoughts
 from core.shapes import Operation
 from core.store import (
@@ -29,6 +27,7 @@ from core.store import (
 from core.store.message_recaps import Recap
 from core.story import asking, counting, inclusion, refreshing, saving
 from core.story.recaps import Provenance, memory_columns
+from core.story.refusing import FLAGGED, reason_against
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -151,7 +150,12 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
     """
     if tools.model is None:
         chosen = extract([source.text], most_sentences=1, most_chars=300)
-        return _Made(chosen, "extract") if chosen.strip() else None
+        if not chosen.strip():
+            return None
+        if screening.is_flagged(chosen, "recap", settings=tools.settings)[0]:
+            _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
+            return None
+        return _Made(chosen, "extract")
     renderer = Renderer(tools.settings.templates_dir, tools.settings.template_steps)
     asked = renderer.text(
         "message_recap.txt.j2",
@@ -167,9 +171,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
     said = text_of(reply)
     # A recap of a former text says nothing about how long the new one must be.
     current = "" if source.found.stale else source.found.memory or ""
-    reason: str = refusal(
-        said, current, patterns=refused_patterns(tools.settings.templates_dir), min_ratio=tools.settings.recap_min_ratio
-    )
+    reason = reason_against(tools, said, current)
     if not reason and is_unreadable(said):
         said, reason = said[: asking.KEPT_CHARS], asking.UNREADABLE
     if reason:

@@ -218,7 +218,7 @@ def get_data(
     """
     if key is not None:
         recap_keys.check_key(key, recap_keys.READABLE)
-    call = of_message(message, interface_path, db, settings, scope)
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
     found = {} if call.row_id is None else _all(call, call.row_id, key)
     return found if key is None else found.get(key)
 

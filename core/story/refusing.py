@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
+from core import screening
 from core.prompt.refused import refused_patterns
 from core.rules.refusals import refusal
 from core.scope import Scope
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from core.jobs.tools import Tools
 
+FLAGGED = "flagged"
+"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it (F36)."""
 NO_REFUSED = WriteResult(False, None, "unchanged", notes=("there is no such refused text",))
 _GONE = WriteResult(False, None, "unchanged", notes=("what the text was meant for is gone",))
 
@@ -37,19 +40,20 @@ class RefusedRecap(TypedDict):
     """Row id of the message, id of the scene; None for the running recap."""
     content: str
     reason: str
-    """empty, error_like, shorter or unreadable."""
+    """empty, error_like, shorter, unreadable or flagged."""
     timestamp: str
     """ISO 8601, UTC; blank when it cannot be read."""
 
 
 def reason_against(tools: Tools, text: str, current: str) -> str:
-    """Return why a model's text must not take the place of the current one; blank when it may (S33)."""
-    return refusal(
+    """Return why a text that was made must not take the place of the current one; blank when it may (S33, F36)."""
+    why = refusal(
         text,
         current,
         patterns=refused_patterns(tools.settings.templates_dir),
         min_ratio=tools.settings.recap_min_ratio,
     )
+    return why or (FLAGGED if screening.is_flagged(text, "recap", settings=tools.settings)[0] else "")
 
 
 def keep(
@@ -102,7 +106,7 @@ def list_refused(
     """
     if target is not None and target not in get_args(Target):
         raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
-    call = of_conversation(conversation, db, settings, scope)
+    call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:
         return []
     found = refused_recaps.of_conversation(call.reader("refused_recaps"), call.persona, call.conversation)

@@ -165,7 +165,7 @@ def get_running_recap_storage(
 
     Source: S27, S31.
     """
-    call = _call(conversation, storage, db, settings, scope)
+    call = _call(conversation, storage, db, settings, scope).handed_out()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
     if not _is_own(call, storage) or call.place is None:
         return empty
@@ -190,7 +190,7 @@ def get_running_recap_versions(
 
     Source: S27, S31.
     """
-    call = _call(conversation, storage, db, settings, scope)
+    call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return []
     found = running_recaps.versions(call.reader("running_recaps"), call.persona, call.conversation)
@@ -219,7 +219,7 @@ def get_running_recap(
     Source: S28, S31.
     """
     number = rows.number(version, "version")
-    call = _call(conversation, storage, db, settings, scope)
+    call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return None
     read = call.reader("running_recaps")

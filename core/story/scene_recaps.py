@@ -44,7 +44,7 @@ def get_scene_recaps(
     Source: S21.
     """
     call, scene = scene_of(message, interface_path, db, settings, scope)
-    if scene is None:
+    if scene is None or call.stays_here:
         return []
     return [
         {

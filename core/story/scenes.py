@@ -224,7 +224,7 @@ def list_scenes(
 
     Source: S20, S21.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:
         return []
     told = placing.read(call.reader("scenes"), call.persona, call.conversation)

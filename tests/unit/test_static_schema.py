@@ -23,7 +23,7 @@ TABLES = ddl.tables()
 
 EXEMPT = {"schema_version", "config", "search_vocab", "search_progress"}
 """About the database, not about anybody (D1)."""
-BY_AUDIENCE = {"search_tag", "search_term", "search_count", "search_stats"}
+BY_AUDIENCE = {"search_tag", "search_term", "search_count", "search_stats", "search_vector"}
 """Lead with audience_id, which belongs to one persona."""
 
 FORBIDDEN = [

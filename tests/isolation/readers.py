@@ -1,0 +1,347 @@
+"""Every public way to read, with a caller that takes it as a scope: the registry that the walk goes through.
+
+A function of a door that stands neither in READERS nor in WRITERS nor in BARE fails `test_every_public_name_is_listed`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core import (
+    ai_diary,
+    aio,
+    chat_history_cache,
+    conversations,
+    jobs,
+    lifelong,
+    privacy,
+    prompt_engine,
+    relationships,
+    short_term,
+    stories,
+    synth_core_memory,
+    synth_tagging,
+    transfer,
+    wishes,
+)
+from core.errors import CoreError
+from core.history_engine import HistoryEngine
+from core.transfer.exporting import export_chat
+from tests.api_page import DOORS
+from tests.isolation.world import COMMON, MINUTE, NEW, TAG, Asking, Place, World
+from tests.store.world import NOW
+
+Level = Literal["scope", "own right", "persona"]
+"""scope: F12 holds for who asks. own right: a scope that names no conversation reads the one asked for as if it stood
+there. persona: a listing for an operator, who sees a persona as a whole."""
+
+Caller = Callable[[World, Asking, Place], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One way to read."""
+
+    call: Caller
+    level: Level = "scope"
+    about: bool = False
+    """It is asked about a place, by its key or a row of it: it is tried with those of others."""
+
+
+READERS: dict[str, Reader] = {}
+
+
+def _given(world: World, asking: Asking) -> dict[str, Any]:
+    return {"db": world.db, "settings": world.settings, "scope": asking.scope}
+
+
+def _reads(name: str, call: Callable[..., Any], level: Level = "scope", *, about: bool = False) -> None:
+    READERS[name] = Reader(lambda w, a, p: call(p, **_given(w, a)), level, about)
+
+
+# The prompt, with all its sections, and the host's live messages of everybody
+
+
+def message(asking: Asking) -> dict[str, Any]:
+    """Return a message of a scope, as its host hands it in."""
+    scope = asking.scope
+    interface, _, own = (scope.participant or "web/7").partition("/")
+    made: dict[str, Any] = {
+        "message_id": "now", "date": NOW, "text": f"what about the {COMMON}, and who sleeps there?",
+        "interface": interface, "from_user": {"id": own, "full_name": "Who", "username": "who"},
+        "server_id": scope.server or None,
+    }  # fmt: skip
+    if scope.conversation is not None:
+        made["interface_path"] = scope.conversation
+    if scope.privacy is not None:
+        made["is_private"] = scope.privacy != "public"
+    return made
+
+
+def live(world: World, asking: Asking) -> dict[str, list[dict[str, Any]]]:
+    """Return the host's map of live messages: all conversations of the persona, each with a canary of its own."""
+    told: dict[str, list[dict[str, Any]]] = {}
+    for place in world.by_persona[asking.scope.persona]:
+        if place.conversation is not None:
+            text = f"live {COMMON} {world.live_canary(place)}"
+            told[place.conversation] = [{"text": text, "sender_id": "x", "sender_name": "X", "timestamp": NOW - MINUTE}]
+    return told
+
+
+def _prompt(world: World, asking: Asking, history: str) -> Any:
+    given = _given(world, asking)
+    prompt, report = prompt_engine.explain_json_prompt(
+        message(asking), live(world, asking), history_scope=history, destination=asking.scope.destination, **given
+    )
+    return prompt, report, prompt_engine.to_messages(prompt)
+
+
+READERS |= {
+    "core.prompt_engine.explain_json_prompt": Reader(lambda w, a, p: _prompt(w, a, "unified")),
+    "core.prompt_engine.build_json_prompt": Reader(
+        lambda w, a, p: prompt_engine.build_json_prompt(message(a), live(w, a), **_given(w, a))
+    ),
+    "core.history_engine.HistoryEngine": Reader(
+        lambda w, a, p: HistoryEngine().build_context(message(a), live(w, a), **_given(w, a))
+    ),
+}
+
+# Searches
+
+_reads("core.synth_core_memory.search_memories",
+       lambda p, **by: [synth_core_memory.search_memories(**asked, limit=50, ranking=ranking, **by)
+                        for ranking in ("recency", "relevance")
+                        for asked in ({"tags": [TAG]}, {"keywords": [COMMON]},
+                                      {"query": f"the {COMMON} sleeps"})])  # fmt: skip
+_reads("core.synth_core_memory.explain_search",
+       lambda p, **by: synth_core_memory.explain_search(
+           tags=[TAG], keywords=[COMMON, "zq"], limit=50, **by))  # fmt: skip
+_reads("core.synth_core_memory.free_memory_search",
+       lambda p, **by: synth_core_memory.free_memory_search(f"{COMMON} {TAG}", 50, **by))  # fmt: skip
+_reads("core.synth_core_memory.memory_search_action",
+       lambda p, **by: [synth_core_memory.memory_search_action(payload, **by) for payload in (
+           {"mode": "tags", "tags": [TAG], "keywords": [COMMON], "max_results": 50},
+           {"mode": "free", "query": COMMON, "max_results": 50})])  # fmt: skip
+_reads("core.synth_core_memory.preview_search", lambda p, **by: synth_core_memory.preview_search(tags=[TAG], **by))
+
+# The log
+
+_reads("core.chat_history_cache.load_chat_history",
+       lambda p, **by: chat_history_cache.load_chat_history(p.conversation or "tg/none", 50, level=True, **by),
+       "own right", about=True)  # fmt: skip
+_reads("core.chat_history_cache.load_global_chat_history",
+       lambda p, **by: chat_history_cache.load_global_chat_history(1000, **by))  # fmt: skip
+_reads("core.chat_history_cache.get_cache_stats", lambda p, **by: chat_history_cache.get_cache_stats(**by))
+
+# The diary
+
+_reads("core.ai_diary.get_recent_entries", lambda p, **by: ai_diary.get_recent_entries(30, **by))
+_reads("core.ai_diary.get_entries_by_tags", lambda p, **by: ai_diary.get_entries_by_tags([TAG], 1000, **by))
+
+
+def _with_person(world: World, asking: Asking, place: Place) -> Any:
+    return ai_diary.get_entries_with_person(world.people.get(place.origin, "nobody"), 100, **_given(world, asking))
+
+
+READERS["core.ai_diary.get_entries_with_person"] = Reader(_with_person, about=True)
+
+# Recent conversations, saved memories, the tool
+
+_reads("core.conversations.list_recent_conversations",
+       lambda p, **by: conversations.list_recent_conversations(former=True, **by))  # fmt: skip
+_reads("core.conversations.list_saved_memories", lambda p, **by: conversations.list_saved_memories(former=True, **by))
+_reads("core.conversations.saved_memory_history",
+       lambda p, **by: conversations.saved_memory_history(p.rows.get("saved", 1), **by), about=True)  # fmt: skip
+_reads("core.conversations.load_memory", lambda p, **by: conversations.load_memory(**by))
+_reads("core.conversations.get_user_memory_prompt", lambda p, **by: conversations.get_user_memory_prompt(**by))
+_reads("core.conversations.get_system_prompt_with_memory",
+       lambda p, **by: conversations.get_system_prompt_with_memory("base", **by))  # fmt: skip
+_reads("core.conversations.memory_tools", lambda p, **by: conversations.memory_tools(**by))
+
+
+def _tool(place: Place, **by: Any) -> Any:
+    """What is there already is not told by the refusal to store it twice."""
+    reply = '{"tool": "memoryTool", "statement": ""}'
+    return [conversations.run_tool_call(call, **by) for call in conversations.parse_tool_call(reply)]
+
+
+_reads("core.conversations.run_tool_call", _tool)
+READERS["core.conversations.export_markdown"] = Reader(lambda w, a, p: w.markdown(a))
+
+# A moment ago
+
+_reads("core.short_term.get_for_user",
+       lambda p, **by: [short_term.get_for_user(who, **by)
+                        for who in (p.participant, by["scope"].participant or "x/y")],
+       "own right", about=True)  # fmt: skip
+_reads("core.short_term.get_for_server", lambda p, **by: short_term.get_for_server(p.server or "none", **by),
+       "own right", about=True)  # fmt: skip
+
+
+def _context(place: Place, **by: Any) -> Any:
+    """The server a host names counts where the conversation is not stored; one that is stored knows its own."""
+    here = by["scope"].conversation
+    server = by["scope"].server if here is not None and here.startswith(NEW) else place.server
+    return short_term.build_short_term_context(
+        place.participant, here or place.conversation or "tg/none", server or None, **by
+    )
+
+
+_reads("core.short_term.build_short_term_context", _context, "own right", about=True)
+_reads("core.short_term.get_stats", lambda p, **by: short_term.get_stats(**by))
+
+# Items
+
+_reads("core.lifelong.search_items",
+       lambda p, **by: [lifelong.search_items(**asked, limit=500, **by) for asked in
+                        ({"q": COMMON}, {"archived": True}, {"conversation": p.conversation})],
+       about=True)  # fmt: skip
+_reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
+_reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
+       about=True)  # fmt: skip
+_reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False, **by))
+
+# Wishes and relationships
+
+_reads("core.wishes.list_wishes", lambda p, **by: wishes.list_wishes(everyone=True, former=True, **by))
+_reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
+_reads("core.relationships.history", lambda p, **by: relationships.history(p.participant, **by), "persona", about=True)
+_reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
+_reads("core.relationships.relationship_text", lambda p, **by: relationships.relationship_text(p.participant, **by),
+       "persona", about=True)  # fmt: skip
+
+# Stories
+
+
+def _of_message(name: str, *more: Any) -> None:
+    function = getattr(stories, name)
+    _reads(f"core.stories.{name}",
+           lambda p, **by: function(*(("the text",) if name == "concatenate_recap" else ()),
+                                    p.rows.get("chat_history_cache", 1), *more, **by),
+           "own right", about=True)  # fmt: skip
+
+
+def _of_conversation(name: str) -> None:
+    function = getattr(stories, name)
+    _reads(f"core.stories.{name}", lambda p, **by: function(conversation=p.conversation or "tg/none", **by),
+           "own right", about=True)  # fmt: skip
+
+
+for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory", "get_scene_range",
+              "get_scene_recaps", "list_alternatives"):  # fmt: skip
+    _of_message(_name)
+for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_running_recap_injection",
+              "get_running_recap_storage", "get_running_recap_versions", "list_refused", "list_scenes"):  # fmt: skip
+    _of_conversation(_name)
+
+# Listings for an operator, and figures
+
+_reads("core.privacy.list_quarantined", lambda p, **by: privacy.list_quarantined(1000, **by), "persona")
+_reads("core.jobs.list_operations", lambda p, **by: jobs.list_operations(limit=1000, **by), "persona")
+_reads("core.jobs.count_operations", lambda p, **by: jobs.count_operations(**by), "persona")
+_reads("core.synth_tagging.list_tags", lambda p, **by: synth_tagging.list_tags(**by), "persona")
+_reads("core.synth_tagging.expand_tags", lambda p, **by: synth_tagging.expand_tags([TAG, COMMON], **by))
+
+# Files
+
+_reads("core.transfer.export_items",
+       lambda p, **by: ["".join(transfer.export_items(fmt=fmt, **by)) for fmt in ("json", "yaml", "jsonl")],
+       "persona")  # fmt: skip
+
+
+def _chat_file(place: Place, **by: Any) -> str:
+    out = io.BytesIO()
+    export_chat(out, conversation=place.conversation or "tg/none", **by)
+    return out.getvalue().decode()
+
+
+_reads("core.transfer.exporting.export_chat", _chat_file, "own right", about=True)
+
+WRITERS = {
+    "core.ai_diary": "add_diary_entry cleanup_old_entries unarchive_entries",
+    "core.chat_history_cache": "clear_chat_history delete_chat_message edit_chat_message save_chat_message",
+    "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
+    "import_markdown update_saved_memory",
+    "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
+    "core.lifelong": "add_facts_with_meta compact consolidate_history deep_consolidation delete_item delete_items "
+    "edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items restore_item restore_items "
+    "retag_items run_cycle trigger_memory_consolidation Scheduler",
+    "core.privacy": "link_participants release set_conversation_privacy set_privacy unlink_participant",
+    "core.relationships": "adjust decay_all ensure_and_touch",
+    "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
+    "update_short_term_memory write_turn",
+    "core.stories": "accept_refused add_alternative add_running_recap_version add_scene_break branch_conversation "
+    "choose_alternative choose_scene_recap clear_all copy_recaps delete_running_recap_version dismiss_refused "
+    "edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break set_current_running_recap set_data "
+    "set_scene_recap switch_stories update_message_inclusion_flags",
+    "core.synth_core_memory": "silently_record_memory",
+    "core.synth_tagging": "add_alias add_tag link_tags",
+    "core.transfer": "import_items",
+    "core.transfer.importing": "import_file",
+    "core.wishes": "add_wish change_wish delete_wish restore_wish",
+    "core.db": "forget insert_memory",
+    "core.semantic": "drop_vectors embed_rows",
+}
+"""Functions that write; what they give back is about what was just handed in, or a count."""
+
+BARE = {
+    "core.admin": "create_app",
+    "core.doctor": "examine",
+    "core.semantic": "count_vectors",
+    "core.config": "check load set_value show",
+    "core.conversations": "parse_tool_call",
+    "core.db": "check_server configure current_database default_database migrate open_database reindex verify_index "
+    "Database",
+    "core.jobs": "operation_scope register_handler",
+    "core.prompt_engine": "extract_tags fit_prompt reduce_json_text_for_transmission reduce_prompt_for_llm_limit "
+    "set_hook to_json to_messages expand_tags",
+    "core.privacy": "scope_of set_screen",
+    "core.scope": "use_scope",
+    "core.short_term": "relative_age",
+    "core.stories": "from_number get_short_token_limit role_from_number role_to_number to_number to_numbers",
+    "core.synth_core_memory": "should_remember",
+    "core.synth_tagging": "extract_keywords extract_tags",
+}
+"""Functions that read no rows of anybody: of values handed in, of settings, of the database as such."""
+
+
+def public_names() -> Iterator[str]:
+    """Yield every function of every door, by module and name; shapes of results are left out."""
+    for door, names in DOORS.items():
+        module = importlib.import_module(door)
+        for name in names if names is not None else module.__all__:
+            value = getattr(module, name)
+            if inspect.isroutine(value) or name in _CLASSES:
+                yield f"{door}.{name}"
+
+
+_CLASSES = {"HistoryEngine", "Worker", "Scheduler", "Database"}
+"""Classes that hosts call; the others are shapes of results."""
+
+
+def listed() -> dict[str, list[str]]:
+    """Return each name that is listed, with the lists it stands in."""
+    found: dict[str, list[str]] = {name: ["reader"] for name in READERS}
+    for kind, table in (("writer", WRITERS), ("bare", BARE)):
+        for door, names in table.items():
+            for name in names.split():
+                found.setdefault(f"{door}.{name}", []).append(kind)
+    return found
+
+
+def aio_names() -> set[str]:
+    """Return the names of `core.aio`; each is one of a door."""
+    return set(aio.__all__)
+
+
+def walked(world: World, asking: Asking, name: str, place: Place) -> str:
+    """Return all text that a reader gives to a scope; what it refuses is what its error says."""
+    try:
+        return repr(READERS[name].call(world, asking, place))
+    except (CoreError, ValueError) as error:
+        return f"{error} {vars(error)}"

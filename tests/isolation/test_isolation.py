@@ -1,0 +1,345 @@
+"""F1 to F4, F12 to F18: whatever a reader gives to a scope was said where the table of F12 lets it look.
+
+ISOLATION_SCOPES is how many scopes are walked (`make isolation` sets 5000); each reader takes its turn in one of
+ISOLATION_SHARE scopes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
+from core.errors import MessageError, ScopeError
+from core.prompt_engine import explain_json_prompt
+from core.scope import Scope
+from core.store.engine import Database
+from tests.isolation.oracle import Asker, Origin, may_see
+from tests.isolation.readers import READERS, WRITERS, aio_names, listed, message, public_names, walked
+from tests.isolation.world import CANARY, COMMON, TAG, Asking, Place, World
+from tests.store.world import open_db
+
+pytestmark = pytest.mark.engines("sqlite", "mariadb")
+
+SCOPES = int(os.environ.get("ISOLATION_SCOPES", "0"))
+SHARE = int(os.environ.get("ISOLATION_SHARE", "3"))
+FIGURES = {
+    "core.chat_history_cache.get_cache_stats",
+    "core.conversations.memory_tools",
+    "core.conversations.run_tool_call",
+    "core.jobs.count_operations",
+    "core.jobs.list_operations",
+    "core.lifelong.health",
+    "core.relationships.history",
+    "core.short_term.get_stats",
+    "core.stories.auto_hide_plan",
+    "core.stories.check_message_exclusion",
+    "core.stories.get_scene_range",
+    "core.synth_core_memory.preview_search",
+    "core.synth_tagging.expand_tags",
+}
+"""Readers that give numbers, ids and words of the caller; the others must show canaries, or nothing was tried."""
+
+MOST_TOLD = 50
+"""The walk ends after so many foreign rows: they are of one cause."""
+
+NO_CANARY = {"config": "settings of the database, of no persona"}
+
+
+@pytest.fixture(scope="module")
+def world(engine_url: str, engine_name: str) -> Iterator[World]:
+    """Scopes with their canaries; fewer where each write goes over a socket."""
+    db = open_db(engine_url)
+    yield World(db, SCOPES or (57 if engine_name == "sqlite" else 38))
+    db.close()
+
+
+def allowed(name: str, asking: Asking, place: Place, origin: Origin, *, stays_private: bool = True) -> bool:
+    """Return whether a reader may show to a scope what was said at an origin."""
+    asker, level = asking.asker, READERS[name].level
+    if name.endswith("export_items") and asking.scope.conversation is not None and origin.kind != "operator":
+        return may_see(replace(asker, local=True), origin)  # a file for who stands somewhere holds what is seen there
+    if level == "persona":
+        return origin.persona == asker.persona
+    if may_see(asker, origin, stays_private=stays_private):
+        return True
+    is_server = name.endswith("get_for_server")
+    if level == "scope" or asking.scope.conversation is not None:
+        return False
+    if place.origin.persona != asker.persona and not is_server:
+        return False
+    o = place.origin  # asked about without standing anywhere: read as if it stood there
+    kind: Any = "none" if o.kind == "persona" or is_server else o.kind
+    there = Asker(asker.persona, kind, place.server, place.conversation, o.person, o.person, asker.local)
+    return may_see(there, origin, stays_private=stays_private)
+
+
+def own_place(world: World, asking: Asking) -> Place:
+    """Return the place a scope stands in, else one of its persona."""
+    places = world.by_persona[asking.scope.persona]
+    return next((p for p in places if p.conversation == asking.scope.conversation), places[-1])
+
+
+def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter[str], **more: Any) -> list[str]:
+    """Return what a reader shows that it may not, as sentences."""
+    found = []
+    same_key = (p for p in world.by_persona[asking.scope.persona] if p.conversation == place.conversation)
+    meant = next(same_key, place)  # a key of another persona's place may be one of the own persona, too
+    for token in set(CANARY.findall(walked(world, asking, name, place))):
+        origin = world.origins[token]
+        seen[name] += 1
+        if not allowed(name, asking, place if name.endswith("get_for_server") else meant, origin, **more):
+            found.append(f"{name} as {asking} about {place.conversation!r}: {world.names[token]} of {origin}")
+    return found
+
+
+# The registry
+
+
+def test_every_public_name_is_listed() -> None:
+    """A new function of a door is put into the registry of those that read, or of those that do not."""
+    there, known = set(public_names()), listed()
+    assert there - set(known) == set(), "not listed in tests/isolation/readers.py"
+    assert set(known) - there == set(), "listed, and no longer there"
+    assert [name for name, kinds in known.items() if len(kinds) > 1] == []
+    assert len(READERS) > 50
+
+
+def test_every_awaitable_is_a_name_of_a_door() -> None:
+    """What `core.aio` offers is walked by the name of its door."""
+    names = {name.rsplit(".", 1)[1] for name in listed()} | {"build_context"}
+    assert aio_names() - names == set()
+
+
+def test_f4_ids_that_cannot_be_are_refused() -> None:
+    for field in ("persona", "conversation", "participant", "server"):
+        for bad in ("u1\x00", "u1\ud800", "x" * 513):
+            with pytest.raises((MessageError, ScopeError)) as raised:
+                Scope(**{field: bad})
+            assert field in str(raised.value)
+
+
+def test_f2_no_scope_means_all() -> None:
+    for blank in ("", " ", None):
+        with pytest.raises(ScopeError):
+            Scope(persona=blank)  # type: ignore[arg-type]
+
+
+# The walk
+
+
+def test_every_table_with_texts_holds_a_canary(world: World) -> None:
+    """A table in which nothing was planted would be walked past."""
+    assert [table for table, found in world.planted() if not found and table not in NO_CANARY] == []
+
+
+@pytest.mark.slow
+def test_f4_f12_no_reader_shows_what_its_scope_may_not_see(world: World) -> None:
+    rng = random.Random(7)
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    reads = 0
+    for number, asking in enumerate(world.askings):
+        if len(found) > MOST_TOLD:
+            break
+        own = own_place(world, asking)
+        mine = world.by_persona[asking.scope.persona]
+        for at, (name, reader) in enumerate(READERS.items()):
+            if (at + number) % SHARE:
+                continue
+            places = [own, *([rng.choice(mine), rng.choice(world.places)] if reader.about else [])]
+            for place in places:
+                reads += 1
+                found += foreign(world, asking, name, place, seen)
+    print(
+        f"\n{world.db.family}: {len(world.askings)} scopes, {len(world.by_persona)} personas, {len(READERS)} readers, "
+        f"{reads} reads, {len(world.origins)} canaries, {seen.total()} canaries seen, {len(found)} foreign"
+    )
+    assert found[:5] == [], Counter(each.split(" ")[0] for each in found)
+    assert {name for name in READERS if not seen[name]} <= FIGURES
+
+
+def test_f16_open_privacy_shows_the_server_and_no_more(world: World) -> None:
+    settings = replace_settings(world, private_stays_private=False)
+    seen: Counter[str] = Counter()
+    wide = 0
+    for number, asking in enumerate(world.askings[:19]):
+        own = own_place(world, asking)
+        for at, (name, reader) in enumerate(READERS.items()):
+            if (at + number) % 3 == 0 and reader.level == "scope":
+                with settings:
+                    assert foreign(world, asking, name, own, seen, stays_private=False) == []
+        with settings:
+            text = walked(world, asking, "core.chat_history_cache.load_global_chat_history", own)
+        wide += any(not may_see(asking.asker, world.origins[token]) for token in CANARY.findall(text))
+    assert wide > 5
+
+
+class replace_settings:  # noqa: N801 - used as a function
+    """Give the world other settings for the time of a `with`."""
+
+    def __init__(self, world: World, **flags: Any) -> None:
+        self.world, self.former = world, world.settings
+        self.settings = replace(world.settings, **flags)
+
+    def __enter__(self) -> None:
+        """Take the other settings."""
+        self.world.settings = self.settings
+
+    def __exit__(self, *_: object) -> None:
+        """Take the former ones."""
+        self.world.settings = self.former
+
+
+def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
+    """Listings without a limit show exactly the rows of the table, and figures count those alone."""
+    for asking in world.askings[:150:3]:
+        by: dict[str, Any] = {"db": world.db, "settings": world.settings, "scope": asking.scope}
+        may = {token for token, origin in world.origins.items() if may_see(asking.asker, origin)}
+        for table, shown in {
+            "chat_history_cache": chat_history_cache.load_global_chat_history(1000, **by),
+            "ai_diary": ai_diary.get_entries_by_tags([TAG], 1000, **by),
+        }.items():
+            wanted = {token for token in may if world.names[token] == table}
+            assert set(CANARY.findall(repr(shown))) & set(of_table(world, table)) == wanted, (table, asking)
+        stats = chat_history_cache.get_cache_stats(**by)
+        lines = chat_history_cache.load_global_chat_history(1000, **by)
+        assert stats["total_messages"] == len(lines)
+        assert stats["unique_interface_paths"] == len({line["interface_path"] for line in lines})
+        page = lifelong.search_items(limit=500, **by)
+        assert page["total"] == len(page["items"])
+        assert len(conversations.list_saved_memories(**by)) == len(
+            [p for p in world.by_persona[asking.scope.persona] if "saved" in p.rows and may_see(asking.asker, p.origin)]
+        )
+
+
+def test_f2_operations_of_two_personas_are_two_lists(world: World) -> None:
+    """What is listed of operations names no text: ids tell whose they are."""
+    listed = [
+        {
+            each["id"]
+            for each in jobs.list_operations(limit=1000, db=world.db, settings=world.settings, scope=Scope(name))
+        }
+        for name in world.by_persona
+    ]
+    assert all(listed) and len(set().union(*listed)) == sum(map(len, listed))
+
+
+def of_table(world: World, table: str) -> list[str]:
+    """Return the canaries planted for a table."""
+    return [token for token, name in world.names.items() if name == table]
+
+
+def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: Database) -> None:
+    """Found, kept and left out count visible rows alone; words of others neither correct nor weigh anything."""
+    first = world.askings[0]
+    asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), first.asker)
+
+    def report() -> dict[str, Any]:
+        prompt, told = explain_json_prompt(
+            message(asked), db=db, settings=world.settings, scope=asked.scope, history_scope="unified"
+        )
+        kept = {name: value for name, value in told.items() if name not in ("stages", "ms")}
+        return {"prompt": prompt, **kept}
+
+    fill(db, world, asked.scope, "mine")
+    report()
+    before = report()
+    for others in (
+        Scope("watcher", "tg/closed", "tg/bob", "s1", None, "restricted"),
+        Scope("watcher", "tg/bob", "tg/bob", "", None, "direct"),
+        Scope("watcher", "tg/there", "tg/bob", "s2", None, "public"),
+        Scope("Watcher", "tg/here", "tg/ann", "s1", None, "public"),
+    ):
+        fill(db, world, others, "theirs")
+        assert report() == before, others
+
+
+def fill(db: Database, world: World, scope: Scope, word: str) -> None:
+    """Store a few rows with the words that are asked for, and words near to them."""
+    by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": scope}
+    for n in range(6):
+        text = f"the {COMMON} {word} sleeps there {n}, {COMMON}{word}{n} and sleep{word}s"
+        chat_history_cache.save_chat_message(scope.conversation, text, "Who", "who", **by)
+        lifelong.add_facts_with_meta([{"text": text, "tags": [TAG]}], **by)
+        ai_diary.add_diary_entry(text, context_tags=[TAG], **by)
+
+
+@pytest.fixture
+def db(world: World) -> Database:
+    """The database of the world."""
+    return world.db
+
+
+# Writers and rows of others
+
+
+def test_f12_what_is_not_seen_is_not_changed_either(world: World) -> None:
+    """An id or a key of somebody else's row is as if there were none."""
+    assert set(WRITERS)  # the list of what writes is complete by the test above
+    before = snapshot(world)
+    rng = random.Random(3)
+    for asking in [a for a in world.askings if a.scope.conversation is not None][:12]:
+        for place in rng.sample(world.places, 8):
+            if may_see(replace(asking.asker, local=True), place.origin) or place.conversation is None:
+                continue
+            for call in FOREIGN_WRITES:
+                try:
+                    call(place, {"db": world.db, "settings": world.settings, "scope": asking.scope})
+                except (MessageError, LookupError, ValueError):
+                    continue
+                except Exception as error:
+                    if type(error).__module__ != "core.errors":
+                        raise
+            assert snapshot(world) == before, (asking, place)
+            break
+
+
+def snapshot(world: World) -> list[Any]:
+    """Return how many canaries stand in each table."""
+    return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
+
+
+def _foreign_writes() -> list[Any]:
+    from core import stories, wishes
+
+    def row(place: Place) -> int:
+        return place.rows.get("chat_history_cache", 1)
+
+    return [
+        lambda p, by: chat_history_cache.edit_chat_message(row(p), "changed", **by),
+        lambda p, by: chat_history_cache.edit_chat_message("m1", "changed", interface_path=p.conversation, **by),
+        lambda p, by: chat_history_cache.delete_chat_message(row(p), **by),
+        lambda p, by: chat_history_cache.clear_chat_history(p.conversation, **by),
+        lambda p, by: lifelong.edit_item(p.rows["memories"], "changed", **by),
+        lambda p, by: lifelong.purge_items([p.rows["memories"]], **by),
+        lambda p, by: lifelong.delete_items([p.rows["memories"]], **by),
+        lambda p, by: lifelong.retag_items([p.rows["memories"]], tags=["other"], **by),
+        lambda p, by: conversations.delete_saved_memory(p.rows["saved"], **by),
+        lambda p, by: wishes.change_wish(p.rows["saved"], "changed", **by),
+        lambda p, by: wishes.delete_wish(p.rows["saved"], **by),
+        lambda p, by: stories.set_data(row(p), "memory", "changed", **by),
+        lambda p, by: stories.edit_memory(row(p), "changed", **by),
+        lambda p, by: stories.add_alternative(row(p), "changed", **by),
+        lambda p, by: stories.choose_alternative(row(p), 1, **by),
+        lambda p, by: stories.edit_scene_break(row(p), name="changed", **by),
+        lambda p, by: stories.remove_scene_break(row(p), **by),
+        lambda p, by: stories.set_scene_recap(row(p), "changed", **by),
+        lambda p, by: stories.clear_all(p.conversation, **by),
+        lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
+        lambda p, by: stories.dismiss_refused(p.rows.get("refused_recaps", 1), conversation=p.conversation, **by),
+        lambda p, by: stories.accept_refused(p.rows.get("refused_recaps", 1), conversation=p.conversation, **by),
+        lambda p, by: stories.branch_conversation(p.conversation, by["scope"].conversation, **by),
+        lambda p, by: stories.copy_recaps(p.conversation, by["scope"].conversation, **by),
+        lambda p, by: stories.switch_stories(False, p.conversation, **by),
+        lambda p, by: jobs.cancel(p.rows["memories"], **by),
+    ]
+
+
+FOREIGN_WRITES = _foreign_writes()

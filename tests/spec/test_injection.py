@@ -1,0 +1,261 @@
+"""F30, F31: whatever is said, remembered, named or made of it stays a text in a data field of the prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core import conversations, jobs, lifelong, privacy, relationships, short_term, stories, wishes
+from core.config import Settings
+from core.errors import TransferError
+from core.prompt_engine import reduce_prompt_for_llm_limit, set_hook, to_messages
+from tests.spec.hostile import BIG, CANARY, HOSTILE, inner_shape, shape
+from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
+
+pytestmark = pytest.mark.engines("sqlite")
+
+FLAGS: dict[str, Any] = {
+    "recent_in_prompt": 10, "short_term_max_channels": 5, "max_prompt_chars": 0, "save_debounce_seconds": 0,
+    "memory_labels": True, "prompt_overflow": "return", "record_recalls": False,
+}  # fmt: skip
+
+
+def plant(stage: Stage, text: str) -> None:
+    """Put a text into every field that may come into a prompt."""
+    plain = Settings(**FLAGS)
+    short = text[:150]
+
+    def by(path: str | None = HERE, who: str = "tg/ann") -> dict[str, Any]:
+        return {"db": stage.db, "settings": plain, "scope": stage.scope(path, participant=who)}
+
+    row = stage.say(f"tofu {text}", minutes=30, who="Ann", metadata={"note": text}, message_id="m1")
+    stage.say(f"tofu answer {text}", minutes=29, who="self")
+    stage.say(f"tofu there {text}", ELSEWHERE, "Bob", minutes=40, title=f"t {short}")
+    stage.remember(f"tofu is {text}", ["tofu", f"tofu {short[:40]}"], 300)
+    stage.diary(f"day of tofu {text}", 90, personal_thought=f"thought {text}", interaction_summary=f"sum {text}",
+                user_message=f"said {text}", involved_users=[f"n {short}"])  # fmt: skip
+    conversations.add_saved_memory(f"tofu saved {short}", **by())
+    wishes.add_wish(f"Please call me {short}", **by())
+    answer = json.dumps({"title": f"title {short}", "summary": f"summary {text}"})
+    conversations.close_conversation(ELSEWHERE, lambda messages: answer, wait=True, **by(ELSEWHERE, "tg/bob"))
+    relationships.adjust("tg/ann", 5, 5, f"user {short}", realname=f"real {short}", **by())
+    turn = [{"content": f"turn {text}", "sender_id": "ann", "speaker": f"speaker {short}"}]
+    short_term.write_turn(None, f"answer {text}", user="tg/ann", channel="tg/44", messages=turn,
+                          channel_name=f"c {short}", server_name=f"s {short}", at=NOW - MINUTE,
+                          **by("tg/44"))  # fmt: skip
+    short_term.update_short_term_memory("tg/ann", "tg/44", f"summary {text}", **by("tg/44"))
+    stories.set_data(row, "memory", f"recap {text}", **by())
+    stories.set_data(row, "include", "short", **by())
+    stories.add_scene_break(row, f"scene {short}", **by())
+    stories.set_scene_recap(row, f"scene recap {text}", **by())
+    stories.add_running_recap_version(f"running {text}", 1, 0, 0, 1, **by())
+    lifelong.add_facts_with_meta([{"text": f"tofu fact {text}", "emotion": short[:40], "kind": "PastEvents"}], **by())
+
+
+def built(stage: Stage, text: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return prompt and report for a message that says a text in each of its fields."""
+    short = text[:150]
+    live = {
+        HERE: [
+            {"sender_name": f"Ann {short}", "text": f"live {text}", "reply_to": {"text": text, "sender_name": short}}
+        ],
+        ELSEWHERE: [{"sender_name": f"Bob {short}", "text": f"live there {text}"}],
+    }
+    return stage.explain(
+        f"tofu {text}",
+        live,
+        from_user={"id": "ann", "username": f"u {short}", "full_name": f"n {short}"},
+        reply_to_message={"text": f"r {text}", "from_user": {"username": f"b {short}"}},
+        thread_name=f"thread {short}",
+        history_scope="unified",
+        settings=Settings(**FLAGS),
+        **more,
+    )
+
+
+def prompt_of(stage: Stage, text: str) -> dict[str, Any]:
+    """Return the prompt of a persona in which a text stands everywhere."""
+    one = Stage(stage.db)
+    plant(one, text)
+    set_hook("static_injections", lambda: {"mood": text})
+    return built(one, text)[0]
+
+
+@pytest.fixture(scope="module")
+def harmless(db: Any) -> dict[str, Any]:
+    """The prompt of quiet words, in which every section is filled."""
+    prompt = prompt_of(Stage(db), "quiet words of Ann")
+    empty = [key for key, value in prompt["context"].items() if value in ([], {}, "", None)]
+    assert set(empty) <= {"tags_placeholder"}, empty
+    return prompt
+
+
+def held(prompt: dict[str, Any]) -> None:
+    """Assert that a prompt holds the canary in data alone (F31)."""
+    assert CANARY in json.dumps(prompt["context"])
+    rest = {key: value for key, value in prompt.items() if key not in ("context", "input")}
+    assert CANARY not in json.dumps(rest)
+    told = to_messages(prompt)
+    assert told[0]["role"] == "system" and CANARY not in told[0]["content"]
+    assert {message["role"] for message in told[1:]} == {"user"}
+    blocks = to_messages(prompt, "anthropic")
+    assert CANARY not in json.dumps(blocks["system"])
+    for position in ("before_prompt", "in_prompt", "in_chat", "after_prompt"):
+        placed = to_messages(prompt, settings=Settings(scene_recap_position=position, scene_recap_role="system"))
+        system = [message["content"] for message in placed if message["role"] == "system"]
+        assert CANARY not in "".join(system), position
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_f30_f31_no_text_is_more_than_a_text(stage: Stage, harmless: dict[str, Any], text: str) -> None:
+    prompt = prompt_of(stage, text)
+    assert shape(prompt) == shape(harmless)
+    assert prompt["instructions"] == harmless["instructions"]
+    assert prompt["actions"] == harmless["actions"]
+    json.loads(json.dumps(prompt, allow_nan=False).encode())
+    held(prompt)
+    for dialect in ("openai", "anthropic"):
+        mine, theirs = to_messages(prompt, dialect), to_messages(harmless, dialect)
+        mine = mine["messages"] if isinstance(mine, dict) else mine
+        theirs = theirs["messages"] if isinstance(theirs, dict) else theirs
+        assert [inner_shape(each) for each in mine] == [inner_shape(each) for each in theirs]
+    small = reduce_prompt_for_llm_limit(prompt, 9000)
+    assert list(small) == list(prompt) and small["instructions"] == harmless["instructions"]
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=3))
+def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any], parts: list[str]) -> None:
+    """Whole prompts are dear: templates by themselves are tried with many more texts in tests/unit/prompt."""
+    prompt = prompt_of(stage, f"{CANARY} " + " ".join(parts)[:4000])
+    assert shape(prompt) == shape(harmless)
+    held(prompt)
+
+
+def test_f30_a_megabyte_is_a_text_too(stage: Stage) -> None:
+    stage.say(BIG, minutes=5)
+    stage.remember(f"tofu {BIG}", ["tofu"])
+    prompt = stage.prompt("tofu", settings=Settings(**FLAGS))
+    held(prompt)
+
+
+# Texts handed out beside the prompt
+
+
+def test_f30_no_text_closes_a_fence(stage: Stage) -> None:
+    """C20: the two lines around each list stand once; every line between them begins with its dash."""
+    for text in HOSTILE:
+        one = Stage(stage.db)
+        plant(one, text)
+        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS),
+                              "scope": one.scope(HERE, participant="tg/ann")}  # fmt: skip
+        told = conversations.get_user_memory_prompt(**by) or ""
+        for mark in ("<saved_memories>", "</saved_memories>", "<recent_conversations>", "</recent_conversations>"):
+            assert told.count(mark) == 1, (text, mark)
+        inside = re.split(r"</?(?:saved_memories|recent_conversations)>", told)
+        assert CANARY not in inside[0] + inside[2] + inside[4]
+        whole = conversations.get_system_prompt_with_memory("base", **by)
+        assert whole.startswith("base\n\n") and whole.endswith(told)
+        related = relationships.relationship_text("tg/ann", **by)
+        assert CANARY in related and len(related.splitlines()) == len(related.split("\n"))
+        assert len([line for line in related.splitlines() if CANARY in line]) == 1
+
+
+def test_f30_no_text_makes_a_section_of_a_file(stage: Stage, tmp_path: Path) -> None:
+    """C31: what is written and read again is the same lists, nothing more and nothing less."""
+    for number, text in enumerate(HOSTILE):
+        one = Stage(stage.db)
+        plant(one, text)
+        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS),
+                              "scope": one.scope(HERE, participant="tg/ann")}  # fmt: skip
+        before = conversations.load_memory(**by)
+        folder = tmp_path / str(number)
+        conversations.export_markdown(folder, **by)
+        told = conversations.import_markdown(folder, **by)
+        assert (told.added, told.changed, told.archived, told.left_out) == (0, 0, 0, ()), text
+        assert conversations.load_memory(**by) == before
+
+
+def test_f30_items_come_back_from_every_syntax(stage: Stage) -> None:
+    from core.transfer import export_items, import_items
+
+    one, other = Stage(stage.db), Stage(stage.db)
+    for text in HOSTILE:
+        one.remember(f"fact {text}", [text[:40]])
+    by: dict[str, Any] = {"db": stage.db, "settings": Settings()}
+    fresh = Settings(near_duplicate_score=0)
+    for syntax in ("json", "yaml", "jsonl"):
+        content = "".join(export_items(fmt=syntax, scope=one.scope(), **by))
+        there = Stage(stage.db)
+        done = import_items(content.encode(), fmt=syntax, db=stage.db, settings=fresh, scope=there.scope())
+        assert done.error_count == 0, (syntax, done)
+        mine = {each["text"] for each in lifelong.search_items(limit=100, scope=one.scope(), **by)["items"]}
+        theirs = {each["text"] for each in lifelong.search_items(limit=100, scope=there.scope(), **by)["items"]}
+        assert mine == theirs and len(mine) == len(HOSTILE)
+    assert lifelong.search_items(scope=other.scope(), **by)["total"] == 0
+    with pytest.raises(TransferError) as raised:
+        import_items(content, scope=other.scope(), **by)  # a text is a path: it is not repeated
+    assert CANARY not in str(raised.value)
+
+
+def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
+    """Each prompt for a model of ours holds what was said as JSON texts on lines of their own, in user messages."""
+    asked: list[list[dict[str, str]]] = []
+
+    def model(messages: list[dict[str, str]]) -> str:
+        asked.append(messages)
+        return "She spoke of tofu."
+
+    for text in HOSTILE[:8]:
+        one = Stage(stage.db)
+        plant(one, text)
+        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS), "scope": one.scope(HERE)}
+        jobs.run_pending(model=model, **by)
+        lifelong.consolidate_history(HERE, model=model, **by)
+        conversations.update_saved_memory(f"remember {text[:100]}", model=model, **by)
+        conversations.close_conversation(HERE, model, wait=True, **by)
+    said = [message for messages in asked for message in messages if CANARY in message["content"]]
+    assert len(said) >= 20
+    for message in said:
+        assert message["role"] == "user"
+        for line in message["content"].split("\n"):
+            if CANARY in line:
+                assert _is_data(line), line[:300]
+
+
+def _is_data(line: str) -> bool:
+    """Return whether what a line holds of a text stands in JSON, alone or behind a word of ours."""
+    for start in re.finditer(r'[{\["]', line):
+        if CANARY in line[: start.start()]:
+            return False
+        try:
+            _, end = json.JSONDecoder().raw_decode(line[start.start() :])
+        except ValueError:
+            continue
+        return CANARY not in line[start.start() + end :]
+    return False
+
+
+def test_f33_a_tool_call_names_nobody_else(stage: Stage) -> None:
+    """F3: persona, person and conversation are those of the scope, whatever a call says."""
+    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE, participant="tg/ann")}
+    reply = ('<use_tool><name>memoryTool</name><memoryContent>likes tofu</memoryContent><persona_id>other</persona_id>'
+             "<participant>tg/bob</participant></use_tool>")  # fmt: skip
+    for call in conversations.parse_tool_call(reply):
+        conversations.run_tool_call(call, **by)
+    assert len(conversations.list_saved_memories(**by)) == 1
+    other = {**by, "scope": Stage(stage.db, "other").scope(HERE, participant="tg/bob")}
+    assert conversations.list_saved_memories(**other) == []
+    assert privacy.list_quarantined(**by) == []
+
+
+def test_f30_the_list_itself() -> None:
+    """No two alike, each with its canary, NUL and lone surrogates among them."""
+    assert len(set(HOSTILE)) == len(HOSTILE) and all(CANARY in text for text in HOSTILE)
+    assert any("\x00" in text for text in HOSTILE) and any("\ud800" in text for text in HOSTILE)

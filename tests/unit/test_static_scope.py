@@ -1,0 +1,186 @@
+"""D1, F12: no statement reads or changes a table of somebody's rows without saying whose.
+
+Every statement is looked at that the library holds ready, and every one that a whole story, a world of scopes and all
+readers of the registry send on their way; each part of it by itself, table by table.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Executable, event
+from sqlalchemy.exc import SQLAlchemyError
+
+import core.store
+from core import forgetting, jobs
+from core.store.engine import Database
+from core.store.schema_base import metadata
+from core.store.statements import dialect_of
+from tests.isolation.readers import READERS, walked
+from tests.isolation.statements import SCOPE_OF, parts_for_all, unscoped
+from tests.isolation.world import World
+from tests.store import scenario
+from tests.store.world import open_db
+
+WHOLE_DATABASE = {
+    "search_repair": "compares and mends the search tables of everybody, in ranges of row ids",
+    "search_check": "compares them range by range",
+    "search_entries": "reads the rows of those ranges",
+    "search_index": "the words of a range while the index is built",
+    "migrating": "brings the tables of everybody to the present schema",
+    "adopting": "takes over the tables of another application",
+    "adopted_rows": "the same",
+    "adopted_people": "the same",
+    "restoring": "puts back what a migration took away",
+    "checking": "counts rows that are broken, for the operator of the database",
+    "inspecting": "counts rows of tables",
+    "maintenance": "scripts an operator runs by hand",
+    "jobs_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
+    "embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
+    "leasing": "holds what a worker has claimed, by its id and claim",
+}
+"""Modules whose statements are about the whole database, with the reason."""
+
+ALLOWED = {
+    "SELECT l.interface_path FROM chat_history_cache AS l WHERE l.id = ?": "of a hit found within the audiences seen; "
+    "the part around it is held to the persona, and what it finds is read by audience",
+    "SELECT DISTINCT conversations.persona_id FROM conversations": "a scheduler asks whom there is anything to do for",
+    "DELETE FROM search_vector WHERE search_vector.row_id IN (?) AND search_vector.source = ?": "of rows removed in "
+    "the same transaction, found within their persona",
+    "SELECT search_stats.audience_id, search_stats.docs FROM search_stats WHERE search_stats.audience_id > ?": "walks "
+    "all audiences for words that no row of anybody holds any more",
+    "UPDATE counters SET value=? WHERE counters.name > ? AND counters.name < ? AND counters.value > ?": "what a module "
+    "adds its conditions to before it is sent",
+    **{
+        f"SELECT {table}.persona_id FROM {table} WHERE {table}.id = ?": "finds whose row it is"
+        for table in ("memories", "ai_diary", "chat_history_cache")
+    },
+}
+"""Parts of statements that go by something else than persona or audience, each with the reason."""
+
+TESTS = {"world", "stage", "conftest"}
+
+
+def ready_made() -> Iterator[tuple[str, str]]:
+    """Yield the text of every statement that a module of the store holds as a value, with the module's name."""
+    for found in pkgutil.iter_modules(core.store.__path__):
+        module = importlib.import_module(f"core.store.{found.name}")
+        for value in vars(module).values():
+            for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Executable) and hasattr(each, "compile"):
+                    yield from _compiled(found.name, each)
+
+
+def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:
+    if any(statement is table for table in metadata.tables.values()):
+        return
+    try:
+        yield module, str(statement.compile(dialect=dialect_of("sqlite")))
+    except SQLAlchemyError:  # values are needed to write it down
+        return
+
+
+def module_of_caller() -> str:
+    """Return the module of the store that sends the statement at hand; blank for a test's own."""
+    frame: Any = sys._getframe(2)
+    first = ""
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.parent.name == "store" and path.parent.parent.name == "core":
+            name = path.stem
+            if name in WHOLE_DATABASE:
+                return name
+            first = first or (name if name not in ("engine", "readers", "bulk") else "")
+        if not first and path.stem in TESTS and "tests" in path.parts:
+            return ""
+        frame = frame.f_back
+    return first
+
+
+def watched(db: Database, found: dict[tuple[str, str], str]) -> Callable[[], int]:
+    """Note every part without scope that is sent from here on; what is returned tells how many statements were seen."""
+    seen: set[str] = set()
+
+    def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement in seen:
+            return
+        parts = [part for _, part in parts_for_all(statement) if part not in ALLOWED]
+        if not parts:
+            seen.add(statement)
+            return
+        module = module_of_caller()
+        if module and module not in WHOLE_DATABASE:
+            found.update({(module, part): statement for part in parts})
+
+    for engine in set(db.engines()):
+        event.listen(engine, "before_cursor_execute", note)
+    return lambda: len(seen)
+
+
+def test_d1_statements_held_ready_name_their_persona() -> None:
+    found = {
+        (module, part): text
+        for module, text in ready_made()
+        for _, part in parts_for_all(text)
+        if module not in WHOLE_DATABASE and part not in ALLOWED
+    }
+    assert len(list(ready_made())) > 100
+    assert found == {}
+
+
+@pytest.mark.slow
+def test_d1_every_part_of_every_statement_sent_names_its_persona() -> None:
+    found: dict[tuple[str, str], str] = {}
+    db = open_db("sqlite://")
+    count = watched(db, found)
+    scenario.play(db)
+    db.close()
+    assert count() > 250
+    assert found == {}
+
+
+@pytest.mark.slow
+def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> None:
+    found: dict[tuple[str, str], str] = {}
+    db = open_db(f"sqlite:///{tmp_path / 'own.db'}")
+    count = watched(db, found)
+    world = World(db, 19)
+    for asking in world.askings[::5]:
+        for name in READERS:
+            walked(world, asking, name, world.places[0])
+    asking = world.askings[0]
+    by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": asking.scope}
+    forgetting.forget(participant=world.places[0].participant, **by)
+    forgetting.forget(conversation=world.places[1].conversation, **by)
+    jobs.run_pending(**by)
+    db.close()
+    assert count() > 300
+    assert found == {}
+
+
+def test_d1_each_table_of_somebody_is_known() -> None:
+    assert {"memories", "chat_history_cache", "search_term", "short_term_memories", "memory_jobs"} <= set(SCOPE_OF)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT id FROM memories WHERE id = ?",
+        "SELECT memories.id, memories.persona_id FROM memories WHERE memories.id IN (?, ?)",
+        "UPDATE memories SET persona_id = ? WHERE id = ?",
+        "DELETE FROM short_term_memories WHERE id = ?",
+        "SELECT 1 FROM tags AS t WHERE t.persona_id = ? UNION ALL SELECT 1 FROM memories AS m WHERE m.tier = ?",
+        "SELECT id FROM tags WHERE persona_id = ? AND tag IN (SELECT tag FROM tag_aliases WHERE alias = ?)",
+        "SELECT t.tag FROM tags AS t, memories AS m WHERE t.persona_id = ? AND m.id = ?",
+        "SELECT id FROM memories WHERE content = 'persona_id = 1'",
+        "SELECT id FROM memories ORDER BY persona_id = ?",
+    ],
+)
+def test_d1_the_check_finds_a_part_for_all(statement: str) -> None:
+    assert unscoped(statement) != []
