@@ -178,10 +178,10 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
                 cursor.execute(statement, (seconds * value,))
 
     event.listen(writing, "connect", wait_for_locks)
-    event.listen(reading, "do_connect", connect)
     for engine in (reading, writing):
+        event.listen(engine, "do_connect", connect)
         event.listen(engine, "do_connect", _by_socket)
-    event.listen(reading, "checkin", given_back)
+        event.listen(engine, "checkin", given_back)
 
 
 def _by_socket(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:

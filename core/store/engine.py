@@ -27,11 +27,15 @@ from core.store.ids import Ids
 
 T = TypeVar("T")
 
-RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290})
-"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover (D34)."""
-LOST = frozenset({2003, 2006, 2013, 2055, 0})
+RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
+"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
+refused at the commit, by Galera or by group replication (D34)."""
+LOST = frozenset({2003, 2006, 2013, 2055, 0, 1053, 1927, 4031})
+"""Numbers that say that the connection is gone; the last three: shutting down, killed, closed for idling."""
 TRIES = 5
 LOOK = "Run `prompt-engine db check` to see what is wrong."
+_REFUSED_AT_COMMIT = 1180
+"""A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""
 _UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
 _REMEDY = {
     1146: "The table is missing: run `prompt-engine db migrate`.",
@@ -49,6 +53,13 @@ _REMEDY = {
     26: "The file is no SQLite database: correct its name in DATABASE_URL, or move the file away.",
     2006: "The connection was lost: try again.",
     2013: "The connection was lost: try again.",
+    1047: "This node of the cluster is not ready: wait until it is, or lead the address to another node.",
+    1205: "Another session holds rows that are needed: end it if that lasts (SHOW PROCESSLIST), and try again.",
+    1213: "Writers were in each other's way: try again.",
+    1040: "The server takes no more connections: raise max_connections, or run fewer processes.",
+    1053: "The server is shutting down: try again when it is back.",
+    3100: "The group of servers refused it: try again, and look whether this server still belongs to the group.",
+    3101: "Writers were in each other's way on two servers: try again.",
     1153: "The text is larger than the server's max_allowed_packet: raise it.",
 }
 
@@ -236,31 +247,61 @@ class Database:
                 told, which the message says.
         """
         unsure = False
-        for attempt in range(1, TRIES + 1):
-            committing = False
-            try:
-                with self._exclusive(), self.engines()[1].connect() as connection:
-                    self._begin(connection)
-                    there = confirm(connection) if unsure and confirm is not None else None
-                    if there is not None:
-                        return there
-                    result = work(connection)
-                    committing = True
-                    connection.commit()
-                    return result
-            except exc.SQLAlchemyError as error:
-                lost = is_lost(error)
-                unsure = unsure or (committing and lost)
-                again = lost or error_number(error) in RETRIED or _is_busy(error)
-                if attempt == TRIES or not again or (unsure and confirm is None):
-                    # A commit still under way when the next try began is in the way of that now.
-                    there = self._ask(confirm) if unsure else None
-                    if there is not None:
-                        return there
-                    _fail(StoreWriteError, error, source, _UNSURE if unsure else "")
-                event(logging.INFO, "write_repeated", source=source, number=error_number(error), attempt=attempt)
-                time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
+        with self._spending():
+            for attempt in range(1, TRIES + 1):
+                committing = False
+                try:
+                    with self._exclusive(), self._writing() as connection:
+                        self._begin(connection)
+                        there = confirm(connection) if unsure and confirm is not None else None
+                        if there is not None:
+                            return there
+                        result = work(connection)
+                        committing = True
+                        connection.commit()
+                        return result
+                except exc.SQLAlchemyError as error:
+                    lost = is_lost(error)
+                    unsure = unsure or (committing and (lost or error_number(error) == _REFUSED_AT_COMMIT))
+                    again = lost or error_number(error) in RETRIED or _is_busy(error)
+                    if attempt == TRIES or not (again and self._in_time()) or (unsure and confirm is None):
+                        # A commit still under way when the next try began is in the way of that now.
+                        there = self._ask(confirm) if unsure else None
+                        if there is not None:
+                            return there
+                        _fail(StoreWriteError, error, source, _UNSURE if unsure else "")
+                    event(logging.INFO, "write_repeated", source=source, number=error_number(error), attempt=attempt)
+                    time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    @contextlib.contextmanager
+    def _spending(self) -> Iterator[None]:
+        """Count the time of the block as taken by the call, where there is one: a prompt that writes ends in time too.
+
+        Source: F51.
+        """
+        call: Call | None = getattr(self._local, "call", None)
+        if call is None or call.since is not None:
+            yield
+            return
+        call.since = time.monotonic()
+        try:
+            yield
+        finally:
+            call.spent, call.since = call.taken, None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """Yield a connection that writes; within a call it is given no more time than the call has left."""
+        with self.engines()[1].connect() as connection:
+            if getattr(self._local, "call", None) is not None:
+                connecting.give_time(connection, self._left())
+            yield connection
+
+    def _in_time(self) -> bool:
+        """Return whether there is time to try again: always, but within a call."""
+        call: Call | None = getattr(self._local, "call", None)
+        return call is None or call.taken < self.timeout_seconds
 
     def _begin(self, connection: Connection) -> None:
         if self.family == "sqlite":

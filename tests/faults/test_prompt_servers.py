@@ -227,3 +227,29 @@ def test_f51_f73_a_login_that_fails_leaves_the_live_prompt(stage: Stage, kind: s
         chat_history_cache.load_chat_history("tg/42", db=db)
     assert "canarypassword" not in str(caught.value)
     db.close()
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite", "mariadb")
+def test_f51_a_prompt_that_registers_its_conversation_ends_in_time_though_rows_are_held(
+    fresh_url: str, engine_name: str
+) -> None:
+    """Somebody else holds what it has to write: the one write of a prompt is given no more time than its reads."""
+    open_db(fresh_url).close()
+    holder, db = Database(fresh_url), Database(fresh_url, timeout_seconds=3.0)
+    stage = Stage(db)
+    stage.say("canary tofu")
+    stage.prompt(ASKED)
+    with holder.engines()[1].connect() as other:
+        if engine_name == "sqlite":
+            other.execute(sql("BEGIN IMMEDIATE"))
+        other.execute(sql("UPDATE conversations SET title = 'held'"))
+        other.execute(sql("SELECT * FROM conversations" + ("" if engine_name == "sqlite" else " FOR UPDATE"))).all()
+        started = time.monotonic()
+        prompt, report = stage.explain(ASKED, path="tg/new", is_private=True)
+        assert time.monotonic() - started < 7.0  # 5 tries of 2 seconds each, and the pauses, take more than 10
+        other.rollback()
+    assert list(prompt) == KEYS and "conversations" in failed(report)
+    assert failed(stage.explain(ASKED, path="tg/new", is_private=True)[1]) == []
+    db.close()
+    holder.close()

@@ -1,0 +1,286 @@
+"""A host as a process: it writes through every kind of door until it is told to stop, and tells what was acknowledged.
+
+`Host` starts one; what it prints is read into `Told`, one for each call. The process runs this file as a script and
+imports nothing but the package, so that it can be a host of another version of it. It goes on after every failure, as
+hosts do; only this package's own exceptions are expected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CONVERSATIONS = 2
+PERSON = "tg/shared"
+"""Every host moves the relationship to this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a host was told of one call."""
+
+    kind: str
+    state: str
+    """stored: acknowledged. failed: refused. unsure: refused, and the error says that it may be stored."""
+    text: str
+    """A text nobody else has written; for a prompt the sources that failed, with commas."""
+    id: int | None
+    seconds: float
+    at: float
+    """When it ended, by `time.time()`."""
+    error: str = ""
+    """Class and number of what was raised."""
+
+
+class Host:
+    """A host in a process of its own."""
+
+    def __init__(
+        self, url: str, persona: str, name: str, *, timeout_seconds: float = 2.0, pause: float = 0.0, root: Path = ROOT
+    ) -> None:
+        """Start it with the package that lies in `root`, which may be another version's."""
+        self.told: list[Told] = []
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, url, persona, name, str(timeout_seconds), str(pause)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.told.append(Told(**json.loads(line)))
+
+    def stored(self) -> int:
+        """Return how many writes were acknowledged up to now."""
+        return sum(each.state == "stored" and each.kind != "prompt" for each in tuple(self.told))
+
+    def stop(self) -> list[Told]:
+        """Let it end the call under way, and return all it was told; raises AssertionError when it broke down."""
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None and stdout is not None and stderr is not None
+        stdin.close()
+        try:
+            code = self._process.wait(120)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._reader.join(10)
+        said = stderr.read()
+        stdout.close()
+        stderr.close()
+        assert code == 0, said[-3000:]
+        return self.told
+
+
+class _Program:
+    """That process."""
+
+    def __init__(self, url: str, persona: str, name: str, timeout_seconds: float) -> None:
+        from core.config import Settings
+        from core.scope import Scope
+        from core.store.engine import Database
+
+        self.db = Database(url, timeout_seconds=timeout_seconds)
+        self.name, self.persona = name, persona
+        self.settings = Settings(save_debounce_seconds=0, memory_mode="agent", db_timeout_seconds=timeout_seconds)
+        self.number = 0
+        self.rows: list[int] = []
+        self.scope_of = lambda path: Scope(persona, path, f"tg/{name}")
+        self.folder = Path(tempfile.mkdtemp(prefix="test-host-"))
+
+    def run(self, stopped: threading.Event, pause: float) -> None:
+        """Do one thing after the other."""
+        kinds = list(KINDS)
+        chosen = random.Random(self.name)
+        while not stopped.is_set():
+            self.number += 1
+            kind = kinds[self.number - 1] if self.number <= len(kinds) else chosen.choice(kinds)
+            self._do(kind)
+            if pause:
+                time.sleep(pause)
+        self.db.close()
+
+    def _do(self, kind: str) -> None:
+        from core.errors import CoreError
+
+        path = f"tg/{self.name}{self.number % CONVERSATIONS}"
+        text = f"I love tofu number {self.number} of {self.name} x{self.number}q{self.name}"
+        more = {"db": self.db, "settings": self.settings, "scope": self.scope_of(path)}
+        began = time.monotonic()
+        row_id, state, error, failed = None, "stored", "", ""
+        try:
+            found = KINDS[kind](self, path, text, more)
+            row_id, failed = (None, found) if kind == "prompt" else (found, "")
+            if row_id is None and kind not in ("prompt", "cycle"):
+                state = "none"
+        except CoreError as failure:
+            unsure = "answer was lost" in str(failure) or kind in UNTOLD
+            state, error = "unsure" if unsure else "failed", _named(failure)
+            time.sleep(0.02)
+        told = Told(
+            kind,
+            state,
+            failed if kind == "prompt" else text,
+            row_id,
+            round(time.monotonic() - began, 3),
+            time.time(),
+            error,
+        )
+        print(json.dumps({name: getattr(told, name) for name in Told.__dataclass_fields__}), flush=True)
+
+
+def _named(failure: BaseException) -> str:
+    return f"{type(failure).__name__} {getattr(failure, 'number', None)} {getattr(failure, 'source', '')}"
+
+
+def _message(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.chat_history_cache import save_chat_message
+
+    made = save_chat_message(path, text, "Ann", "ann", **more)
+    host.rows = [*host.rows[-20:], made.id or 0]
+    return made.id if made.stored else None
+
+
+def _item(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
+    from core.db import insert_memory
+
+    given = {name: more[name] for name in ("db", "settings")}
+    return insert_memory(text, "synth", "chat", ["tofu", f"t{host.number % 5}"], more["scope"], **given)
+
+
+def _entry(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.ai_diary import add_diary_entry
+
+    return add_diary_entry(text, context_tags=["tofu"], involved_users=["ann"], **more).id
+
+
+def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.errors import StoreWriteError
+    from core.short_term_writing import write_turn
+
+    said = {"messages": [{"role": "user", "content": text}]}
+    channel = f"{path}-{host.number}"
+    made = write_turn(said, [{"text": "oh"}], user=f"tg/{host.name}", channel=channel, **more)
+    if made.reason == "error":
+        raise StoreWriteError("The turn was not kept; the answer was lost, or it was refused.")
+    return made[0] or None
+
+
+def _job(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
+    from core.jobs import enqueue_operation
+
+    return enqueue_operation("RECAP", "LOW", {"text": text}, **more)
+
+
+def _end(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.conversations import add_recent_conversation
+
+    return add_recent_conversation(**more).id
+
+
+def _person(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.relationships import adjust
+
+    made = adjust(PERSON, 1 if host.number % 2 else -1, 0, **more)
+    return 1 if made.stored else None
+
+
+def _stream(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
+    from core.lifelong import on_stream_end
+
+    on_stream_end(wait=False, **more)  # one transaction; run in the call, what follows the count may fail alone
+    return 1
+
+
+def _cycle(host: _Program, path: str, text: str, more: dict[str, Any]) -> None:
+    from core.lifelong import consolidate_history
+
+    consolidate_history(path, **more)
+
+
+def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.transfer.importing import import_file
+
+    file = host.folder / "chat.jsonl"
+    line = {"conversation": "old", "session": 1, "id": f"{host.name}-{host.number}", "speaker": "Ann", "text": text}
+    file.write_text(json.dumps({**line, "timestamp": "2025-01-02T03:04:05Z"}) + "\n")
+    result = import_file(file, interface="tg", conversation=f"{path}/old", **more)
+    return result.imported or None
+
+
+def _break(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.stories import add_scene_break
+
+    row = _message(host, path, text, more)
+    return add_scene_break(row, **more).id if row else None
+
+
+def _version(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.stories import add_running_recap_version
+
+    made = add_running_recap_version(text, provenance="manual", **more)
+    return None if made is None else made + 1
+
+
+def _saved(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
+    from core.conversations import add_saved_memory
+
+    return add_saved_memory(text, **more).id
+
+
+def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
+    from datetime import UTC, datetime
+
+    from core.prompt_engine import explain_json_prompt
+    from core.scope import Scope
+
+    asked = {
+        "message_id": f"p{host.number}", "date": datetime.now(UTC), "text": text, "interface_path": path,
+        "from_user": {"id": host.name, "full_name": "Ann", "username": "ann"},
+    }  # fmt: skip
+    prompt, report = explain_json_prompt(asked, **{**more, "scope": Scope(host.persona)})
+    assert list(prompt) == ["context", "input", "instructions", "__pre_reduction_size", "actions"], list(prompt)
+    return ",".join(dict.fromkeys(e["source"] for stage in report["stages"] for e in stage["errors"]))
+
+
+KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {
+    "message": _message, "item": _item, "entry": _entry, "turn": _turn, "job": _job, "end": _end, "person": _person,
+    "stream": _stream, "cycle": _cycle, "import": _import, "break": _break, "version": _version, "saved": _saved,
+    "prompt": _prompt,
+}  # fmt: skip
+UNTOLD = ("import", "break", "cycle")
+"""Made of several transactions: of what failed a part may be stored."""
+
+
+def main(url: str, persona: str, name: str, timeout_seconds: str, pause: str) -> None:
+    """Be a host until the input ends."""
+    stopped = threading.Event()
+
+    def wait() -> None:
+        sys.stdin.read()
+        stopped.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    _Program(url, persona, name, float(timeout_seconds)).run(stopped, float(pause))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

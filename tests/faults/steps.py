@@ -1,0 +1,256 @@
+"""Workers that die after their n-th statement, what they are doing at the time, and what the database then holds.
+
+`STORIES` has one entry for each kind of work: what is there before, and the call during which the worker dies. Run by
+itself (`python -m tests.faults.steps URL PERSONA NAME STEP`) this is a worker that ends itself with SIGKILL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import event, select
+
+from core import jobs, lifelong, stories
+from core.config import Settings
+from core.store import ddl, migrating
+from core.store.engine import Database
+from core.store.registry import REGISTRY
+from tests.spec.stage import HERE
+from tests.spec.story_stage import StoryStage
+from tests.store.world import Clock
+
+SETTINGS = Settings(save_debounce_seconds=0, job_lease_seconds=30)
+DAY = timedelta(days=1)
+
+
+class DiedError(BaseException):
+    """The worker is dead; nothing of it may reach the database any more."""
+
+
+class Dying:
+    """A database handle whose process is dead after so many statements and commits.
+
+    Args:
+        after: how many it does.
+        kill: die for real, by SIGKILL.
+    """
+
+    def __init__(self, db: Database, after: int | None, *, kill: bool = False) -> None:
+        self.db, self.after, self.kill = db, after, kill
+        self.steps = 0
+        self.dead = False
+
+    def _step(self, *_: Any, **__: Any) -> None:
+        if self.dead or self.steps == self.after:
+            self.dead = True
+            if self.kill:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise DiedError
+        self.steps += 1
+
+    def __enter__(self) -> Dying:
+        for engine in set(self.db.engines()):
+            event.listen(engine, "before_cursor_execute", self._step)
+            event.listen(engine, "commit", self._step)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for engine in set(self.db.engines()):
+            event.remove(engine, "before_cursor_execute", self._step)
+            event.remove(engine, "commit", self._step)
+
+
+def model(messages: list[dict[str, str]]) -> str:
+    """Answer everything that is asked in these stories."""
+    asked = messages[-1]["content"]
+    if "sceneBreakAt" in asked:
+        return json.dumps({"sceneBreakAt": 14 if "from 9 " in asked else False, "rationale": "they leave"})
+    if "source_ids" in asked:
+        ids = [int(each) for each in re.findall(r'"id": (\d+)', asked)]
+        return json.dumps({"summary": "Ann has cats, Tofu and Miso.", "tags": ["pet"], "source_ids": ids})
+    if "key_facts" in asked or "facts" in asked:
+        return json.dumps({"key_facts": ["Ann lives in Rome", "Ann has a cat called Tofu"]})
+    if '"title"' in asked:
+        return json.dumps({"title": "Rome", "summary": "Ann walks through Rome."})
+    return "Ann walked from house to house in Rome and met Iris there."
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One kind of work: what is there before, and what the worker does."""
+
+    before: Callable[[StoryStage], Any]
+    work: Callable[[StoryStage], Any]
+
+
+def _pending(stage: StoryStage) -> None:
+    jobs.run_pending(model=model, **stage.given)
+
+
+def _told(stage: StoryStage, count: int = 24) -> list[int]:
+    return stage.tell(count, texts=[f"I love house {at} in Rome, my cat is Tofu{at}." for at in range(count)])
+
+
+def _queued(kind: str, count: int = 24, **metadata: Any) -> Callable[[StoryStage], Any]:
+    def before(stage: StoryStage) -> None:
+        rows = _told(stage, count)
+        given = {key: rows[value] for key, value in metadata.items()}
+        jobs.enqueue_operation(kind, metadata=given, conversation=HERE, **stage.given)
+
+    return before
+
+
+def _of_persona(kind: str) -> Callable[[StoryStage], Any]:
+    def before(stage: StoryStage) -> None:
+        _told(stage)
+        jobs.enqueue_operation(kind, **stage.given)
+
+    return before
+
+
+def _scene(stage: StoryStage) -> None:
+    stories.add_scene_break(_told(stage)[12], **stage.given)
+
+
+def _scenes(stage: StoryStage) -> None:
+    rows = _told(stage)
+    quiet = stage.with_flags(running_scene_recap_auto_generate=False)
+    for at in (9, 18):
+        stories.add_scene_break(rows[at], recap=False, **stage.given)
+        stories.set_scene_recap(rows[at], f"Scene to {at}.", **quiet)
+    jobs.enqueue_operation("RUNNING_SCENE_RECAP", conversation=HERE, **stage.given)
+
+
+def _ended(stage: StoryStage) -> None:
+    from core.conversations import add_recent_conversation
+
+    _told(stage)
+    add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
+
+
+def _old_items(stage: StoryStage) -> None:
+    assert stage.db is not None
+    entries = [
+        {"text": f"cat {n}", "timestamp": stage.db.clock() - (40 + n) * DAY, "tags": ["cat"], "importance": 0.6}
+        for n in range(4)
+    ]
+    lifelong.add_facts_with_meta(entries, **stage.given)
+
+
+def _compact(stage: StoryStage) -> None:
+    lifelong.compact(model=model, **stage.given)
+
+
+def _cycle(stage: StoryStage) -> None:
+    lifelong.run_cycle(model=model, **stage.given)
+
+
+def _deep(stage: StoryStage) -> None:
+    lifelong.deep_consolidation(model=model, **stage.given)
+
+
+def _recaps(stage: StoryStage) -> None:
+    stories.queue_recaps(_told(stage, 6), **stage.given)  # type: ignore[call-arg]
+
+
+STORIES = {
+    "RECAP": Story(_queued("RECAP", message=3), _pending),
+    "SCENE_DETECTION": Story(_queued("SCENE_DETECTION", 40), _pending),
+    "SCENE_RECAP": Story(_scene, _pending),
+    "RUNNING_SCENE_RECAP": Story(_scenes, _pending),
+    "CONVERSATION_SUMMARY": Story(_ended, _pending),
+    "CONSOLIDATION": Story(_queued("CONSOLIDATION"), _pending),
+    "CONSOLIDATION of a persona": Story(_of_persona("CONSOLIDATION"), _pending),
+    "DEEP_CONSOLIDATION": Story(_of_persona("DEEP_CONSOLIDATION"), _pending),
+    "a cycle": Story(_told, _cycle),
+    "a deep cycle": Story(_told, _deep),
+    "compaction": Story(_old_items, _compact),
+}
+
+
+def stage_of(url: str, persona: str, *, seconds: float = 0) -> StoryStage:
+    """Return the stage of a worker whose clock stands so much later."""
+    clock = Clock()
+    clock.forward(seconds=seconds)
+    db = Database(url, clock=clock)
+    migrating.ensure(db)
+    made = StoryStage(db, persona)
+    made.settings = SETTINGS
+    return made
+
+
+def finish(url: str, persona: str, name: str) -> None:
+    """Be the worker that comes after: later than every lease, until there is nothing to do."""
+    for hours in (1, 2, 3):
+        stage = stage_of(url, persona, seconds=hours * 3600)
+        assert stage.db is not None
+        STORIES[name].work(stage)
+        stage.db.close()
+
+
+VOLATILE = {
+    "tries", "claimed_by", "lease_until", "available_at", "started_at", "finished_at", "at_us", "content_hash",
+    "queue_version",
+}  # fmt: skip
+"""Columns that say who did it, and when."""
+
+
+def held(db: Database, persona: str) -> dict[str, Counter[str]]:
+    """Return what the tables of a persona hold, without ids and times: two runs that come to the same are equal."""
+    found: dict[str, Counter[str]] = {}
+    for listed in REGISTRY:
+        if listed.scoped != "persona" or listed.table in ("consolidation_runs", "audiences", "conversations"):
+            continue
+        table = ddl.tables()[listed.table]
+        columns = [c for c in table.c if c.name not in VOLATILE and "time" not in str(type(c.type)).lower()]
+        rows = db.read(select(*columns).where(table.c.persona_id == persona), source=table.name)
+        found[table.name] = Counter(_plain(row, persona) for row in rows)
+    return found
+
+
+def _plain(row: Any, persona: str) -> str:
+    shown = repr(tuple(bytes(each).hex() if isinstance(each, bytes) else each for each in row))
+    shown = re.sub(r"\d{13,}", "#", shown).replace(persona, "P")
+    return re.sub(r"2026-03-10[T ][\d:.]+", "NOW", shown)
+
+
+def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> list[str]:
+    """Return where two of them differ."""
+    return [
+        f"{table}: missing {sorted((one[table] - other[table]).elements())[:3]}, "
+        f"too many {sorted((other[table] - one[table]).elements())[:3]}"
+        for table in one
+        if one[table] != other[table]
+    ]
+
+
+@contextmanager
+def dying(stage: StoryStage, after: int | None) -> Iterator[Dying]:
+    """Let the worker of a stage die after so many steps."""
+    assert stage.db is not None
+    stage.db.engines()
+    with Dying(stage.db, after) as watched, suppress(DiedError):
+        yield watched
+
+
+def main(url: str, persona: str, name: str, step: str) -> None:
+    """Be a worker that dies."""
+    stage = stage_of(url, persona)
+    assert stage.db is not None
+    with Dying(stage.db, int(step), kill=True):
+        STORIES[name].work(stage)
+    print("survived")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

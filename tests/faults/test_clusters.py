@@ -1,0 +1,205 @@
+"""Clusters of three nodes: the node that takes writes is killed under load, and two nodes are written at once.
+
+Slow, so they run by themselves: `make test-clusters`. A wire stands for the proxy that leads hosts to the primary.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from core import lifelong
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.scope import Scope
+from core.store import schema, schema_lifelong
+from tests.faults.host import Host, Told
+from tests.faults.ledger import wrong
+from tests.faults.wire import Wire
+from tests.servers.cluster import Cluster, Node
+from tests.servers.cluster_galera import Galera
+from tests.servers.cluster_group import Group
+from tests.store.world import index_differences, open_db, rows_of
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("TEST_CLUSTERS"), reason="runs in `make test-clusters`"),
+]
+HOSTS = int(os.environ.get("CLUSTER_HOSTS", "4"))
+TIMEOUT = 3.0
+
+
+def say(text: str) -> None:
+    """Tell whoever waits; `make test-clusters` shows it."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@pytest.fixture(scope="module", params=["galera", "group"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """One kind of cluster after the other."""
+    with (Galera if request.param == "galera" else Group)() as made:
+        yield made
+
+
+class _Proxy:
+    """Leads to the node that takes writes, and looks every 0.2 s whether it still does."""
+
+    def __init__(self, cluster: Cluster, wire: Wire, first: Node) -> None:
+        self.cluster, self.wire, self.node = cluster, wire, first
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> _Proxy:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.2):
+            found = self.cluster.primary()
+            if found is not None and found is not self.node and not self.node.running:
+                self.node = found
+                self.wire.lead_to("127.0.0.1", found.port)
+
+
+def _url(url: str, database: str) -> str:
+    return make_url(url).set(database=database).render_as_string(hide_password=False)
+
+
+def _stored(hosts: list[Host]) -> int:
+    return sum(host.stored() for host in hosts)
+
+
+def _gap(told: list[Told], killed: float) -> float:
+    """Return the seconds from the kill to the first write that began afterwards and was acknowledged."""
+    later = [each.at for each in told if each.state == "stored" and each.kind != "prompt" and each.at > killed]
+    between = sorted([killed, *later])
+    return max(b - a for a, b in pairwise(between))
+
+
+def _settled(cluster: Cluster, name: str) -> None:
+    """Wait until every node holds the same number of messages."""
+    deadline = time.monotonic() + 60
+    while True:
+        counts = {
+            node.as_reachable().scalar(f"SELECT COUNT(*) FROM {name}.chat_history_cache")
+            for node in cluster.nodes
+            if node.running
+        }
+        if len(counts) == 1:
+            return
+        assert time.monotonic() < deadline, f"the nodes differ: {counts}"
+        time.sleep(0.2)
+
+
+def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
+    """Writes go on after the failover, nothing acknowledged is lost, nothing is there twice; the node comes back."""
+    primary, _ = cluster.wait_primary()
+    name = "load"
+    primary.as_reachable().create_database(name)
+    with Wire(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
+        url = _url(wire.url, name)
+        open_db(url).close()
+        hosts = [Host(url, "load", f"h{n}", timeout_seconds=TIMEOUT) for n in range(HOSTS)]
+        while _stored(hosts) < 60 * HOSTS:
+            time.sleep(0.05)
+        killed, before = time.time(), _stored(hosts)
+        primary.kill()
+        deadline = time.monotonic() + 120
+        while _stored(hosts) < before + 40 * HOSTS or proxy.node is primary:
+            assert time.monotonic() < deadline, "no writes after the failover"
+            time.sleep(0.05)
+        told = [each for host in hosts for each in host.stop()]
+        after = proxy.node
+    _settled(cluster, name)
+    db = open_db(_url(after.url, name))
+    assert wrong(db, "load", told) == []
+    db.close()
+    states = Counter(each.state for each in told)
+    asked = sorted((each for each in told if each.kind == "prompt"), key=lambda each: each.at)
+    prompts = [each.seconds for each in asked[2 * HOSTS :]]  # the first ones of a host load what they need
+    errors = Counter(each.error.split()[1] for each in told if each.error)
+    say(
+        f"\n{cluster.NAME}: {dict(states)}; writes stood still for {_gap(told, killed):.1f} s; refused with "
+        f"{dict(errors)}; slowest of {len(prompts)} prompts {max(prompts):.1f} s"
+    )
+    assert max(prompts) < TIMEOUT + 1.5
+    began = time.monotonic()
+    primary.join(first=False)
+    cluster.wait_member(primary)
+    _settled(cluster, name)
+    db = open_db(_url(primary.url, name))
+    assert wrong(db, "load", told) == [], "the node that came back holds something else"
+    db.close()
+    say(f"{cluster.NAME}: the node that was killed took part again after {time.monotonic() - began:.1f} s")
+
+
+def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
+    """One persona through two nodes: counters, relationships and items add up, certification failures are retried."""
+    if cluster.NAME != "galera":
+        pytest.skip("one node alone takes writes")
+    name = "both"
+    cluster.wait_primary()[0].as_reachable().create_database(name)
+    urls = [_url(node.url, name) for node in cluster.nodes if node.running]
+    open_db(urls[0]).close()
+    hosts = [Host(urls[n % len(urls)], "both", f"h{n}", timeout_seconds=8.0) for n in range(HOSTS)]
+    while _stored(hosts) < 80 * HOSTS:
+        time.sleep(0.05)
+    told = [each for host in hosts for each in host.stop()]
+    _settled(cluster, name)
+    db = open_db(urls[1])
+    assert wrong(db, "both", told) == []
+    db.close()
+    states = Counter(each.state for each in told)
+    errors = Counter(each.error for each in told if each.error)
+    say(f"\ntwo nodes at once: {dict(states)}, refused with {dict(errors)}")
+    assert states["failed"] + states["unsure"] <= len(told) // 50
+
+
+def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
+    """Cycles asked for at every node at once: each message is consolidated once, the lease is held by one."""
+    name = "lease"
+    primary, _ = cluster.wait_primary()
+    primary.as_reachable().create_database(name)
+    many = cluster.NAME == "galera"
+    urls = [_url(node.url, name) for node in cluster.nodes if node.running and (many or node is primary)] * 3
+    dbs = [open_db(url) for url in urls]
+    scope = Scope("lease")
+    for n in range(30):
+        save_chat_message(f"tg/{n % 3}", f"I love house number {n} of Rome", "Ann", "ann", db=dbs[0], scope=scope)
+    _settled(cluster, name)
+    gate = threading.Barrier(len(dbs))
+    done: list[str] = []
+
+    def cycle(at: int) -> None:
+        gate.wait()
+        made = lifelong.run_cycle(db=dbs[at], settings=Settings(), scope=scope)
+        done.append(made.reason)
+
+    threads = [threading.Thread(target=cycle, args=(at,)) for at in range(len(dbs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == len(dbs)
+    _settled(cluster, name)
+    rows = [row for row in rows_of(dbs[0], schema.memories, "lease") if row.source_message_ids]
+    twice = [text for text, number in Counter(row.content for row in rows).items() if number > 1]
+    assert twice == [] and len(rows) >= 10
+    assert index_differences(dbs[0], "lease") == []
+    runs = rows_of(dbs[0], schema_lifelong.consolidation_runs, "lease")
+    spans = sorted((row.started_at, row.finished_at) for row in runs if row.finished_at)
+    say(f"\n{cluster.NAME}: {len(dbs)} cycles at once, reasons {dict(Counter(done))}, {len(spans)} ran")
+    for db in dbs:
+        db.close()

@@ -1,0 +1,115 @@
+"""S45, L19, G16: a worker that dies at any step of any work: another one finishes it, every effect is there once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.db import verify_index
+from core.store.engine import Database
+from tests.faults import steps
+from tests.faults.host import ROOT
+from tests.faults.steps import STORIES
+from tests.store.world import Clock, index_differences
+
+ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
+STEPS = 2 if ROUNDS == 1 else 10_000
+"""Most steps to die at; spread over the work, one more of them at its end."""
+
+
+def _base(url: str, persona: str, name: str) -> None:
+    stage = steps.stage_of(url, persona)
+    assert stage.db is not None
+    STORIES[name].before(stage)
+    stage.db.close()
+
+
+def _end(url: str, persona: str) -> tuple[dict[str, object], list[str]]:
+    db = Database(url, clock=Clock())
+    try:
+        return steps.held(db, persona), [*index_differences(db, persona), *map(str, verify_index(db))]  # type: ignore[return-value]
+    finally:
+        db.close()
+
+
+def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], int]:
+    """Return what the work comes to, and in how many steps."""
+    stage = steps.stage_of(url, persona)
+    with steps.dying(stage, None) as watched:
+        STORIES[name].work(stage)
+    assert stage.db is not None
+    stage.db.close()
+    steps.finish(url, persona, name)
+    found, wrong = _end(url, persona)
+    assert wrong == []
+    return found, watched.steps
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STORIES)
+def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_name: str) -> None:
+    base = tmp_path / "base.db"
+    _base(f"sqlite:///{base}", "p", name)
+    whole = tmp_path / "whole.db"
+    shutil.copy(base, whole)
+    wanted, number = _undisturbed(f"sqlite:///{whole}", "p", name)
+    assert number > 5, "the work is hardly any"
+    died = 0
+    every = max(1, number // STEPS)
+    for step in range(number % every, number + 1, every):
+        file = tmp_path / "died.db"
+        for end in ("", "-wal", "-shm"):
+            Path(f"{file}{end}").unlink(missing_ok=True)
+        shutil.copy(base, file)
+        url = f"sqlite:///{file}"
+        stage = steps.stage_of(url, "p")
+        with steps.dying(stage, step) as watched:
+            STORIES[name].work(stage)
+        assert stage.db is not None
+        stage.db.close()
+        died += watched.dead
+        steps.finish(url, "p", name)
+        found, wrong = _end(url, "p")
+        assert wrong == [], f"after step {step} of {number}"
+        assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]
+    assert died >= min(number, STEPS)
+
+
+@pytest.fixture(scope="module")
+def url(engine_url: str) -> Iterator[str]:
+    """A database per engine."""
+    steps.stage_of(engine_url, "p").db.close()  # type: ignore[union-attr]
+    yield engine_url
+
+
+@pytest.mark.engines("sqlite", "mariadb", "mysql")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
+def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str) -> None:
+    """The same with processes that end themselves by SIGKILL, at some of the steps."""
+    place = list(STORIES).index(name)
+    _base(url, f"whole{place}", name)
+    wanted, number = _undisturbed(url, f"whole{place}", name)
+    for step in sorted({1, number // 3, 2 * number // 3, number - 5}):  # personas differ by a step or two
+        persona = f"died{place}at{step}"
+        _base(url, persona, name)
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.steps", url, persona, name, str(step)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == -9, (done.returncode, done.stderr[-2000:])
+        steps.finish(url, persona, name)
+        found, wrong = _end(url, persona)
+        assert wrong == [], f"after step {step} of {number}"
+        assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]

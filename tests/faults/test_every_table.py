@@ -1,0 +1,192 @@
+"""Each table that a prompt reads is taken away, each of its columns broken: one section suffers, the rest stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text as sql
+
+from core import conversations, lifelong, relationships, stories
+from core.config import Settings
+from core.short_term_writing import write_turn
+from core.store import ddl
+from core.store.engine import Database
+from core.store.registry import REGISTRY
+from tests.faults.conftest import fill
+from tests.faults.test_prompt_faults import KEYS, run
+from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
+from tests.store.world import open_db
+
+ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
+ASKED = "canary tell me of tofu and pizza"
+EVERYONE = {"conversations", "audiences", "participants"}
+"""Without these nothing stored can be shown, since nobody can tell who may see it."""
+OWN = {
+    "chat_history_cache": {"history_current_chat", "history_recent", "memories", "running_recap"},
+    "ai_diary": {"thoughts", "ai_diary", "memories"},
+    "memories": {"memories", "saved_memories"},
+    "conversation_summaries": {"recent_conversations"},
+    "short_term_memories": {"short_term"},
+    "user_relationships": {"relationship"},
+    "running_recaps": {"running_recap"},
+}
+"""What may be missing without a table; where it is not listed, only the memories, which the search finds."""
+
+
+def fill_all(stage: Stage) -> None:
+    """Store something for every section, each text holding the word `canary`."""
+    fill(stage)
+    made: dict[str, Any] = {"db": stage.db, "settings": Settings(save_debounce_seconds=0)}
+    here = {**made, "scope": stage.scope(HERE, participant="tg/ann")}
+    rows = [stage.say(f"canary told {n}", minutes=300 - n) for n in range(14)]
+    stories.add_scene_break(rows[10], **here)
+    stories.set_scene_recap(rows[10], "canary scene", **here)
+    stories.edit_memory(rows[5], "canary recap of five", **here)
+    stories.add_running_recap_version("canary running recap", provenance="manual", **here)
+    there = {**made, "scope": stage.scope(ELSEWHERE)}
+    conversations.add_recent_conversation(wait=True, **there)
+    conversations.add_saved_memory("canary saved: Ann likes tea", **here)
+    relationships.adjust("tg/ann", 5, 3, username="Ann", **here)
+    said = {"messages": [{"role": "user", "content": "canary short term"}]}
+    elsewhere = {**made, "scope": stage.scope("tg/99", participant="tg/ann")}
+    write_turn(said, [{"text": "canary oh"}], user="tg/ann", channel="tg/99", **elsewhere)
+    lifelong.add_facts_with_meta([{"text": "canary fact"}], **here)
+
+
+def tables_read(stage: Stage) -> list[str]:
+    """Return the tables whose rows a prompt asks for, from the statements it sends."""
+    assert stage.db is not None
+    with stage.db.traced() as statements:
+        prompt, report = stage.explain(ASKED)
+    assert failed(report) == []
+    assert set(prompt["context"]) >= {"short_term", "recent_conversations", "saved_memories", "relationship"}
+    words = set(re.findall(r"(?:FROM|JOIN|,) +([a-z_]+)", " ".join(statements)))
+    return sorted(words & {listed.table for listed in REGISTRY})
+
+
+@pytest.fixture(scope="module")
+def whole(engine_url: str) -> Iterator[Stage]:
+    """A persona with something in every section."""
+    db = open_db(engine_url)
+    stage = Stage(db)
+    fill_all(stage)
+    yield stage
+    db.close()
+
+
+def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
+    """Look at the prompt while something is wrong with a table."""
+    assert stage.db is not None
+    stage.db.caches.clear()
+    prompt, report = stage.explain(ASKED)
+    assert list(prompt) == KEYS and prompt["input"] == undisturbed["input"], table
+    may_differ = set(undisturbed["context"]) if table in EVERYONE else OWN.get(table, {"memories"})
+    for key, value in undisturbed["context"].items():
+        if key not in may_differ:
+            assert prompt["context"].get(key) == value, (table, key)
+    if prompt["context"] != undisturbed["context"]:
+        assert table in failed(report), (table, failed(report))
+    assert "canary tell" not in json.dumps(report)
+
+
+@pytest.mark.engines(*(("sqlite",) if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
+@pytest.mark.slow
+def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> None:
+    assert whole.db is not None
+    undisturbed = whole.prompt(ASKED)
+    tables = tables_read(whole)
+    assert len(tables) >= 15
+    for table in tables:
+        run(whole.db, f"ALTER TABLE {table} RENAME TO gone_{table}")
+        try:
+            _stands(whole, table, undisturbed)
+        finally:
+            run(whole.db, f"ALTER TABLE gone_{table} RENAME TO {table}")
+    whole.db.caches.clear()
+    assert whole.prompt(ASKED) == undisturbed
+
+
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.slow
+@pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
+def test_f50_every_table_that_a_prompt_reads_may_be_refused(whole: Stage, engine_name: str) -> None:
+    """The user of the connection may read every table but one."""
+    assert whole.db is not None
+    undisturbed = whole.prompt(ASKED)
+    name = whole.db.target.url.database
+    user = f"some_{engine_name.replace('-', '').replace('.', '')}"[:30]
+    run(whole.db, f"DROP USER IF EXISTS '{user}'@'127.0.0.1'", f"CREATE USER '{user}'@'127.0.0.1'")
+    run(whole.db, *(f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'" for table in ddl.tables()))
+    url = whole.db.target.url.set(username=user).render_as_string(hide_password=False)
+    plain = Stage(Database(url, clock=whole.db.clock), whole.persona)
+    assert plain.db is not None
+    try:
+        for table in tables_read(whole):
+            run(whole.db, f"REVOKE SELECT ON {name}.{table} FROM '{user}'@'127.0.0.1'")
+            try:
+                _stands(plain, table, undisturbed)
+            finally:
+                run(whole.db, f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'")
+    finally:
+        plain.db.close()
+        run(whole.db, f"DROP USER '{user}'@'127.0.0.1'")
+
+
+BROKEN: dict[str, tuple[Any, ...]] = {
+    "json": ("not json", '{"a": 1}', '[1, [2], "x"]', 42, b"\xff\x00", None),
+    "time": ("soon", 7, "9999-99-99 00:00:00.000000"),
+    "text": (42, b"\xff\x00", 1.5),
+}
+
+
+def _broken_values(column: Any) -> tuple[Any, ...]:
+    kind = type(column.type).__name__
+    if kind == "JsonText":
+        return BROKEN["json"]
+    if kind == "Time":
+        return BROKEN["time"]
+    return BROKEN["text"] if kind in ("Name", "Body", "LongText", "String", "Text") else ()
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.slow
+def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_path: Path) -> None:
+    """In every row at once, one in eight cases unless FAULT_ROUNDS asks for all; a server refuses what is no JSON and
+    no time by itself."""
+    assert whole.db is not None
+    undisturbed = whole.prompt(ASKED)
+    source = Path(str(whole.db.target.url.database))
+    cases = [
+        (table, column.name, value)
+        for table in tables_read(whole)
+        for column in ddl.tables()[table].c
+        for value in _broken_values(column)
+        if value is not None or column.nullable
+    ]
+    whole.db.close()
+    assert len(cases) > 150
+    for table, column_name, value in cases[:: 8 if ROUNDS == 1 else 1]:
+        file = tmp_path / "broken.db"
+        for end in ("", "-wal", "-shm"):
+            Path(f"{file}{end}").unlink(missing_ok=True)
+        shutil.copy(source, file)
+        db = Database(f"sqlite:///{file}", clock=whole.db.clock)
+        with db.engines()[1].connect() as connection:
+            connection.execute(sql("PRAGMA ignore_check_constraints = ON"))
+            connection.execute(sql(f"UPDATE {table} SET {column_name} = :value"), {"value": value})
+            connection.commit()
+        where = (table, column_name, value)
+        prompt, report = Stage(db, whole.persona).explain(ASKED)
+        assert list(prompt) == KEYS, where
+        assert failed(report) == [], (where, failed(report))
+        for key, before in undisturbed["context"].items():
+            if table not in EVERYONE and key not in OWN.get(table, {"memories"}):
+                assert prompt["context"].get(key) == before, (where, key)
+        db.close()

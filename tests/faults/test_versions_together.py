@@ -1,0 +1,98 @@
+"""D31: the program of the revision before goes on writing and reading while this one migrates.
+
+The former program is the real one, taken from the history of the checkout: what stood there before the newest revision
+was added. Without a history (an unpacked archive, a shallow clone) there is nothing to run, and the test is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from core.db import verify_index
+from core.store import migrating
+from core.store.engine import Database
+from tests.faults.host import ROOT, Host
+from tests.faults.ledger import wrong
+
+ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
+PERSONA = "former"
+VERSIONS = "sql/migrations/versions"
+OPEN = "import sys; from core.db import open_database; open_database(sys.argv[1]).close()"
+
+
+def _git(*words: str) -> bytes | None:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _commit_before(revision: str) -> str | None:
+    """Return the commit before the one that added a revision; HEAD while it has not been added."""
+    (file,) = (ROOT / VERSIONS).glob(f"{revision}_*.py")
+    name = f"{VERSIONS}/{file.name}"
+    if _git("rev-parse", "HEAD") is None:
+        return None
+    added = _git("log", "--diff-filter=A", "--format=%H", "--", name)
+    commits = (added or b"").decode().split()
+    return f"{commits[-1]}^" if commits else "HEAD"
+
+
+@pytest.fixture(scope="module")
+def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as it was before the newest revision."""
+    newest = migrating.revisions()[-1]
+    commit = _commit_before(newest) if len(migrating.revisions()) > 1 else None
+    packed = _git("archive", commit, "core", "sql", "prompts") if commit else None
+    if not packed:
+        pytest.skip("no former version to be had here")
+    folder = tmp_path_factory.mktemp("former")
+    with tarfile.open(fileobj=BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def _opened(root: Path, url: str) -> None:
+    """Let a version of the program open a database, which makes it when it is empty."""
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN, url],
+        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.engines("sqlite", "mariadb", "mysql")
+@pytest.mark.slow
+@pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
+def test_d31_the_former_program_goes_on_while_this_one_migrates(fresh_url: str, former: Path) -> None:
+    _opened(former, fresh_url)
+    db = Database(fresh_url)
+    before = migrating.pending(db)
+    assert before, "the former program knows the newest revision: the test says nothing"
+    hosts = [Host(fresh_url, PERSONA, "old", root=former, timeout_seconds=10)]
+    _write_on(hosts, 20)
+    migrating.migrate(db)
+    assert migrating.pending(db) == []
+    hosts.append(Host(fresh_url, PERSONA, "new", timeout_seconds=10))
+    _write_on(hosts, 60)
+    told = [each for host in hosts for each in host.stop()]
+    assert [each for each in told if each.state not in ("stored", "none")] == []
+    assert [each.text for each in told if each.kind == "prompt" and each.text] == []
+    assert {each.kind for each in told if each.state == "stored"} >= {"message", "item", "entry", "turn", "prompt"}
+    _opened(former, fresh_url)
+    assert migrating.pending(db) == [] and migrating.plan(db) == []
+    assert wrong(db, PERSONA, told) == [] and list(verify_index(db)) == []
+    db.close()
+
+
+def _write_on(hosts: list[Host], more: int) -> None:
+    goal, deadline = sum(host.stored() for host in hosts) + more, time.monotonic() + 60
+    while sum(host.stored() for host in hosts) < goal:
+        assert time.monotonic() < deadline, "nothing is written any more"
+        time.sleep(0.02)
