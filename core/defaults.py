@@ -6,6 +6,7 @@ Every door calls `handle`, `settings_for` and `scope_for`, in this order, once a
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 from core import logs
 from core.config import Settings, database_values_of, resolve
-from core.errors import StoreError
+from core.errors import ConfigError, StoreError
 from core.rules.visibility import said_privacy, split_key
 from core.scope import Scope, _current, current_scope
 from core.shapes import IncomingMessage, now_utc
@@ -31,6 +32,7 @@ class _Process:
     db: Database | None = None
     settings: Settings | Mapping[str, object] | None = None
     model: Any = None
+    embedder: Any = None
 
 
 _process = _Process()
@@ -42,6 +44,7 @@ def configure(
     *,
     settings: Settings | Mapping[str, object] | None = None,
     model: Any = None,
+    embedder: Any = None,
 ) -> None:
     """Set what doors use from now on when they are passed nothing.
 
@@ -51,14 +54,17 @@ def configure(
         settings: settings, or a mapping of flag to value; None goes back to environment, table and file.
         model: what recaps and summaries are asked of: a function taking the list of messages, or an object with
             `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to none.
+        embedder: what makes vectors of texts (docs/embeddings.md): an object with `embed(texts)` and `name`; None for
+            none, and then nothing is embedded.
 
     Raises:
-        ConfigError: the connection string cannot be used.
-        TypeError: the model can be called in neither way.
+        ConfigError: the connection string cannot be used, or the extra `semantic` is not installed.
+        TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
 
     Source: G4, G21.
     """
     check_model(model)
+    check_embedder(embedder)
     made = open_database(db, settings=settings) if isinstance(db, str) else db
     if isinstance(db, str) and made is not None:
         atexit.register(made.close)
@@ -66,6 +72,7 @@ def configure(
         _process.db = made
         _process.settings = settings
         _process.model = model
+        _process.embedder = embedder
 
 
 def check_model(model: Any) -> None:
@@ -79,6 +86,38 @@ def check_model(model: Any) -> None:
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
             "or an object with complete(messages, ...)."
         )
+
+
+MODEL_NAME_BYTES = 100
+
+
+def check_embedder(embedder: Any) -> None:
+    """Refuse what makes no vectors: an embedder has `embed(texts)` and a `name` of 1 to MODEL_NAME_BYTES bytes.
+
+    Raises:
+        TypeError: it has not.
+        ConfigError: what compares vectors is not installed.
+    """
+    if embedder is None:
+        return
+    name = getattr(embedder, "name", None)
+    if not callable(getattr(embedder, "embed", None)):
+        raise TypeError(
+            f"embedder is of type {type(embedder).__name__} and has no embed(texts). Pass an object with "
+            "embed(texts) -> vectors and a name."
+        )
+    if not isinstance(name, str) or not 0 < len(name.strip().encode("utf-8", "replace")) <= MODEL_NAME_BYTES:
+        raise TypeError(
+            f"The embedder's name is {str(name)[:40]!r}. It must be a text of 1 to {MODEL_NAME_BYTES} bytes that "
+            "changes when the model does: vectors of different names are never compared."
+        )
+    if importlib.util.find_spec("numpy") is None:
+        raise ConfigError("An embedder needs numpy. Install it with the extra: pip install 'prompt-engine[semantic]'")
+
+
+def default_embedder() -> Any:
+    """Return the embedder that `configure` was given, None without one."""
+    return _process.embedder
 
 
 def default_model() -> Any:

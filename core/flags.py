@@ -17,6 +17,7 @@ from core.flag_base import Flag, flag
 from core.flag_lists import LANGUAGE_CODES, Groups, Texts
 from core.flag_types import Folder, Frozen, Key, Text, Zone
 from core.flags_lifelong import LifelongFlags
+from core.flags_recall import RecallFlags
 from core.flags_recent import RecentFlags
 from core.flags_stories import StoryFlags
 from core.shapes import Ranking
@@ -48,13 +49,14 @@ GROUPS: Mapping[str, str] = {
     "Stories": "Recaps, scenes and the running recap of long conversations.",
     "Jobs and model": "What is done in the background, and the model that is asked.",
     "Privacy": "Who is remembered, and who sees what.",
+    "Admin": "Where the admin server listens, and what an operator shows to it.",
     "Running": "Database, time limits, threads, templates.",
 }
 """Headings of config.yaml and of the documentation, in order."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(StoryFlags, RecentFlags, LifelongFlags):
+class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
     """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
 
     Each argument is a flag's name in lower case; a bad value raises ConfigError.

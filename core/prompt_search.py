@@ -82,6 +82,8 @@ def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) ->
 
     nothing: list[searching.Chosen] = []
     run.chosen = run.guard("search", "memories", work, nothing)
+    if search.meaning_error is not None:
+        run.report.fail("search", "embedder", search.meaning_error)
     for number, told in search.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core import defaults, searching
+from core import defaults, searching, semantic_embedder
 from core.config import Settings
 from core.errors import StoreReadError
 from core.free_search import free_memory_search, memory_search_action
@@ -47,6 +47,7 @@ def search_memories(
     exclude: object = (),
     since: object = None,
     until: object = None,
+    embedder: Any = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -63,6 +64,7 @@ def search_memories(
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since: earliest time, included.
         until: latest time, not included.
+        embedder: what compares the message with rows by their meaning; without one that of `configure`, if any.
 
     Returns:
         At most `limit` hits with the keys of `core.shapes.Hit`; `[]` when nothing is looked for or found.
@@ -83,6 +85,7 @@ def search_memories(
         exclude=exclude,
         since=since,
         until=until,
+        embedder=embedder,
         db=db,
         settings=settings,
         scope=scope,
@@ -91,6 +94,7 @@ def search_memories(
 
 def explain_search(
     *,
+    embedder: Any = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -102,15 +106,16 @@ def explain_search(
 
     Returns:
         The report holds `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches nothing
-        itself and stands close to one that does, `reasons` with what each adds to the score), `sources` (considered,
-        dropped by reason, error) and `notes`, all plain JSON.
+        itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each
+        adds to the score), `sources` (considered, dropped by reason, error), `folded` (rows that say nearly the same as
+        a better one, `into` which) and `notes`, all plain JSON.
 
     Source: T16.
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
-        return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
+        return [], {"hits": [], "sources": {}, "folded": [], "notes": list(query.notes)}
     handle = defaults.handle(db)
     if not isinstance(settings, Settings):
         known = defaults.settings_for(settings, handle)
@@ -122,7 +127,7 @@ def explain_search(
         destination=defaults.destination_for(scope, known),
         private_stays_private=bool(known.private_stays_private),
     ).viewer
-    search = searching.resolve(query, viewer, known)
+    search = searching.resolve(query, viewer, known, semantic_embedder.resolve(embedder))
     chosen = searching.run(search, handle)
     if not chosen:
         _raise_if_unread(search, handle)
@@ -155,6 +160,7 @@ def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str
                 "tags": sorted(one.candidate.tags),
                 "words": sorted(texts[i] for i in one.candidate.matched),
                 "context": one.candidate.context,
+                "meaning": one.candidate.by_meaning,
                 "reasons": {name: round(value, 4) for name, value in sorted(one.candidate.parts.items())},
             }
             for one in chosen
@@ -167,7 +173,11 @@ def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str
             }
             for number, found in search.reports.items()
         },
-        "notes": list(search.query.notes),
+        "folded": [
+            {"source": sources.BY_NUMBER[c.source].name, "id": c.id, "into": [sources.BY_NUMBER[o.source].name, o.id]}
+            for c, o in search.folded.items()
+        ],
+        "notes": [*search.query.notes, *([str(search.meaning_error)] if search.meaning_error else [])],
     }
 
 

@@ -9,6 +9,7 @@ import threading
 from importlib import import_module
 from typing import cast
 
+from core import defaults
 from core.jobs.tools import Handler
 from core.rules.jobs import TYPE_BYTES
 from core.scope import key_text
@@ -21,6 +22,7 @@ _handlers: dict[str, str | Handler] = {
     "CONVERSATION_SUMMARY": "core.conversation_handlers:summary",
     "CONSOLIDATION": "core.consolidation_handlers:consolidate",
     "DEEP_CONSOLIDATION": "core.consolidation_handlers:deepen",
+    "EMBED": "core.semantic_handlers:embed",
 }
 _changing = threading.Lock()
 
@@ -47,9 +49,9 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
 
 
 def known() -> tuple[str, ...]:
-    """Return the types that can be done in this process."""
+    """Return the types that can be done in this process: EMBED only where there is an embedder."""
     with _changing:
-        return tuple(_handlers)
+        return tuple(each for each in _handlers if each != "EMBED" or defaults.default_embedder() is not None)
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above

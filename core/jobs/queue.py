@@ -9,7 +9,7 @@ from typing import Any
 from core.config import Settings
 from core.defaults import handle, scope_for, settings_for
 from core.errors import MessageError
-from core.jobs import handlers, worker
+from core.jobs import embedding, handlers, worker
 from core.jobs.claiming import Claimer
 from core.rules import jobs as rules
 from core.rules.strict_json import strict
@@ -111,6 +111,7 @@ def run_pending(
     scope = scope_for(scope, settings_for(settings, db))
     claimer = Claimer(db)
     done: list[OperationRun] = []
+    embedding.queue_due(db, settings_for(settings, db), [scope.persona], now=True)
     while limit is None or len(done) < limit:
         report = worker.one(db, claimer, scope.persona, settings, model)
         if report is None:

@@ -21,7 +21,7 @@ from core import llm, logs
 from core.config import Settings
 from core.defaults import settings_for
 from core.errors import StoreError
-from core.jobs import handlers, running
+from core.jobs import embedding, handlers, running
 from core.jobs.claiming import Claimer
 from core.shapes import OperationRun
 from core.store import jobs, jobs_claiming
@@ -83,6 +83,7 @@ class Worker:
         begun = 0
         while not self._stopped.is_set():
             try:
+                embedding.queue_due(self._db, settings_for(self._settings, self._db), self._only)
                 done = self._round()
                 begun += done
                 prune_now_and_then(self._db, self._only)

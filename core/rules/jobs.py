@@ -13,7 +13,7 @@ from core.shapes import OperationPriority, OperationState
 
 TYPES: tuple[str, ...] = (
     "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "CONVERSATION_SUMMARY", "CONSOLIDATION",
-    "DEEP_CONSOLIDATION",
+    "DEEP_CONSOLIDATION", "EMBED",
 )  # fmt: skip
 """The types this package itself queues; hosts may register more (`core.jobs.register_handler`)."""
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from core.rules.languages import bare
 from core.rules.near_words import CLITICS, WEAK
@@ -42,14 +42,18 @@ SHORTEST_MISSPELT, MISSPELT_WEAK = 5, 88.0
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Said:
     tokens: tuple[str, ...]
     """Words; of scripts without spaces single characters."""
-    counts: Counter[str]
     telling: frozenset[str]
     """The tokens that carry meaning; all, where none does."""
     chars: int
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each token stands in it: only texts that are compared need it."""
+        return Counter(self.tokens)
 
 
 def group_near_duplicates(texts: Sequence[str]) -> list[int]:
@@ -66,18 +70,27 @@ def group_near_duplicates(texts: Sequence[str]) -> list[int]:
     """
     groups = list(range(len(texts)))
     known = [_read(text) for text in texts[:MOST_TEXTS]]
-    holders: dict[str, list[int]] = {}
+    leaders: list[int] = []
     for at, said in enumerate(known):
-        shared = Counter(leader for token in said.telling for leader in holders.get(token, ()))
-        for leader, words in sorted(shared.items(), key=lambda item: (-item[1], item[0]))[:MOST_COMPARED]:
-            least = SHARED * min(len(said.telling), len(known[leader].telling))
-            if words >= least and _are_near(known[leader], said):
+        for leader in _likely(known, leaders, said):
+            if _are_near(known[leader], said):
                 groups[at] = leader
                 break
         else:
-            for token in said.telling:
-                holders.setdefault(token, []).append(at)
+            leaders.append(at)
     return groups
+
+
+def _likely(known: Sequence[_Said], leaders: Iterable[int], said: _Said) -> list[int]:
+    """Return the groups that share enough words with a text, those that share most first."""
+    telling = said.telling
+    shared = []
+    for leader in leaders:
+        theirs = known[leader].telling
+        words = len(telling & theirs)
+        if words and words >= SHARED * min(len(telling), len(theirs)):
+            shared.append((-words, leader))
+    return [leader for _, leader in sorted(shared)[:MOST_COMPARED]]
 
 
 def are_near_duplicates(text: str, other: str) -> bool:
@@ -97,8 +110,8 @@ def _read(text: str) -> _Said:
         tokens = [token for run, spaceless in runs(said) for token in (run if spaceless else (run,))]
     if not tokens:
         tokens = [char for char in said if not char.isspace()]
-    counts = Counter(tokens)
-    return _Said(tuple(tokens), counts, frozenset(counts.keys() - _weak() or counts), len(text))
+    words = frozenset(tokens)
+    return _Said(tuple(tokens), words - _weak() or words, len(text))
 
 
 def _are_near(first: _Said, second: _Said) -> bool:
@@ -205,3 +218,8 @@ def _same_order(first: _Said, second: _Said) -> bool:
 
 def _of(tokens: Iterable[str], both: Counter[str]) -> list[str]:
     return [token for token in tokens if token in both]
+
+
+def forget_kept() -> None:
+    """Drop the words that are kept, so that no forgotten one stays in memory (F45)."""
+    _is_weak.cache_clear()

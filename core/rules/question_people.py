@@ -170,3 +170,8 @@ def pronouns(language: str) -> frozenset[str]:
     (True, True)
     """
     return frozenset(f"{SELF.get(language, '')} {OTHER.get(language, '')}".split())
+
+
+def forget_kept() -> None:
+    """Drop the names that are kept, so that no forgotten one stays in memory (F45)."""
+    _parts.cache_clear()

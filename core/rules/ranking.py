@@ -14,7 +14,7 @@ INSIDE = 0.25
 """Worth of the same letters inside another word, against the whole word (T29a)."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Candidate:
     """A row that may become a hit."""
 
@@ -35,6 +35,8 @@ class Candidate:
     """What the score is made of, by the reasons of `core.rules.relevance_weights`."""
     context: bool = False
     """It matches nothing itself and stands close to a row that does (T24)."""
+    by_meaning: bool = False
+    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
 
     def match(self, wanted: int, times: int, whole: bool) -> None:
         """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""

@@ -17,8 +17,8 @@ from core.rules.ranking import saturation
 from core.rules.relevance_rows import Asked, Row, together
 from core.rules.relevance_weights import REPEAT, REPEAT_WITHIN, between
 
-OF_WORDS = frozenset({"own", "turn", "share", "context", "session", "beside"})
-"""Reasons that stand on words found; the others never decide alone."""
+OF_WORDS = frozenset({"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near"})
+"""Reasons that stand on words found, or on the meaning of the whole; the others never decide alone."""
 MOST_LENGTH = 60
 """Words beyond which a longer text is no better."""
 USUAL_LENGTH = 20
@@ -29,6 +29,9 @@ LEAST_CONTEXT = 0.1
 """What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
 CONTEXT_SHARE = 0.3
 """Most of the hits that may match nothing themselves; one at least."""
+LIKE = 0.2
+"""What a meaning counts beside words for FULL_MATCH."""
+_LENGTHS = [0.0, *(math.log(words / USUAL_LENGTH) for words in range(1, MOST_LENGTH + 1))]
 FULL_MATCH = 0.1
 """Reasons beside the words count in full from here on, and less below: they never decide alone."""
 
@@ -44,6 +47,7 @@ def matches(rows: Sequence[Row], asked: Asked) -> None:
     | context | as own, where each word may stand in a neighbouring passage too, fading with the words between |
     | session | BM25 of all rows of its session |
     | beside | own of the better neighbour, for short rows |
+    | meaning, meaning_near | how near its vector is to the question; the same of the turns around it, fading |
 
     Source: T24, T29.
     """
@@ -61,6 +65,8 @@ def matches(rows: Sequence[Row], asked: Asked) -> None:
     neighbours.contexts(of_threads, asked, mean)
     neighbours.sessions(of_threads, asked)
     neighbours.besides(of_threads)
+    if any(row.meaning for row in rows):
+        neighbours.meanings(of_threads)
 
 
 def _bm25(held: Mapping[int, float], words: float, mean: float, asked: Asked) -> float:
@@ -77,7 +83,7 @@ def length_of(words: int) -> float:
     >>> length_of(20), length_of(2) < 0 < length_of(60), length_of(60) == length_of(6000)
     (0.0, True, True)
     """
-    return math.log(min(max(1, words), MOST_LENGTH) / USUAL_LENGTH)
+    return _LENGTHS[min(max(1, words), MOST_LENGTH)]
 
 
 def weigh(row: Row, weights: Mapping[str, float]) -> None:
@@ -88,7 +94,16 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
 
     Source: T29.
     """
-    row.score = round(sum([*parts(row, weights).values()]), 6)
+    reasons = row.reasons
+    match = max(reasons["context"], reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
+    beside = 1.0
+    if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
+        beside = match / FULL_MATCH
+    total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
+    for name, value in reasons.items():
+        if value:
+            total += weights[name] * value * (1.0 if name in OF_WORDS else beside)
+    row.score = round(total, 6)
 
 
 def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
@@ -98,7 +113,7 @@ def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
     {'context': 0.2, 'person': 0.75}
     """
     made = {name: weights[name] * value for name, value in row.reasons.items() if value and weights[name]}
-    match = max(row.reasons["context"], row.reasons.get("own", 0.0))
+    match = max(row.reasons["context"], row.reasons.get("own", 0.0), LIKE * row.reasons.get("meaning", 0.0))
     if match < FULL_MATCH and not ("day" in made or "month" in made):
         for name in made.keys() - OF_WORDS:
             made[name] *= match / FULL_MATCH

@@ -113,7 +113,7 @@ def _contexts_of(session: Sequence[Row], asked: Asked, mean: float) -> None:
         size = max(1, row.words) / len(row.passages)
         near = n > 0 and touch(session[n - 1], row)
         for passage in row.passages:
-            held = {i: saturation(times, size, mean) for i, times in passage.items()}
+            held = {i: saturation(times, size, mean) for i, times in passage.items()} if passage else passage
             places.append(_Place(n, size, near, held, dict(held)))
             near = True
     _carry(places, FADE_BACK)
@@ -195,3 +195,29 @@ def besides(found: Threads) -> None:
                         if own:
                             value = own * math.exp(-max(1, one.words) / SHORT_ROW)
                             one.reasons["beside"] = max(value, one.reasons.get("beside", 0.0))
+
+
+def meanings(found: Threads) -> None:
+    """Give each row the reasons `meaning` and `meaning_near`: its own, and the nearest of the turns around it, fading.
+
+    The answer to a question may be as far from it in meaning as in words, while the turn before is near.
+    """
+    for of_thread in found:
+        for session in of_thread:
+            for row in session:
+                row.reasons["meaning"] = row.meaning
+            if len(session) > 1:
+                _carry_meaning(session, FADE_BACK)
+                _carry_meaning(session[::-1], FADE_ON)
+
+
+def _carry_meaning(session: Sequence[Row], fade: float) -> None:
+    carried = 0.0
+    for before, row in pairwise(session):
+        carried = max(carried, before.meaning)
+        if not touch(before, row):
+            carried = 0.0
+            continue
+        carried *= math.exp(-(row.words + before.words) / (2.0 * fade))
+        if carried > row.reasons.get("meaning_near", 0.0):
+            row.reasons["meaning_near"] = carried

@@ -21,6 +21,8 @@ class Row:
     """Number of each text that stands in a passage, with how often (`core.rules.passages.by_passage`)."""
     tags: float = 0.0
     """What the tags it holds are worth, beside those that are looked for as words too."""
+    meaning: float = 0.0
+    """How near it is to the question by its vector, where there is an embedder."""
     windows: Sequence[int] = ()
     """Numbers of the windows it was read in; two rows of one window have all rows between them at hand."""
     session: int = 0

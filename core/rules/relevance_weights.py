@@ -26,6 +26,8 @@ WEIGHTS: dict[str, Weight] = {
     "share": Weight(1.0, 2.0),
     "session": Weight(2.5, 1.0),
     "beside": Weight(1.0, 5.0),
+    "meaning": Weight(3.5, 4.0),
+    "meaning_near": Weight(2.0, 0.0),
     "person": Weight(1.5, 0.75),
     "first": Weight(0.0, 3.0),
     "length": Weight(1.0, 0.0),

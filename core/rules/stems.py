@@ -127,3 +127,8 @@ def stem(word: str, languages: Sequence[str]) -> str:
     ('recip', 'gatt', 'retrodeck')
     """
     return next((form for form in stems(word, languages) if form != word), word)
+
+
+def forget_kept() -> None:
+    """Drop the words that are kept, so that no forgotten one stays in memory (F45)."""
+    _stems.cache_clear()

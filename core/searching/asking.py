@@ -57,6 +57,8 @@ class Asking:
     """Of the question."""
     days: Sequence[tuple[int, int]] = ()
     """The spans asked for, in microseconds."""
+    looked_for: Sequence[tuple[str, Probe]] = ()
+    """The probes, each with its text before it: hundreds of rows are looked through for them."""
 
 
 def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
@@ -81,7 +83,8 @@ def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
     asked = Asked(worth, max(total, 1e-9), words / rows if rows else 1.0, _long(search))
     days = [(microseconds(since), microseconds(until)) for since, until in question.days]
     probes = _probes(search, groups, worth)
-    return Asking(question, asked, groups, probes, tags, question.languages or tuple(languages), days)
+    every = [(probe.text, probe) for probe in probes]
+    return Asking(question, asked, groups, probes, tags, question.languages or tuple(languages), days, every)
 
 
 def question_of(search: Search) -> Question:

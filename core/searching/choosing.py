@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.rules import hits, lookups, ranking, relevance
+from core.rules.near_duplicates import group_near_duplicates
 from core.rules.ranking import Candidate
 from core.rules.relevance_time import HALF, on_days
 from core.rules.relevance_weights import weights_for
@@ -26,12 +27,17 @@ LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
 """Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
 
 
+NEARLY_SAME = 2
+"""Places for each hit asked for among which texts that say nearly the same share one."""
+
+
 def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
     """Return the ids of the rows to bring, by source."""
     chosen = search.candidates
     if search.query.ranking == "relevance":
         _by_own_words(search, chosen)
         _favour_days(search, chosen)
+        _favour_meaning(search, chosen)
         best = ranking.best_first(chosen)
         least = LEAST_READ_OF_MESSAGE if search.query.text else LEAST_READ
         most = (max(least, 3 * search.query.limit) + extra) * 4**depth
@@ -74,11 +80,20 @@ def _favour_days(search: Search, candidates: Iterable[Candidate]) -> None:
         c.score += most * max(near.values(), default=0.0) * (HALF if near.keys() == {"days_after"} else 1.0)
 
 
+def _favour_meaning(search: Search, candidates: Iterable[Candidate]) -> None:
+    """Put rows whose meaning is near what is asked among the first to be read."""
+    if search.meaning is None:
+        return
+    most = max((c.score for c in candidates), default=0.0) or 1.0
+    for c in candidates:
+        c.score += most * search.settings.semantic_weight * search.meaning.of(c.source, c.id)
+
+
 def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
     """Return the hits in the order of T32, each with its rank among them."""
     from core.searching.state import Chosen  # noqa: PLC0415 - the two know each other
 
-    search.left_out = []
+    search.left, search.folded = [], {}
     for told in search.reports.values():
         told.dropped.clear()
     recent = search.query.ranking == "recency"
@@ -102,7 +117,9 @@ def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop 
     by_row = {(c.source, c.id): row for c, row in kept}
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
     for c, _ in kept:
-        if (c.source, c.id) not in rank and not c.context:
+        if c in search.folded:
+            search.leave(c, "nearly the same")
+        elif (c.source, c.id) not in rank and not c.context:
             search.leave(c, "limit")
     made = []
     weights = weights_for(search.long)
@@ -118,16 +135,33 @@ def _ordered(search: Search, kept: Sequence[Pair], lines: Mapping[tuple[int, int
     limit = search.query.limit
     if search.query.ranking == "recency":
         return ranking.tier_then_newest(c for c, _ in kept)[:limit]
-    best = ranking.best_first(c for c, _ in kept)
+    best = _folded(search, ranking.best_first(c for c, _ in kept), {(c.source, c.id): row for c, row in kept})
     if not lines:
-        return ranking.choose(best, limit)
-    rows = [lines[c.source, c.id].row for c in best]
-    ranked = [best[n] for n in relevance.spaced(rows, search.long)]
-    most = max(1, round(relevance.CONTEXT_SHARE * limit))
-    ranked = ranking.without_many_contexts(ranked, most)
-    # What fits best by its own words stays, whatever speaks for the others (T30).
-    first = max(ranked, key=lambda c: lines[c.source, c.id].row.reasons["own"], default=None)
-    return ranking.choose(ranked, limit, first)
+        chosen = ranking.choose(best, limit)
+    else:
+        rows = [lines[c.source, c.id].row for c in best]
+        ranked = [best[n] for n in relevance.spaced(rows, search.long)]
+        most = max(1, round(relevance.CONTEXT_SHARE * limit))
+        ranked = ranking.without_many_contexts(ranked, most)
+        # What fits best by its own words stays, whatever speaks for the others (T30).
+        first = max(ranked, key=lambda c: lines[c.source, c.id].row.reasons["own"], default=None)
+        chosen = ranking.choose(ranked, limit, first)
+    # Where there is room to spare, what says nearly the same is a hit too (T24).
+    spare = [c for c in search.folded if not c.context][: limit - len(chosen)]
+    for c in spare:
+        del search.folded[c]
+    return chosen + spare
+
+
+def _folded(search: Search, best: list[Candidate], rows: Mapping[tuple[int, int], FoundRow]) -> list[Candidate]:
+    """Return the candidates with one of those that say nearly the same: the best of them keeps the place.
+
+    Among the first NEARLY_SAME places for each hit asked for: who stands further down takes no place anyway.
+    """
+    first = best[: NEARLY_SAME * search.query.limit]
+    groups = group_near_duplicates([shown_text(rows[c.source, c.id]) for c in first])
+    search.folded = {first[n]: first[group] for n, group in enumerate(groups) if group != n}
+    return [c for c in best if c not in search.folded]
 
 
 def _pools(search: Search, kept: Sequence[Pair]) -> list[Pair]:

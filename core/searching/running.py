@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from core.errors import StoreReadError
 from core.searching.state import Chosen, Drop, Search
-from core.store import reading, search_read
+from core.store import reading, search_read, sources
 from core.store.engine import Database
 from core.store.search_read import FoundRow
 
@@ -33,7 +33,8 @@ def deeper(search: Search, db: Database, drop: Drop | None = None) -> list[Chose
 
 def rows_wanted(search: Search, ids: Mapping[int, Sequence[int]]) -> search_read.RowsWanted:
     """Return the request for these rows, with as much of their texts as the search needs."""
-    return search_read.RowsWanted(ids, search.chars, search.folded_chars, search.stretches, search.limits)
+    around = search.stretches if sources.CHAT.number in ids else ()
+    return search_read.RowsWanted(ids, search.chars, search.folded_chars, around, search.limits)
 
 
 def read_rows(search: Search, db: Database, ids: Mapping[int, Sequence[int]]) -> dict[tuple[int, int], FoundRow]:

@@ -14,7 +14,7 @@ from core.rules import hits, passages, relevance
 from core.rules.asks import asks
 from core.rules.question import has_number, time_expressions
 from core.rules.ranking import INSIDE, Candidate
-from core.rules.relevance_people import person_of, speaks_of_self
+from core.rules.relevance_people import Speaker, person_of, speaks_of_self
 from core.rules.relevance_rows import Row
 from core.rules.relevance_time import on_days
 from core.rules.relevance_weights import weights_for
@@ -59,6 +59,9 @@ def score(search: Search, found: Found) -> list[Line]:
         if candidate is not None:
             complete_match(search, candidate, row)
         rows.append((candidate, row, _row(search, of, candidate, row)))
+    if search.meaning is not None:
+        for _, row, made in rows:
+            made.meaning = search.settings.semantic_weight * search.meaning.of(row.source, row.id)
     relevance.matches([row for _, _, row in rows], of.asked)
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
     answers = asks(search.query.text, of.languages)
@@ -92,12 +95,13 @@ def complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
     if row.tags is not None and search.query.tags:
         stored = hits.stored_tags(row.tags)
         c.tags.update(t for t in search.query.tags if t in stored)
-    folded, is_chat, matched = row.folded, c.source == _CHAT, c.matched
-    for i, w in enumerate(search.words):
-        if i not in matched and (is_chat or w.is_keyword) and not w.is_minor and w.text in folded:
-            c.match(i, 1, w.verify)
+    folded, matched = row.folded, c.matched
+    for i, text, verify in search.said_in_chat if c.source == _CHAT else search.said_elsewhere:
+        if text in folded and i not in matched:
+            c.match(i, 1, verify)
     c.holds_more = False
-    c.context = c.context and not (matched or c.tags)
+    if c.context and (matched or c.tags):
+        c.context = False
 
 
 def _row(search: Search, of: Asking, candidate: Candidate | None, found: FoundRow) -> Row:
@@ -109,21 +113,21 @@ def _row(search: Search, of: Asking, candidate: Candidate | None, found: FoundRo
     folded = found.folded
     is_chat = found.source == _CHAT
     places: dict[int, list[passages.Place]] = {}
-    for probe in of.probes:
-        if probe.text in folded and (is_chat or not probe.chat_only):
+    for text, probe in of.looked_for:
+        if text in folded and (is_chat or not probe.chat_only):
             at = passages.find_places(folded, probe.text, probe.terms, always_whole=probe.always_whole)
             if probe.whole_only:
                 at = [place for place in at if place[1]]
             if at:
                 places.setdefault(probe.group, []).extend(at)
-    words = (candidate.words if candidate else 0) or _words(found)
+    words = (candidate.words if candidate is not None else 0) or _words(found)
     thread = found.conversation if is_chat else f"\x00{found.source}/{found.id}"
     row = Row(thread, found.at_us, words, _NOTHING, windows=found.stretches)
-    if places or candidate:
+    if places or candidate is not None:
         size = len(folded)
         seen = words if found.chars <= size or not size else max(1, words * size // found.chars)
         row.passages = passages.by_passage(places, size, passages.parts_of(seen), INSIDE)
-    if candidate:
+    if candidate is not None:
         _add_unseen(search, of, candidate, row, places)
     return row
 
@@ -141,8 +145,9 @@ def _add_unseen(search: Search, of: Asking, candidate: Candidate, row: Row, plac
 
 
 def _words(found: FoundRow) -> int:
-    words = passages.rough_words(found.folded)
-    return words if found.chars <= len(found.folded) else words * found.chars // max(1, len(found.folded))
+    folded = found.folded
+    words = passages.rough_words(folded)
+    return words if found.chars <= len(folded) else words * found.chars // max(1, len(folded))
 
 
 def _beside_words(search: Search, lines: Sequence[Line], of: Asking) -> None:
@@ -150,12 +155,16 @@ def _beside_words(search: Search, lines: Sequence[Line], of: Asking) -> None:
     question, weights = of.question, weights_for(of.asked.long)
     asker = search.viewer.scope.participant or ""
     told = bool(question.people or question.self_person or question.other)
+    said_by: dict[Speaker, float] = {}
     for line in lines:
         reasons, found = line.row.reasons, line.found
         if found.source == _CHAT:
             reasons["length"] = relevance.length_of(line.row.words)
             if told:
-                reasons["person"] = person_of(question, asker, found.speaker)
+                speaker = found.speaker
+                if speaker not in said_by:
+                    said_by[speaker] = person_of(question, asker, speaker)
+                reasons["person"] = said_by[speaker]
         if question.days:
             reasons.update(on_days(question.days, from_microseconds(found.at_us)))
         relevance.weigh(line.row, weights)

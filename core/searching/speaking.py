@@ -31,3 +31,8 @@ def with_languages_of(text: str, settings: Settings) -> Settings:
     """Return the settings with the languages of a message; the same where nothing is added."""
     languages = spoken_in(text, settings.languages) if text else settings.languages
     return settings if languages == settings.languages else replace(settings, languages=languages)
+
+
+def forget_kept() -> None:
+    """Drop the texts that are kept, so that no forgotten one stays in memory (F45)."""
+    _languages.cache_clear()

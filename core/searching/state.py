@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from core import logs
+from core import defaults, logs
 from core.config import Settings
-from core.errors import StoreReadError
+from core.errors import CoreError, StoreReadError
 from core.rules.lookups import Known, Wanted
 from core.rules.question import Question
 from core.rules.ranking import Candidate
@@ -24,6 +25,9 @@ from core.store.engine import Database
 from core.store.postings import Limits
 from core.store.search_read import FoundRow
 from core.store.viewing import Viewer
+
+if TYPE_CHECKING:
+    from core.searching.meaning import Meanings
 
 NOTHING_ASKED = Question()
 FOLDED_CHARS = 4000
@@ -86,8 +90,19 @@ class Search:
     """What is read around the best candidates, in relevance mode."""
     long: float = 0.0
     """How far the visible conversations are of long turns."""
-    left_out: list[LeftOut] = field(default_factory=list)
+    left: list[tuple[Candidate, str]] = field(default_factory=list)
     """Rows read that are no hits, with the reason."""
+    said_in_chat: Sequence[tuple[int, str, bool]] = ()
+    said_elsewhere: Sequence[tuple[int, str, bool]] = ()
+    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match."""
+    folded: dict[Candidate, Candidate] = field(default_factory=dict)
+    """Rows that say nearly the same as a better one, which keeps the place, with that one."""
+    embedder: Any = None
+    """What makes a vector of the message; None for none."""
+    meaning: Meanings | None = None
+    """How near rows are to the message; None without an embedder, or where it failed."""
+    meaning_error: CoreError | None = None
+    """Why nothing is known about that."""
 
     @property
     def texts(self) -> list[str]:
@@ -106,6 +121,15 @@ class Search:
         self.now = db.clock()
         self.question = asking.question_of(self)
         gathering.gather(self, db, depth)
+        if self.embedder is not None and self.query.ranking == "relevance":
+            from core.searching import meaning  # noqa: PLC0415 - loads numpy, which only an embedder needs
+
+            meaning.add(self, db, self.embedder)
+
+    def fail_meaning(self, error: CoreError) -> None:
+        """Note that nothing is known about the meaning of rows: the words alone decide (F57)."""
+        self.meaning_error = error
+        logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
 
     def fail(self, source: int, error: StoreReadError) -> None:
         """Note that a source could not be read; the others' hits come back (T39)."""
@@ -145,11 +169,20 @@ class Search:
     def leave(self, c: Candidate, reason: str) -> None:
         """Note why a row read is no hit."""
         self.reports[c.source].drop(reason)
-        self.left_out.append(LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}"))
+        self.left.append((c, reason))
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Return the rows read that are no hits, as a report tells them."""
+        return [LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}") for c, reason in self.left]
 
 
-def resolve(query: Query, viewer: Viewer, settings: Settings) -> Search:
-    """Return the search joined with what is visible: which known words hold the texts, and how rare they are."""
+def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = None) -> Search:
+    """Return the search joined with what is visible: which known words hold the texts, and how rare they are.
+
+    Args:
+        embedder: makes a vector of the message, where the host has one; without one that of the process.
+    """
     settings = with_languages_of(query.text, settings)
     joined = resolved(query, viewer, settings.languages)
     return Search(
@@ -162,4 +195,7 @@ def resolve(query: Query, viewer: Viewer, settings: Settings) -> Search:
         {s.number: SourceReport() for s in query.sources},
         keyword_numbers=frozenset(i for i, w in enumerate(joined.words) if w.is_keyword),
         tag_numbers=frozenset(i for i, w in enumerate(joined.words) if w.is_tag),
+        said_in_chat=[(i, w.text, w.verify) for i, w in enumerate(joined.words) if not w.is_minor],
+        said_elsewhere=[(i, w.text, w.verify) for i, w in enumerate(joined.words) if w.is_keyword and not w.is_minor],
+        embedder=defaults.default_embedder() if embedder is None else embedder,
     )

@@ -15,11 +15,11 @@ from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
 from core.errors import StoreError
-from core.store import schema, schema_lifelong, schema_recent, schema_stories
+from core.store import schema, schema_lifelong, schema_recent, schema_semantic, schema_stories
 from core.store.dialects import COLLATION, name_type
 from core.store.engine import Database
 
-MODULES = (schema, schema_stories, schema_recent, schema_lifelong)
+MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic)
 """Where tables are declared, in the order they are made and shown."""
 ALREADY = frozenset({1050, 1060, 1061})
 """The server's numbers for a table, column or index that is there already."""

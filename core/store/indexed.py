@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Integer, bindparam, case, delete, literal_col
 
 from core.rules.hits import stored_tags
 from core.rules.text import fold
-from core.store import search_index, tags
+from core.store import dialects, embeddings, search_index, tags
 from core.store.bulk import chunks
 from core.store.dialects import Time
 from core.store.engine import Database
@@ -128,10 +128,29 @@ def exchange(
     connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
 ) -> None:
     """Replace what the search tables hold of the rows, as they were, by what they are."""
+    _follow(connection, source, old, new)
     inside = {row.id for row in _inside(connection, source, old)}
     gone = [row.entry(source) for row in old if row.id in inside and row.findable]
     search_index.remove(connection, db.family, gone)
     search_index.add(connection, db.family, [row.entry(source) for row in new if row.id in inside and row.findable])
+
+
+def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
+    """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes them along.
+
+    Rows of one table belong to one persona here, whose vectors are found by the ids of the rows.
+    """
+    after = {row.id: row for row in new}
+    changed = []
+    for was in old:
+        now = after.get(was.id)
+        if now is None or now.folded != was.folded or now.findable != was.findable:
+            changed.append((was.audience_id, was.id))
+        elif (now.audience_id, now.at) != (was.audience_id, was.at):
+            at_us = dialects.microseconds(now.at)
+            embeddings.moved(connection, source, now.id, was.audience_id, now.audience_id, at_us)
+    if changed:
+        embeddings.drop(connection, source, changed, again=True)
 
 
 def move(
@@ -173,6 +192,7 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
             r = memory_recalls.c
             connection.execute(delete(memory_recalls).where(r.persona_id == persona, r.memory_id.in_(numbers)))
         take_out(connection, db, source, rows)
+        embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)
     return gone

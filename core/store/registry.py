@@ -164,6 +164,7 @@ REGISTRY: tuple[Registered, ...] = (
         row_of=("memory_id",),
         row_table="memories",
     ),
+    Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
     Registered("schema_version", "none"),
 )
 

@@ -556,6 +556,20 @@ CREATE TABLE IF NOT EXISTS archived_memories (
     KEY ix_archived_persona (persona_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS search_vector (
+    audience_id BIGINT NOT NULL,
+    model VARBINARY(100) NOT NULL DEFAULT '',
+    at_us BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    part TINYINT NOT NULL,
+    vector BLOB NOT NULL,
+    -- newest vectors of an audience that one embedder made (132 bytes)
+    PRIMARY KEY (audience_id, model, at_us, source, row_id, part),
+    -- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
+    KEY ix_vector_row (audience_id, source, row_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     -- the row (128 bytes)
@@ -565,4 +579,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0001');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0002');

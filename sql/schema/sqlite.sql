@@ -574,6 +574,20 @@ CREATE INDEX IF NOT EXISTS ix_archived_memory ON archived_memories (persona_id, 
 -- what was made of many, in order (72 bytes)
 CREATE INDEX IF NOT EXISTS ix_archived_persona ON archived_memories (persona_id, id);
 
+CREATE TABLE IF NOT EXISTS search_vector (
+    audience_id INTEGER NOT NULL,
+    model TEXT DEFAULT '' NOT NULL,
+    at_us INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    -- newest vectors of an audience that one embedder made (132 bytes)
+    PRIMARY KEY (audience_id, model, at_us, source, row_id, part)
+) WITHOUT ROWID;
+-- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
+CREATE INDEX IF NOT EXISTS ix_vector_row ON search_vector (audience_id, source, row_id);
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,
     -- the row (128 bytes)
@@ -583,4 +597,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0001');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0002');

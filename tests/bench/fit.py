@@ -41,6 +41,7 @@ LADDER = (
     ("+ session", ("session",)),
     ("+ days", ("day", "days_after", "month")),
     ("+ time, number", ("time", "number")),
+    ("+ meaning, where there is an embedder", ("meaning", "meaning_near")),
 )
 
 

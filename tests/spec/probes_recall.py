@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from core import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.semantic import embed_rows
 from core.wishes import add_wish
 from tests.spec.probes import probe
 from tests.spec.stage import HERE, Stage
+from tests.store.embedder import Grams
 
 
 @probe(1, 0)
@@ -41,3 +44,30 @@ def _context_reach(stage: Stage, value: Any) -> object:
         stage.say("The one in the north of course", "tg/41")
     found = stage.context("Which lighthouse was it?", CONTEXT_REACH=value, ENABLE_HISTORY_RECENT=0)["memories"]
     return [hit["snippet"] for hit in found]
+
+
+def _by_meaning(stage: Stage, **flags: Any) -> object:
+    """Return what a message finds that shares no word with what is stored."""
+    assert stage.db is not None
+    stage = Stage(stage.db)
+    stage.say("The soup is warm", "tg/43")
+    stage.say("A dog sleeps there", "tg/43")
+    stage.say("They sold a piano", "tg/43")
+    grams = Grams()
+    embed_rows(embedder=grams, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
+    defaults._process.embedder = grams
+    try:
+        found = stage.context("hound?", CONTEXT_REACH=0, ENABLE_HISTORY_RECENT=0, **flags)["memories"]
+    finally:
+        defaults._process.embedder = None
+    return [hit["snippet"] for hit in found]
+
+
+@probe(1, 0)
+def _semantic_weight(stage: Stage, value: Any) -> object:
+    return _by_meaning(stage, SEMANTIC_WEIGHT=value)
+
+
+@probe(4000, 0)
+def _semantic_newest(stage: Stage, value: Any) -> object:
+    return _by_meaning(stage, SEMANTIC_NEWEST=value)

@@ -18,6 +18,7 @@ from core.prompt_engine import set_hook
 from core.remembering import should_remember, silently_record_memory
 from core.store.engine import Database
 from tests.spec import (  # noqa: F401 - they register
+    probes_admin,
     probes_conversations,
     probes_jobs,
     probes_lifelong,

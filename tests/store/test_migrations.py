@@ -20,8 +20,8 @@ from core.store.engine import Database
 NEXT = """
 from alembic import op
 from core.store import ddl
-revision = "0002"
-down_revision = "0001"
+revision = "9999"
+down_revision = "{last}"
 
 def upgrade() -> None:
     connection = op.get_bind()
@@ -43,14 +43,15 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that adds a revision 0002, as the next version of the program would bring one."""
+    """Return a function that adds a revision, as the next version of the program would bring one."""
 
     def add(between: str = "") -> None:
         copy = tmp_path / "migrations"
         if not copy.exists():
             shutil.copytree(migrating.folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
             monkeypatch.setattr(migrating, "folder", lambda: copy)
-        (copy / "versions" / "0002_mood.py").write_text(NEXT.format(between=between))
+        last = max(one for one in migrating.revisions() if one != "9999")
+        (copy / "versions" / "9999_mood.py").write_text(NEXT.format(between=between, last=last))
 
     return add
 
@@ -193,8 +194,8 @@ def test_d29_an_older_version_is_brought_up_by_its_revisions(db: Database, next_
     """The former version's database, this version's program."""
     migrating.migrate(db)
     next_version()
-    assert migrating.pending(db) == ["0002"]
-    assert migrating.migrate(db).applied == ("0002",)
+    assert migrating.pending(db) == ["9999"]
+    assert migrating.migrate(db).applied == ("9999",)
     assert "mood" in shape(db)["memories"].columns
     assert migrating.pending(db) == []
     assert not migrating.migrate(db).changed
@@ -207,9 +208,9 @@ def test_d29_a_revision_that_failed_half_way_goes_on(db: Database, next_version:
     with pytest.raises(StoreError):
         migrating.migrate(db)
     assert ("mood" in shape(db)["memories"].columns) == (db.family == "mysql")
-    assert migrating.pending(db) == ["0002"]
+    assert migrating.pending(db) == ["9999"]
     next_version()
-    assert migrating.migrate(db).applied == ("0002",)
+    assert migrating.migrate(db).applied == ("9999",)
     assert shape(db)["memories"].has_index(False, ("persona_id", "mood"))
 
 
@@ -261,7 +262,7 @@ def test_d31_a_newer_database_opens(db: Database, next_version: Any, monkeypatch
     assert migrating.pending(db) == []
     migrating.ensure(db)
     assert not migrating.migrate(db).changed
-    assert migrating.current(db) == "0002"
+    assert migrating.current(db) == "9999"
 
 
 def test_d31_columns_since_the_first_release_have_defaults() -> None:
@@ -293,7 +294,7 @@ def test_d29_processes_at_once_migrate_once(db: Database, next_version: Any) -> 
     next_version()
     done: list[migrating.Migrated] = []
     assert at_once(db, lambda handle: done.append(migrating.migrate(handle))) == []
-    assert sorted(one.applied for one in done) == [(), (), ("0002",)]
+    assert sorted(one.applied for one in done) == [(), (), ("9999",)]
 
 
 def at_once(db: Database, work: Any) -> list[Exception]:
@@ -355,7 +356,7 @@ def test_ensure_tells_the_operator_of_a_server_and_mends_sqlite(db: Database, ne
         return
     with pytest.raises(StoreError, match="prompt-engine db migrate"):
         migrating.ensure(db)
-    assert migrating.pending(db) == ["0002"]
+    assert migrating.pending(db) == ["9999"]
 
 
 def test_ensure_costs_one_round_trip_at_the_present(db: Database) -> None:

@@ -206,3 +206,13 @@ def test_t24_few_hits_match_nothing_themselves() -> None:
 def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
     """Only then may an answer stand beside a matching row."""
     assert asks(text, [language]) is expected
+
+
+def test_t29_a_score_is_the_sum_of_its_parts() -> None:
+    """What `explain_search` shows is what decided, though only the rows shown are taken apart."""
+    weights = {**weights_for(0.3), "day": 8.0}
+    for own, day, person in ((0.0, 0.0, 1.0), (0.05, 0.0, -1.0), (0.05, 1.0, 1.0), (0.7, 0.0, 1.0)):
+        reasons = {"own": own, "context": own / 2, "share": own, "person": person, "length": -0.4, "day": day}
+        row = Row("a", 0, 9, [{}], reasons=reasons)
+        relevance.weigh(row, weights)
+        assert row.score == round(sum(relevance.parts(row, weights).values()), 6)

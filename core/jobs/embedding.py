@@ -1,0 +1,50 @@
+"""When rows are embedded: an operation EMBED is queued as soon as a worker finds rows without vectors.
+
+Nothing is queued by a save, so that no save waits for anything; and nothing where no embedder is configured. Called by
+`core.jobs.queue` and `core.jobs.worker`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from core import defaults
+from core.config import Settings
+from core.store import embeddings_writing as writing
+from core.store import jobs
+from core.store.engine import Database
+
+OPERATION, PRIORITY = "EMBED", "LOW"
+EVERY = timedelta(seconds=5)
+"""A persona is looked at no more often than this by one handle."""
+
+
+def queue_due(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> int:
+    """Queue an operation for each persona that has rows without vectors, and return for how many.
+
+    Args:
+        personas: only these; none for all there are.
+        now: look at each even where that was done a moment ago.
+
+    Raises:
+        StoreError: the database did not answer.
+    """
+    embedder = defaults.default_embedder()
+    if embedder is None:
+        return 0
+    looked: dict[str, datetime] = db.caches.setdefault(__name__, {})
+    moment, queued = db.clock(), 0
+    local = getattr(embedder, "is_local", False) is True or settings.prompt_destination == "local"
+    for persona in personas or writing.personas(db):
+        if not now and persona in looked and moment < looked[persona] + EVERY:
+            continue
+        looked[persona] = moment
+        if not writing.next_batch(db, persona, embedder.name, 1, local=local).rows:
+            continue
+        made = db.transaction(
+            lambda c, whose=persona: jobs.enqueue(c, db, whose, OPERATION, priority=PRIORITY, once=True),  # type: ignore[misc]
+            source="memory_jobs",
+        )
+        queued += made is not None
+    return queued

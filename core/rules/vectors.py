@@ -1,0 +1,62 @@
+"""Texts as an embedder gets them, and vectors as they are kept (docs/embeddings.md). Pure; numpy is not needed here.
+
+A vector is kept as one signed byte a number: of the angle between two texts that changes less than half a percent, and
+a row takes a quarter of the room. Its length is not kept: only directions are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+
+PIECE_WORDS = 100
+"""Words of a piece: embedders read some 200 and blur what is longer."""
+MOST_PIECES = 12
+"""Pieces of one text; of a longer one each is longer."""
+MOST_CHARS = 20_000
+"""Characters of a text that are embedded."""
+MOST_DIMENSIONS = 4096
+STEPS = 127
+
+
+def pieces(text: str, speaker: str = "") -> list[str]:
+    """Return what is embedded of a text: about PIECE_WORDS words each, led by who said it.
+
+    Returns:
+        At most MOST_PIECES texts; none for a blank one.
+
+    >>> pieces("I like tea", "Ann"), pieces(" ")
+    (['Ann: I like tea'], [])
+    >>> [len(piece.split()) for piece in pieces("word " * 250)]
+    [125, 125]
+    """
+    words = text[:MOST_CHARS].split()
+    if not words:
+        return []
+    count = max(1, min(MOST_PIECES, round(len(words) / PIECE_WORDS)))
+    each = -(-len(words) // count)
+    lead = f"{speaker}: " if speaker else ""
+    return [lead + " ".join(words[at : at + each]) for at in range(0, len(words), each)]
+
+
+def packed(vector: Iterable[float]) -> bytes | None:
+    """Return a vector as it is kept; None for one that has no direction, or that is none.
+
+    >>> list(array("b", packed([0.5, -1.0, 0.0]))), packed([0.0, 0.0]), packed([float("nan")])
+    ([64, -127, 0], None, None)
+    """
+    numbers = [float(each) for each in vector]
+    most = max(map(abs, numbers), default=0.0)
+    if not 0 < len(numbers) <= MOST_DIMENSIONS or not all(map(math.isfinite, numbers)) or most <= 0.0:
+        return None
+    return array("b", [round(each / most * STEPS) for each in numbers]).tobytes()
+
+
+def cut(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+    """Return the texts in batches of at most `size`.
+
+    >>> cut(["a", "b", "c"], 2)
+    [['a', 'b'], ['c']]
+    """
+    return [texts[at : at + size] for at in range(0, len(texts), size)]

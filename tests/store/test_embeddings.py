@@ -1,0 +1,264 @@
+"""Embeddings (docs/embeddings.md): what an embedder finds, whom it shows nothing, and that nothing hangs on it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core import defaults, jobs
+from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
+from core.config import Settings
+from core.db import insert_memory
+from core.errors import ConfigError
+from core.scope import Scope
+from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
+from core.store.engine import Database
+from core.store.schema import audiences
+from core.store.schema_semantic import search_vector
+from core.synth_core_memory import explain_search, search_memories
+from tests.store.embedder import Grams
+from tests.store.world import NOW, open_db, own_scope
+
+DEFAULTS = Settings(context_reach=0)
+HERE = "tg/1"
+TALK = (
+    "We had soup for lunch today",
+    "The rain never stops here",
+    "My dog sleeps all day long",
+    "I read a book about ships",
+    "She paints the kitchen yellow",
+    "They sold the old piano",
+)
+
+
+@pytest.fixture(scope="module")
+def db(engine_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(engine_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_embedder(db: Database) -> Iterator[None]:
+    db.caches.pop("core.searching.meaning", None)
+    yield
+    defaults._process.embedder = None
+
+
+def talk(db: Database, scope: Scope, *texts: str, path: str = HERE, settings: Settings = DEFAULTS) -> list[int]:
+    """Store lines, a minute apart, and return their ids."""
+    made = []
+    for n, text in enumerate(texts):
+        moment = NOW - timedelta(days=40) + timedelta(minutes=n)
+        done = save_chat_message(
+            path, text, "Ann", "7", timestamp=moment, message_id=f"m{n}", db=db, settings=settings, scope=scope
+        )
+        assert done.id is not None
+        made.append(done.id)
+    return made
+
+
+def asking(scope: Scope, path: str = HERE) -> Scope:
+    """Return the scope of a question in a conversation."""
+    return Scope(scope.persona, path, "tg/7")
+
+
+def vectors(db: Database, scope: Scope) -> list[tuple[int, int, str]]:
+    """Return source, row and model of each vector of a persona."""
+    mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
+    v = search_vector.c
+    chosen = select(v.source, v.row_id, v.model).where(v.audience_id.in_(mine)).order_by(v.source, v.row_id, v.part)
+    return [(row[0], row[1], row[2]) for row in db.read(chosen, source="search_vector")]
+
+
+def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
+    """Return the snippets of a search, newest first."""
+    hits = search_memories(query=query, embedder=embedder, db=db, settings=DEFAULTS, scope=scope, **more)
+    return [hit["snippet"] for hit in hits]
+
+
+def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
+    """What embeddings are for; and the report says that it was the meaning."""
+    scope, grams = own_scope(), Grams()
+    rows = talk(db, scope, *TALK)
+    made = embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert (made.rows, made.done, made.model) == (len(TALK), True, "grams")
+    assert "Ann: My dog sleeps all day long" in grams.asked
+    asked = asking(scope)
+    assert found(db, asked, "hound?", None) == []
+    assert found(db, asked, "hound?", grams) == [TALK[2]]
+    hits, report = explain_search(query="hound?", embedder=grams, db=db, settings=DEFAULTS, scope=asked)
+    assert [hit["id"] for hit in hits] == [rows[2]]
+    assert report["hits"][0]["meaning"] is True
+    assert report["hits"][0]["reasons"]["meaning"] > 0
+    # Nothing is invented: what is like nothing finds nothing, and the weight 0 is no embedder at all.
+    assert found(db, asked, "xylophone?", grams) == []
+    off = Settings(semantic_weight=0, context_reach=0)
+    assert search_memories(query="hound?", embedder=grams, db=db, settings=off, scope=asked) == []
+    assert (
+        search_memories(query="hound?", ranking="recency", embedder=grams, db=db, settings=DEFAULTS, scope=asked) == []
+    )
+
+
+def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
+    """A vector of what a row said before would find it by what it says no more."""
+    scope, grams = own_scope(), Grams()
+    rows = talk(db, scope, *TALK)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    db.clock.forward(minutes=5)  # type: ignore[attr-defined]
+    assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 0
+    edit_chat_message("m2", "My car stands outside", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+    assert rows[2] not in {row for _, row, _ in vectors(db, scope)}
+    memory = insert_memory(
+        "A canine barked", "synth", "chat", [], db=db, settings=DEFAULTS, label="general", scope=scope
+    )
+    grams.asked.clear()
+    assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 2
+    assert sorted(grams.asked) == ["A canine barked", "Ann: My car stands outside"]
+    db.caches.pop("core.searching.meaning", None)
+    assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
+    assert (0, memory, "grams") in vectors(db, scope)
+
+
+def test_no_vector_outlives_its_row(db: Database) -> None:
+    """Forgetting would leave behind what a text meant."""
+    scope, grams = own_scope(), Grams()
+    rows = talk(db, scope, *TALK)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    delete_chat_message("m1", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+    assert {row for _, row, _ in vectors(db, scope)} == set(rows) - {rows[1]}
+
+    class Slow(Grams):
+        def embed(self, texts: Any) -> Any:
+            made = super().embed(texts)
+            if any("soup" in text for text in texts):
+                delete_chat_message("m0", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+            return made
+
+    slow = Slow("slow")
+    embed_rows(embedder=slow, db=db, settings=DEFAULTS, scope=scope)
+    assert rows[0] not in {row for _, row, _ in vectors(db, scope)}
+
+
+def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
+    """A new name is another model: what it has not read yet is found by words, as before."""
+    scope, old, new = own_scope(), Grams("old"), Grams("new", 64)
+    talk(db, scope, *TALK)
+    embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope)
+    asked = asking(scope)
+    assert found(db, asked, "hound?", new) == []
+    assert found(db, asked, "dog?", new) == [TALK[2]]
+    assert found(db, asked, "hound?", old) == [TALK[2]]
+    embed_rows(embedder=new, db=db, settings=DEFAULTS, scope=scope)
+    db.caches.pop("core.searching.meaning", None)
+    assert found(db, asked, "hound?", new) == [TALK[2]] == found(db, asked, "hound?", old)
+    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6, "old": 6}
+    assert drop_vectors("old", db=db, settings=DEFAULTS, scope=scope) == 6
+    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6}
+    assert embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope).rows == 6
+
+
+@pytest.mark.parametrize("failure", ["error", "slow", "count", "nan"])
+def test_f57_a_failing_embedder_changes_nothing_but_a_note(db: Database, failure: str) -> None:
+    """The search goes on by words within its time, the report says what is wrong, and no text is told (G26)."""
+    scope, grams = own_scope(), Grams()
+    talk(db, scope, *TALK)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    hang = threading.Event()
+
+    class Bad(Grams):
+        def embed(self, texts: Any) -> Any:
+            if failure == "error":
+                raise RuntimeError(f"canary {texts}")
+            if failure == "slow":
+                hang.wait(20)
+            return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
+
+    settings = Settings(hook_timeout_seconds=0.2, context_reach=0)
+    asked = asking(scope)
+    hits, report = explain_search(query="dog?", embedder=Bad(), db=db, settings=settings, scope=asked)
+    hang.set()
+    assert [hit["snippet"] for hit in hits] == [TALK[2]]
+    assert "embedder" in report["notes"][-1]
+    assert "canary" not in str(report)
+    if failure != "slow":
+        with pytest.raises(EmbedderError) as caught:
+            embed_rows(embedder=Bad("other"), db=db, settings=settings, scope=scope)
+        assert "canary" not in repr(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_t26_a_vector_shows_nothing_that_words_would_not(db: Database) -> None:
+    """Another conversation, a hidden source, a time window, a conversation left out, another persona."""
+    scope, grams = own_scope(), Grams()
+    closed = Scope(scope.persona, "tg/2", "tg/7", privacy="restricted")
+    talk(db, closed, "a dog in a closed room", path="tg/2")
+    talk(db, scope, *TALK)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    asked = asking(scope)
+    assert found(db, asked, "hound?", grams) == [TALK[2]]
+    assert found(db, asked, "hound?", grams, include_chat=False) == []
+    assert found(db, asked, "hound?", grams, since=NOW) == []
+    assert found(db, asked, "hound?", grams, exclude=[HERE]) == []
+    assert found(db, Scope(own_scope().persona, HERE, "tg/7"), "hound?", grams) == []
+
+
+def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: Database) -> None:
+    """An embedder may be a service; and what a local one read is still not for a remote prompt."""
+    scope, grams = own_scope(), Grams()
+    local = Scope(scope.persona, HERE, "tg/7", destination="local")
+    kept = {"local_only": True, "db": db, "settings": DEFAULTS}
+    insert_memory("A dog for nobody else", "synth", "chat", [], scope=scope, **kept)
+    talk(db, scope, *TALK[:2])
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert not any("nobody" in text for text in grams.asked)
+    grams.is_local, grams.name = True, "at home"
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert any("nobody" in text for text in grams.asked)
+    assert found(db, asking(scope), "hound?", grams) == []
+    assert found(db, local, "hound?", grams) == ["A dog for nobody else"]
+
+
+def test_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
+    """The save stores a row and asks nobody; the worker finds it, and does nothing twice."""
+    scope, grams = own_scope(), Grams()
+    defaults.configure(db, settings=DEFAULTS, embedder=grams)
+    try:
+        talk(db, scope, *TALK)
+        assert grams.asked == []
+        done = jobs.run_pending(db=db, settings=DEFAULTS, scope=scope)
+        assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
+        assert len(vectors(db, scope)) == len(TALK)
+        assert jobs.run_pending(db=db, settings=DEFAULTS, scope=scope) == []
+        grams.fail = RuntimeError("down")
+        save_chat_message(HERE, "One more line", "Ann", "7", db=db, settings=DEFAULTS, scope=scope)
+        assert [one.state for one in jobs.run_pending(db=db, settings=DEFAULTS, scope=scope)] == ["retrying"]
+    finally:
+        defaults.configure()
+
+
+def test_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -> None:
+    """One vector of a page is a blur."""
+    scope, grams = own_scope(), Grams()
+    page = " ".join(["plain words go on"] * 60 + ["then a dog barked"] + ["plain words go on"] * 60)
+    (row, *_) = talk(db, scope, page, *TALK[:2])
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert [one for one in vectors(db, scope) if one[1] == row] == [(2, row, "grams")] * 5
+
+
+def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
+    """At the moment it is handed over, not in the middle of a search."""
+    with pytest.raises(TypeError, match="has no embed"):
+        defaults.check_embedder(object())
+    with pytest.raises(TypeError, match="must be a text of 1 to 100 bytes"):
+        defaults.check_embedder(Grams(" "))
+    with pytest.raises(ConfigError, match="no embedder"):
+        embed_rows()
+    with pytest.raises(ValueError, match="limit is '0'"):
+        embed_rows(0, embedder=Grams())
