@@ -224,6 +224,8 @@ def _composed(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
             depth -= isinstance(event, yaml.CollectionEndEvent)
         loader = kind(text)
         return loader, loader.get_single_node()
+    except UnicodeEncodeError:  # a variable whose bytes are no UTF-8
+        raise _refused(name, 1, "holds a lone surrogate. Write valid Unicode") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1

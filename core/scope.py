@@ -43,6 +43,12 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
         raise MessageError(
             f"{field} is of type {type(value).__name__}. It must be a text or a whole number.", fields=(field,)
         )
+    if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python writes out no more than 4300 digits
+        raise MessageError(
+            f"{field} is a number of more than {limit_bytes} digits. At most {limit_bytes} bytes are allowed. "
+            "Use a shorter id.",
+            fields=(field,),
+        )
     text = str(value)
     try:
         size = len(text.encode("utf-8"))
@@ -82,7 +88,7 @@ class Scope:
     """What the host says of the conversation; None when it says nothing (F17)."""
 
     def __post_init__(self) -> None:
-        if self.persona is None or not str(self.persona).strip():
+        if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):
             raise ScopeError(f"persona is {self.persona!r}. Every scope needs a persona; there is none for all.")
         object.__setattr__(self, "persona", key_text(self.persona, "persona", KEY_BYTES["persona"]))
         for field in ("conversation", "participant"):

@@ -19,7 +19,7 @@ from rich.text import Text
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
 """Control characters and direction marks: on a terminal they could hide or change what stands around them."""
-_FILLING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+_FILLING = re.compile(r"(?<! ) +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 """Blanks at the end of a line, before the signs that end its colour."""
 _QUIET_SECONDS = 1.0
 """Work that is done sooner shows no progress."""

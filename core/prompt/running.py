@@ -17,7 +17,8 @@ from jinja2 import FunctionLoader, Template, TemplateSyntaxError
 from jinja2 import TemplateError as AnyTemplateError
 
 from core import resources
-from core.prompt.sandbox import METER, Kind, Meter, Room
+from core.prompt.metering import METER, Meter
+from core.prompt.sandbox import Kind, Room
 from core.prompt.template_files import TYPES, TemplateError, find, header, source_from, version
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")

@@ -10,15 +10,12 @@ when the template is compiled. That keeps new features of the template language 
 
 from __future__ import annotations
 
-import json
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextvars import ContextVar
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from jinja2 import TemplateAssertionError, TemplateRuntimeError, meta, nodes, pass_context
+from jinja2 import TemplateAssertionError, meta, nodes, pass_context
 from jinja2.exceptions import SecurityError
 from jinja2.filters import FILTERS
 from jinja2.loaders import BaseLoader
@@ -26,18 +23,16 @@ from jinja2.runtime import Context, LoopContext, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from core.prompt import metering
+from core.prompt.metering import METER, TooManyStepsError, charge, measure
+
 Kind = Literal["text", "json"]
+
+NUMBER_BITS = 4096
+"""Longest number an operation may make."""
 
 MARK = "\x00"
 """Begins the text that stands for a value while a JSON template is parsed; nobody writes it by accident."""
-
-TEXT_CHARS = 20_000_000
-"""Most characters one operation in a template may make."""
-
-NUMBER_BITS = 4096
-
-_CHARS_PER_STEP = 256
-"""Handling this many characters costs one step."""
 
 _EXPRESSIONS = (
     "Name Const List Tuple Dict Pair Keyword CondExpr Filter Test Getattr Getitem Slice Compare Operand Call "
@@ -85,102 +80,14 @@ _METHODS: tuple[tuple[type, frozenset[str]], ...] = (
 )
 
 
-class TooManyStepsError(TemplateRuntimeError):
-    """A template did more than TEMPLATE_STEPS allows, or made something too large."""
-
-
-class Meter:
-    """Counts the steps of one rendering and keeps the values a JSON template put out."""
-
-    __slots__ = ("limit", "used", "values")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
-        self.values: list[Any] = []
-
-    def charge(self, steps: int) -> None:
-        """Count steps.
-
-        Raises:
-            TooManyStepsError: more than the limit in all.
-        """
-        self.used += steps
-        if self.used > self.limit:
-            raise TooManyStepsError(f"it takes more than {self.limit} steps (TEMPLATE_STEPS)")
-
-
-METER: ContextVar[Meter] = ContextVar("prompt_engine_template_meter")
-
-
-def _charge(steps: int) -> None:
-    """Count on the meter of this rendering; constants are folded while compiling, where there is none."""
-    meter = METER.get(None)
-    if meter is not None:
-        meter.charge(steps)
-
-
-def _counted(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items, one step each; every `for` goes through this."""
-    for item in items:
-        _charge(1)
-        yield item
-
-
-def _checked_size(size: int) -> None:
-    if size > TEXT_CHARS:
-        raise TooManyStepsError(f"it makes a value of more than {TEXT_CHARS} characters")
-    _charge(size // _CHARS_PER_STEP)
-
-
-def _range(*args: int) -> range:
-    made = range(*args)
-    meter = METER.get(None)
-    if meter is not None and len(made) > meter.limit:
-        raise TooManyStepsError(f"range() of more than {meter.limit} steps (TEMPLATE_STEPS)")
-    return made
-
-
-def _join(value: Iterable[Any], d: str = "") -> str:
-    texts = [str(item) for item in value]
-    _checked_size(sum(map(len, texts)) + len(d) * len(texts))
-    return d.join(texts)
-
-
-def _replace(value: Any, old: str, new: str) -> str:
-    text = str(value)
-    _checked_size(len(text) + text.count(old) * len(new))
-    return text.replace(old, new)
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _charged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the filter, each use of which costs a step and what the size of its input costs."""
-    place = 1 if hasattr(function, "jinja_pass_arg") else 0
-
-    @wraps(function)
-    def filtered(*args: Any, **kwargs: Any) -> Any:
-        value = args[place]
-        if isinstance(value, str):
-            _charge(1 + len(value) // _CHARS_PER_STEP)
-        elif isinstance(value, Iterator):
-            args = (*args[:place], _counted(value), *args[place + 1 :])
-        else:
-            _charge(1 + (len(value) if isinstance(value, Sized) and not isinstance(value, StrictUndefined) else 0))
-        return function(*args, **kwargs)
-
-    return filtered
-
-
 @pass_context
 def _put_text(_context: Context, value: Any) -> Any:
     if value is None:
         return ""
+    if not isinstance(value, str):
+        measure(value)
     text = str(value)
-    _charge(1 + len(text) // _CHARS_PER_STEP)
+    charge(1 + len(text) // metering.CHARS_PER_STEP)
     return text
 
 
@@ -190,7 +97,10 @@ def _put_json(_context: Context, value: Any) -> str:
         str(value)  # raises, naming the variable
     meter = METER.get()
     meter.charge(1)
-    meter.values.append(list(value) if isinstance(value, Iterator) else value)
+    made = list(value) if isinstance(value, Iterator) else value
+    if not isinstance(made, str):  # a text is not copied
+        measure(made, metering.TEXT_CHARS)
+    meter.values.append(made)
     return f'"\\u0000{len(meter.values) - 1}"'
 
 
@@ -217,16 +127,19 @@ class Room(ImmutableSandboxedEnvironment):
         """Template that does not compile to (file, its version, facts of the error)."""
         self.known = known
         """Variables a template is given, by its name; None when nobody has written them down."""
-        self.globals = {"range": _range}
-        own: dict[str, Callable[..., Any]] = {"join": _join, "replace": _replace}
+        self.globals = {"range": metering.bounded_range}
+        own: dict[str, Callable[..., Any]] = {"join": metering.joined, "replace": metering.replace}
         if kind == "text":
-            own["tojson"] = _to_json
+            own["tojson"] = metering.to_json
         self.filters = {
-            **{name: _charged(FILTERS[name]) for name in _FILTERS},
-            **{name: _charged(made) for name, made in own.items()},
-            "counted": _counted,
-            "joined": _join,
+            **{name: metering.charged(name, FILTERS[name]) for name in _FILTERS},
+            **{name: metering.charged(name, made) for name, made in own.items()},
+            "counted": metering.counted,
+            "joined": metering.joined,
+            "measured": metering.measured,
+            "sized": metering.sized,
         }
+        self.tests = {name: metering.tested(cast("Callable[..., Any]", test)) for name, test in self.tests.items()}
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -272,31 +185,38 @@ class Room(ImmutableSandboxedEnvironment):
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Allow `range` and the few methods of `_METHODS`."""
-        if obj is _range:
+        if obj is metering.bounded_range:
             return True
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         return any(isinstance(owner, kind) and name in names for kind, names in _METHODS)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as jinja2 has it
         """Count the call; the error of a refused one names no value."""
-        _charge(1)
+        charge(1)
+        owner = getattr(__obj, "__self__", None)
+        measure((owner if isinstance(owner, str) else "", *args, *kwargs.values()))
         if not __self.is_safe_callable(__obj) and not isinstance(__obj, StrictUndefined):
             raise SecurityError(f"calling a {type(__obj).__name__} is not allowed")
         return super().call(__context, __obj, *args, **kwargs)
 
     def get_template(self, *args: Any, **kwargs: Any) -> Any:
         """Count the include; a template that includes itself ends here."""
-        _charge(1)
+        charge(1)
         return super().get_template(*args, **kwargs)
 
     def call_binop(self, _context: Context, sign: str, left: Any, right: Any) -> Any:
         """Compute `+ * ** %` as far as the result stays small."""
         _guard(sign, left, right)
-        return _BINOPS[sign](left, right)
+        made = _BINOPS[sign](left, right)
+        if isinstance(made, tuple):
+            metering.measured(made)
+        return made
 
 
 class _Counting(NodeTransformer):
-    """Puts the counting filter around what a `for` runs over, and the bounded join in the place of `~`."""
+    """Puts the counting filter around what a `for` runs over, the bounded join in the place of `~`, and measures what
+    is compared, cut or may be a key.
+    """
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - the visitor finds it by this name
         self.generic_visit(node)
@@ -308,6 +228,23 @@ class _Counting(NodeTransformer):
         parts = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(parts, "joined", [], [], None, None, lineno=node.lineno)
 
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 - the visitor finds it by this name
+        self.generic_visit(node)
+        node.expr = _through("measured", node.expr)
+        for each in node.ops:
+            each.expr = _through("measured", each.expr)
+        return node
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802 - the visitor finds it by this name
+        self.generic_visit(node)
+        return node if node.ctx != "load" else _through("measured", node)
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 - the visitor finds it by this name
+        self.generic_visit(node)
+        if isinstance(node.arg, nodes.Slice):
+            node.node = _through("sized", node.node)
+        return node
+
 
 _BINOPS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -315,6 +252,13 @@ _BINOPS: dict[str, Callable[[Any, Any], Any]] = {
     "**": operator.pow,
     "%": operator.mod,
 }
+
+
+def _through(name: str, node: nodes.Expr) -> nodes.Expr:
+    """Return the node behind a filter; one that stands in the template as it is needs none."""
+    if isinstance(node, nodes.Const):
+        return node
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 def _field_name(node: nodes.Node) -> str | None:
@@ -334,9 +278,12 @@ def _guard(sign: str, left: Any, right: Any) -> None:
     if sign == "%" and isinstance(left, (str, bytes)):
         raise SecurityError("% with a text on its left is not allowed, use ~ or join")
     if sign == "+" and long:
-        _checked_size(sum(long))
+        metering.checked_size(sum(long))
+        metering.checked_places(left, sum(long))
     elif sign == "*" and long:
-        _checked_size(long[0] * (whole[0] if whole else 1))
+        size = long[0] * (whole[0] if whole else 1)
+        metering.checked_size(size)
+        metering.checked_places(left if isinstance(left, (list, tuple)) else right, size)
     elif (sign == "*" and sum(side.bit_length() for side in whole) > NUMBER_BITS) or (
         sign == "**" and len(whole) == 2 and whole[0].bit_length() * whole[1] > NUMBER_BITS
     ):

@@ -80,10 +80,10 @@ def _number(value: object) -> float | None:
         return None
     if isinstance(value, str) and len(value) > 400:
         return None
-    if not isinstance(value, (int, float, str)) and not hasattr(value, "__float__"):
+    if not isinstance(value, (int, float, str)) and not hasattr(type(value), "__float__"):
         return None
     try:
-        return float(value)
+        return float(cast("float", value))
     except OverflowError:
         return math.inf if cast("int", value) > 0 else -math.inf
     except (ValueError, TypeError):

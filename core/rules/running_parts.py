@@ -17,10 +17,15 @@ from core.rules.text import collapsed
 KEYS = ("recap", "developments", "open", "state")
 """A reply to the request for a running recap has one of these."""
 
-_RESOLVED = re.compile(r"^\s*(?:\[(?:resolved|x)\]|resolved\s*[:\-])\s*|\s*[(\[]resolved[)\]]\s*$", re.IGNORECASE)
+_RESOLVED = re.compile(
+    r"^\s*(?:\[(?:resolved|x)\]|resolved\s*[:\-])\s*|(?<!\s)\s*[(\[]resolved[)\]]\s*$", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
-_WORD_END = re.compile(r"[\s.,;:!?…。！？]+$")
+_WORD_END = re.compile(r"(?<![\s.,;:!?…。！？])[\s.,;:!?…。！？]+$")
+"""Looks behind itself, so that a long row of signs is tried once and not from each of its places."""
 _DONE = ("resolved", "done", "closed")
+DIGITS = 400
+"""A longer whole number is no text; Python writes out no more than 4300 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +127,11 @@ def _line(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(filter(None, map(_line, value)))
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_line(each)}" for name, each in value.items() if _line(each))
-    return "" if value is None or isinstance(value, bool) else str(value)
+        parts = ((name, _line(each)) for name, each in value.items())  # once each: two times would double at each level
+        return "; ".join(f"{name}: {said}" for name, said in parts if said)
+    if value is None or isinstance(value, bool):
+        return ""
+    return "" if isinstance(value, int) and abs(value) >= 10**DIGITS else str(value)
 
 
 def _points(value: object) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def tag_items(value: object, name: str = "tags") -> list[str]:
         Texts as they are, in the order given; a set's in text order.
 
     Raises:
-        TypeError: an element is itself a list, tuple or set; the message names it.
+        TypeError: an element is itself a list, tuple or set; the message names it. Or it has no text.
 
     Source: T2, F66.
 
@@ -85,7 +85,7 @@ def tag_items(value: object, name: str = "tags") -> list[str]:
         return [_text(value)]
     elements: Iterable[object] = value
     if isinstance(value, (set, frozenset)):
-        elements = sorted(value, key=str)
+        elements = sorted(value, key=_text)
     found = []
     for at, element in enumerate(elements):
         if isinstance(element, (list, tuple, set, frozenset)):
@@ -101,7 +101,12 @@ def tag_items(value: object, name: str = "tags") -> list[str]:
 def _text(value: object) -> str:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
-    return value if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - an object of the host's may raise anything, a number be too long to write
+        raise TypeError(f"A value of type {type(value).__name__} has no text. Pass texts.") from None
 
 
 def _json_list(text: str) -> list[object] | None:

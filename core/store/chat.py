@@ -19,7 +19,7 @@ from core.rules.wishes import Wish
 from core.scope import Privacy, Scope
 from core.shapes import WriteResult
 from core.store import beside as beside_rows
-from core.store import conversations, participants, rows, search_index, story_rows
+from core.store import conversations, forgetting_late, participants, rows, search_index, story_rows
 from core.store import wishes as wish_rows
 from core.store.bulk import chunks
 from core.store.chat_seen import SAME_WITHIN, Seen
@@ -90,6 +90,8 @@ def insert(
             whose = replace(own, participant=message.participant)
             made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=q) for wish, q in wishes]
             wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
+        if _is_late(db, own.persona, message, row_id):
+            raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if queues:
             story_rows.queue(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
@@ -247,6 +249,19 @@ def _row(persona: str, row_id: int, message: NewMessage, place: conversations.Pl
     }
 
 
+class _LateError(Exception):
+    """Ends a transaction in which somebody is written down who has just been forgotten."""
+
+
+FORGOTTEN = "the person or the conversation was forgotten while this was being stored"
+
+
+def _is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
+    """Return whether who said it, or where, was forgotten since the row was begun (F47)."""
+    people = (message.participant, message.triggered_by)
+    return forgetting_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)
+
+
 # Many messages
 
 
@@ -299,13 +314,17 @@ def _insert_part(
         ready: list[tuple[int, NewMessage, conversations.Place]] = []
         for at, message in enumerate(part):
             concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
-            if _is_private(message, concerned, privacy_default):
-                done[at] = WriteResult(False, None, "privacy", notes=message.notes)
+            if _is_private(message, concerned, privacy_default) or _is_late(db, persona, message, ids[at]):
+                late = _is_late(db, persona, message, ids[at])
+                notes = (*message.notes, FORGOTTEN) if late else message.notes
+                done[at] = WriteResult(False, None, "privacy", notes=notes)
         order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)
         for key, group in groupby(order, key=lambda pair: pair[0]):
             places = [at for _, at in group]
             own = scope_of(scope, key, privacy.get(key))
             ready += _conversation_part(connection, db, own, part, ids, places, done)
+        if any(_is_late(db, persona, message, row_id) for row_id, message, _ in ready):
+            raise _LateError  # forgotten while this waited for a conversation: once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         participants.note_names(connection, db, persona, spoke, levels)
         _write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
@@ -318,7 +337,11 @@ def _insert_part(
         there = written and connection.execute(_THERE, {"persona": scope.persona, "ids": written[:1]}).first()
         return [done[at] for at in range(len(part))] if there else None
 
-    return db.transaction(work, source="chat_history_cache", confirm=confirm)
+    while True:
+        try:
+            return db.transaction(work, source="chat_history_cache", confirm=confirm)
+        except _LateError:
+            continue
 
 
 def _conversation_part(

@@ -15,7 +15,7 @@ from core.rules.text import fold
 from core.rules.visibility import split_key
 from core.scope import Scope
 from core.shapes import WriteResult
-from core.store import conversations, indexed, participants, rows, search_index, tags
+from core.store import conversations, forgetting_late, indexed, participants, rows, search_index, tags
 from core.store.bulk import chunks
 from core.store.engine import Database
 from core.store.schema import ai_diary, chat_history_cache
@@ -75,6 +75,8 @@ def insert(db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str)
         own = _scope_of(connection, scope, entry)
         kept, notes = _without_private(connection, scope, entry, privacy_default)
         place = conversations.ensure(connection, db, own, sender=own.participant)
+        if _is_late(db, own, entry, row_id):
+            raise _LateError
         kept = _placed(kept, own)
         folded = kept.folded
         rows.check_size(folded, "the entry's texts in their folded form")
@@ -92,7 +94,22 @@ def insert(db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str)
         there = select(_C.id).where(_C.persona_id == scope.persona, _C.id == row_id)
         return stored if connection.execute(there).first() else None
 
-    return db.transaction(work, source="ai_diary", confirm=confirm)
+    try:
+        return db.transaction(work, source="ai_diary", confirm=confirm)
+    except _LateError:
+        return WriteResult(False, None, "privacy", notes=entry.notes)
+
+
+class _LateError(Exception):
+    """Ends a transaction in which somebody is written down who has just been forgotten."""
+
+
+def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
+    """Return whether whom the entry names, or where it belongs, was forgotten since it was begun (F47)."""
+    interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
+    named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
+    people = (scope.participant, *named)
+    return forgetting_late.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
 
 
 def _scope_of(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:

@@ -7,7 +7,7 @@ transaction (F21).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, or_, select, update
 
 from core.scope import Scope
 from core.shapes import WriteResult
-from core.store import audiences, conversations, indexed, participants, rows, search_index, tags
+from core.store import audiences, conversations, forgetting_late, indexed, participants, rows, search_index, tags
 from core.store.dialects import Time
 from core.store.engine import Database
 from core.store.memory_input import NewMemory, Provenance, Tier, read
@@ -57,11 +57,11 @@ def insert(
         if is_private(connection, scope, memory.tier, privacy_default, of_person):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    done: WriteResult = db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
-    return done
+    return stored(db, work, _confirm(scope, memory, row_id))
 
 
 def capture(
@@ -93,6 +93,7 @@ def capture(
         if is_private(connection, scope, memory.tier, privacy_default, True):
             return _result(memory, None, "privacy")
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
         audiences.lock(connection, scope.persona, place.audience_id)
         double = _double(connection, db, scope, place.audience_id, memory, near_score)
         if double is not None:
@@ -103,8 +104,7 @@ def capture(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    done: WriteResult = db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
-    return done
+    return stored(db, work, _confirm(scope, memory, row_id))
 
 
 def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
@@ -117,6 +117,35 @@ def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Any:
         return _result(memory, row_id) if there else None
 
     return confirm
+
+
+class _NotStoredError(Exception):
+    """Ends a transaction in which nothing is to be stored; holds what the caller answers."""
+
+    def __init__(self, result: WriteResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
+    """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter.
+
+    Raises:
+        _NotStoredError: it was, with the result.
+
+    Source: F47.
+    """
+    if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
+        raise _NotStoredError(result)
+
+
+def stored(db: Database, work: Callable[[Connection], WriteResult], confirm: Any = None) -> WriteResult:
+    """Run a transaction that stores an item, and return its result."""
+    try:
+        done: WriteResult = db.transaction(work, source="memories", confirm=confirm)
+    except _NotStoredError as refused:
+        return refused.result
+    return done
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -153,10 +152,10 @@ def _time(value: object, name: str, now: datetime, notes: list[str]) -> datetime
 def _importance(value: object, notes: list[str]) -> float:
     if value is None:
         return DEFAULT_IMPORTANCE
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         notes.append(f"importance is no number; {DEFAULT_IMPORTANCE} is used")
         return DEFAULT_IMPORTANCE
-    inside = min(max(float(value), 0.0), 1.0) if math.isfinite(value) else float(value > 0)
+    inside = float(min(max(value, 0), 1))
     if inside != value:
         notes.append(f"importance lies outside 0 to 1; {inside:g} is used")
     return inside

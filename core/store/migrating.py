@@ -26,7 +26,8 @@ from core.logs import event
 from core.store import adopted_people, adopting, ddl, restoring
 from core.store.adopting import Adopted, Progress
 from core.store.dialects import insert_ignore, upsert
-from core.store.engine import Database, is_missing_table
+from core.store.engine import Database
+from core.store.failures import is_missing_table
 from core.store.inspecting import FoundTable, look
 from core.store.leasing import lease
 from core.store.schema import counters, search_progress

@@ -18,6 +18,7 @@ from sqlalchemy.types import Date
 
 from core.rules.relationships import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
 from core.shapes import WriteReason
+from core.store import forgetting_late
 from core.store import participants as people
 from core.store.dialects import Key, Time, upsert, whole_days
 from core.store.engine import Database
@@ -167,7 +168,8 @@ def _change(
     person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
     held = {"persona": persona, "keys": keys}
     before = connection.execute(HELD, held).first()
-    if people.known(connection, persona, [key], privacy_default)[key].level != "none":
+    level = people.known(connection, persona, [key], privacy_default)[key].level
+    if level != "none" or forgetting_late.is_late(db, persona, log_id, people=keys):
         return Changed(Row(*before) if before else None, False, reason="privacy")
     if not wanted:
         return Changed(Row(*before) if before else None, False, reason="unchanged")

@@ -99,6 +99,7 @@ def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, 
         if memories.is_private(connection, scope, memory.tier, privacy_default, of_person):
             return WriteResult(False, None, "privacy", notes=memory.notes)
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        memories.refuse_late(db, scope, row_id, WriteResult(False, None, "privacy", notes=memory.notes))
         audiences.lock(connection, scope.persona, place.audience_id)
         double = find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
         if double is not None:
@@ -110,7 +111,7 @@ def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, 
         there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
         return stored if there else None
 
-    return db.transaction(work, source="memories", confirm=confirm)
+    return memories.stored(db, work, confirm)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))

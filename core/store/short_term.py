@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, func, null, or
 
 from core.rules.short_term import is_expired, lives
 from core.rules.short_term_shapes import Life, OwnerKind
-from core.store import conversations, participants
+from core.store import conversations, forgetting_late, participants
 from core.store.dialects import Time, insert_ignore
 from core.store.engine import Database
 from core.store.schema_recent import short_term_memories
@@ -61,20 +61,25 @@ def keep(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_defau
     Source: M1, M2, M6, M8, M11, F18, F20, F21.
     """
     order = sorted(range(len(entries)), key=lambda n: entries[n].scope.persona)
+    begun = db.ids.one()
 
     def work(connection: Connection) -> list[Kept]:
-        done = {n: _keep(connection, db, entries[n], life, privacy_default) for n in order}
+        done = {n: _keep(connection, db, entries[n], life, privacy_default, begun) for n in order}
         return [done[n] for n in range(len(entries))]
 
     return db.transaction(work, source=SOURCE, confirm=lambda _: None)
 
 
-def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, default: str) -> Kept:
+def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
     new = with_parent(connection, new)
     named = {name for item in new.items for name in (item.who, item.answers) if name}
     people = named | ({new.scope.participant} if new.scope.participant else set())
     held = hold(connection, db, new, people, default)
     silent = {key for key in people if participants.level_of(held.ranks.get(key), default) == "full"}
+    persona = new.scope.persona  # who was forgotten while this waited is silent too (F47)
+    silent |= {key for key in people if forgetting_late.is_late(db, persona, begun, people=(key,))}
+    if forgetting_late.is_late(db, persona, begun, conversation=new.scope.conversation):
+        silent |= people | {new.scope.participant or ""}
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
     if new.scope.participant in silent or not items:
         return Kept(reason="privacy" if silent else "empty")

@@ -58,8 +58,10 @@ def test_g25_exceptions_form_one_family() -> None:
 
 
 INSIDE = {
+    "core.admin.errors.Refused",  # answered with its status, by the web framework
+    "core.admin.pages.page.PageError",
     "core.flag_types.BadValueError",
-    "core.prompt.sandbox.TooManyStepsError",
+    "core.prompt.metering.TooManyStepsError",
     "core.rules.loose_json.TooDeepError",
     "core.rules.rewrites.ImpossibleError",
     "core.transfer.item_rows.NotTakenError",

@@ -1,0 +1,376 @@
+"""Every parser of the package as something that takes one value: what is fuzzed, and what it may raise.
+
+| Used by | For |
+|---|---|
+| `test_parsers` | structured values by hypothesis, a few in each run, FUZZ_EXAMPLES of them on demand |
+| `growth` | pumped texts, and how the work grows with them |
+| `coverage` | bytes that reach new code, by atheris (`make fuzz`) |
+
+A parser may raise the project's own errors, and TypeError or ValueError where it says so for arguments of a wrong kind.
+Anything else is a finding.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core import config_file, flag_types, memory_tool
+from core.config import load
+from core.config_levels import known_flag
+from core.errors import CoreError
+from core.flags import FLAGS
+from core.prompt import counters, messages
+from core.prompt.phrases import load_phrases
+from core.prompt.refused import refused_patterns
+from core.prompt.render import Renderer
+from core.prompt.template_files import TemplateError
+from core.prompt.wish_phrases import load_wish_words
+from core.rules import (
+    arguments,
+    asks,
+    attachments,
+    compaction,
+    consolidation,
+    context,
+    contributions,
+    extracts,
+    hits,
+    incoming,
+    labels,
+    languages,
+    lines,
+    live,
+    markdown_files,
+    near_duplicates,
+    question,
+    recap_keys,
+    refusals,
+    relationships,
+    remember,
+    replies,
+    rewrites,
+    running_parts,
+    scenes,
+    short_term_turn,
+    sizes,
+    strict_json,
+    summaries,
+    tags,
+    text,
+    times,
+    tool_calls,
+    windows,
+    wishes,
+    words,
+)
+from core.scope import Scope
+from core.shapes import Vocabulary
+from core.store import checking, connecting, memory_input, rows
+from core.store import messages as chat_messages
+from core.transfer import item_rows, send_dates, survey
+from core.transfer.items_reading import Rows
+from core.transfer.sources import File
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One parser."""
+
+    name: str
+    call: Callable[[Any], object]
+    allowed: tuple[type[BaseException], ...] = (CoreError,)
+    """What it may raise."""
+
+    def survives(self, value: Any) -> object:
+        """Call the parser; what it may raise is taken as an answer."""
+        try:
+            return self.call(value)
+        except self.allowed as error:
+            return str(error)
+
+
+_ARGUMENT = (CoreError, TypeError, ValueError)
+
+
+@lru_cache(maxsize=1)
+def _known() -> tuple[Any, Any, Any]:
+    """Return phrases, words of wishes and patterns of refusals, loaded once."""
+    return load_phrases(("en", "de")), load_wish_words("from now on call me x", ("en", "de")), refused_patterns()
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> Vocabulary:
+    return Vocabulary(tags=frozenset({"cat", "rome", "homework", "数学", "new york", "😀"}), aliases={"kitty": "cat"})
+
+
+def _patterns() -> tuple[str, ...]:
+    made: tuple[str, ...] = _known()[2]
+    return made
+
+
+# Parsers of one text
+
+
+def _question(value: str) -> object:
+    return question.read_question(value, now=NOW, zone=UTC, speaker_names=("Ann", "Bob Lee"), languages=SPEECH)
+
+
+def _extract_tags(value: str) -> object:
+    return tags.extract(value, vocabulary=_vocabulary(), limit=5, languages=("en", "de"), fuzzy_score=90)
+
+
+def _wishes(value: str) -> object:
+    return wishes.find_wishes(value, load_wish_words(value, ("en", "de", "ja")))
+
+
+def _remember(value: str) -> object:
+    phrases = _known()[0]
+    return remember.groups_in(value, phrases), remember.should_remember(value, value, phrases)
+
+
+def _tool_calls(value: str) -> object:
+    tool_calls.decoded(value)
+    return memory_tool.parse(value)
+
+
+def _markdown(value: str) -> object:
+    sections, bullets = markdown_files.read_sections(value), markdown_files.read_bullets(value)
+    return sections, bullets
+
+
+def _items(value: str) -> object:
+    file = File(value.encode("utf-8", "surrogatepass"))
+    reading = item_rows.Reading(Scope(), "fact", NOW, 3600)
+    found: list[object] = []
+    for row in Rows(file):
+        try:
+            found.append(item_rows.read(row.value, reading))
+        except (CoreError, item_rows.NotTakenError) as error:
+            found.append(str(error))
+    return found
+
+
+def _of_syntax(syntax: Any) -> Callable[[str], object]:
+    def read(value: str) -> object:
+        return [row.number for row in Rows(File(value.encode("utf-8", "surrogatepass")), syntax)]
+
+    return read
+
+
+def _chat_file(value: str) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "chat.jsonl")
+        path.write_bytes(value.encode("utf-8", "surrogatepass"))
+        return survey.look(path, UTC)
+
+
+def _config(value: str) -> object:
+    content = value.encode("utf-8", "surrogatepass")
+    return list(config_file.read_entries("config.yaml", content, FLAGS, []))
+
+
+def _template(kind: str) -> Callable[[str], object]:
+    name = f"fuzzed.{kind}.j2"
+
+    def render(value: str) -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, name).write_bytes(value.encode("utf-8", "surrogatepass"))
+            renderer = Renderer(folder, steps=2000)
+            with_values = {"line": "a", "items": ["a", {"b": "c"}], "tone": None}
+            return renderer.text(name, **with_values) if kind == "txt" else renderer.json(name, **with_values)
+
+    return render
+
+
+def _texts(value: str) -> object:
+    return (
+        text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
+        words.salient_words(value, ("en", "de")), words.index_terms(text.fold(value)), hits.snippet(value, 200),
+        hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
+        summaries.as_entities(value), counters.estimate_tokens(value), tags.normal(value), rows.short_interface(value),
+    )  # fmt: skip
+
+
+def _grants(value: str) -> object:
+    return checking.check_rights([value], "my_db", "app@%"), checking.product_of(value)
+
+
+def _secondary(value: str) -> object:
+    """Replies that carry something of a known shape."""
+    patterns = _patterns()
+    return (
+        replies.read_object(value, ("title", "summary")),
+        replies.without_thoughts(value),
+        summaries.read_reply(value, (), patterns=patterns),
+        consolidation.read_reply(value, patterns=patterns),
+        consolidation.read_deep_reply(value, patterns=patterns),
+        compaction.read_summary(value, {1, 2}, patterns=patterns),
+        refusals.refusal(value, "x" * 300, patterns=patterns, min_ratio=0.3),
+    )
+
+
+def _rewrite(value: str) -> object:
+    return rewrites.read(value, ["a", "b"], most_chars=100, patterns=_patterns())
+
+
+TEXT_TARGETS: tuple[Target, ...] = (
+    Target("rewrites", _rewrite, (CoreError, rewrites.ImpossibleError)),
+    Target("texts", _texts),
+    Target("replies", _secondary),
+    Target("tool calls", _tool_calls),
+    Target("Markdown files", _markdown),
+    Target("tags of a text", _extract_tags),
+    Target("questions", _question),
+    Target("wishes", _wishes),
+    Target("wishes to remember", _remember),
+    Target("languages", lambda value: (languages.language_of(value), asks.asks(value, SPEECH))),
+    Target("extracts", lambda value: (extracts.extract([value]), running_parts.sentences_of(value))),
+    Target("near duplicates", lambda value: near_duplicates.are_near_duplicates(value, f"{value} x")),
+    Target("items", _items),
+    Target("items in YAML", _of_syntax("yaml")),
+    Target("items in JSON", _of_syntax("json")),
+    Target("items in lines", _of_syntax("jsonl")),
+    Target("chat files", _chat_file),
+    Target("config.yaml", _config),
+    Target("values in YAML", config_file.read_yaml_value, (CoreError, flag_types.BadValueError)),
+    Target("text templates", _template("txt"), (TemplateError,)),
+    Target("JSON templates", _template("json"), (TemplateError,)),
+    Target("dates", lambda value: (times.read_time(value), times.zone(value), send_dates.read_time(value))),
+    Target("time windows", lambda value: windows.time_window(value, NOW), _ARGUMENT),
+    Target("connection strings", connecting.parse),
+    Target("what servers say", _grants),
+    Target("running recaps", lambda value: running_parts.read(value, value)),
+    Target("scene answers", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1, 2})),
+)
+
+
+# Parsers of any value
+
+
+def _flags(value: Any) -> object:
+    return [load({name: value}, environ={}) for name in FLAGS]
+
+
+def _flag_texts(value: Any) -> object:
+    return load(environ=dict.fromkeys(FLAGS, value if isinstance(value, str) else repr(type(value))))
+
+
+def _incoming(value: Any) -> object:
+    read = incoming.read_message(value, context_memory=value, now=NOW)
+    return attachments.input_facts(read, image_data=value, attachments=value)
+
+
+def _filled(value: Any) -> object:
+    """A message that can be read, every optional part of it something else."""
+    names = (
+        "text",
+        "from_user",
+        "chat",
+        "reply_to_message",
+        "entities",
+        "photo",
+        "is_private",
+        "server_id",
+        "thread_id",
+    )
+    given = {"message_id": 1, "date": NOW, "chat_id": value, "interface": "x", **dict.fromkeys(names, value)}
+    return _incoming(given)
+
+
+def _memory(value: Any) -> object:
+    names = ("author", "tags", "timestamp", "importance", "metadata", "kind", "emotion", "intensity", "source", "label")
+    whole = dict.fromkeys(names, value)
+    return memory_input.read(value, now=NOW, **whole)
+
+
+def _one_memory(value: Any) -> object:
+    found: list[object] = []
+    for name in ("author", "tags", "timestamp", "importance", "metadata", "kind", "source_message_ids", "expires_at"):
+        try:
+            found.append(memory_input.read("x", now=NOW, **{name: value}))
+        except _ARGUMENT as error:
+            found.append(str(error))
+    return found
+
+
+def _chat_line(value: Any) -> object:
+    scope = Scope(conversation="tg/1")
+    found: list[object] = []
+    for name in ("sender_name", "sender_id", "timestamp", "metadata", "message_id", "role", "triggered_by", "title"):
+        try:
+            found.append(chat_messages.read(scope, "tg/1", "x", now=NOW, **{name: value}))
+        except CoreError as error:
+            found.append(str(error))
+    return found, chat_messages.read(scope, value, value, now=NOW)
+
+
+def _row(value: Any) -> object:
+    return item_rows.read(value, item_rows.Reading(Scope(), "fact", NOW, 3600))
+
+
+def _recap_keys(value: Any) -> object:
+    return [recap_keys.read_value(key, value) for key in recap_keys.KINDS]
+
+
+def _turn(value: Any) -> object:
+    return short_term_turn.read_turn(value, value, {"messages": value, "user": value} if value else {})
+
+
+def _prompt(value: Any) -> object:
+    return messages.to_messages({"context": value, "input": value, "instructions": value, "actions": value})
+
+
+def _any_time(value: Any) -> object:
+    return times.read_time(value), times.local_time(NOW, value), hits.iso_time(value)
+
+
+def _scope(value: Any) -> object:
+    return Scope(persona=value, conversation=value, participant=value, server=value)
+
+
+VALUE_TARGETS: tuple[Target, ...] = (
+    Target("messages", _incoming),
+    Target("messages of odd parts", _filled),
+    Target("live messages", lambda value: (live.read_context_memory(value), live.read_message(value, "tg/1", 0))),
+    Target("flags", _flags),
+    Target("flag texts", _flag_texts),
+    Target("flag names", lambda value: known_flag(value) if isinstance(value, str) else None),
+    Target("tags", lambda value: (tags.stored_form(value), arguments.read_tags(value)), _ARGUMENT),
+    Target("keywords", arguments.read_keywords, _ARGUMENT),
+    Target("limits", arguments.read_limit),
+    Target("search times", lambda value: arguments.read_time(value, "since"), _ARGUMENT),
+    Target("exclusions", arguments.read_exclude, _ARGUMENT),
+    Target("times", _any_time),
+    Target("action payloads", lambda value: windows.check_action_payload(value, NOW), _ARGUMENT),
+    Target("native tool calls", memory_tool.parse, _ARGUMENT),
+    Target("contributions", contributions.read_contributions),
+    Target("hits of a host", context.read_hits),
+    Target("recap values", _recap_keys, _ARGUMENT),
+    Target("running recap data", lambda value: running_parts.read(value, "x")),
+    Target("answers about scenes", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1})),
+    Target("memory items", _memory, _ARGUMENT),
+    Target("parts of memory items", _one_memory),
+    Target("chat lines", _chat_line),
+    Target("rows of an import", _row, (CoreError, item_rows.NotTakenError)),
+    Target("turns", _turn, _ARGUMENT),
+    Target("strict JSON", strict_json.strict),
+    Target("sizes", lambda value: sizes.size({"a": strict_json.strict(value)[0]})),
+    Target("prompts as messages", _prompt, _ARGUMENT),
+    Target("stored values", lambda value: (rows.read_json(value), rows.read_list(value), rows.read_object(value))),
+    Target("scopes", _scope),
+    Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
+    Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
+    Target("labels", lambda value: labels.label("memories", value, value, UTC) if isinstance(value, str) else None),
+)
+
+TARGETS: Mapping[str, Target] = {target.name: target for target in (*TEXT_TARGETS, *VALUE_TARGETS)}
+__all__ = ["NOW", "TARGETS", "TEXT_TARGETS", "VALUE_TARGETS", "Target"]

@@ -1,0 +1,93 @@
+"""Nothing hangs and nothing fills the memory: hostile input in a process with limits of both (rules F32, F62, F76).
+
+The limits are far above what is needed: they tell an endless loop from work, not a slow machine from a fast one.
+"""
+
+# ruff: noqa: E501, ISC004 - the lists of hostile pieces are read better in few lines
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CPU_SECONDS = 60
+MEMORY_BYTES = 1200 << 20
+
+_TWICE = "".join(f"{{% set a{n + 1} = [a{n}, a{n}] %}}{{% set b{n + 1} = [b{n}, b{n}] %}}" for n in range(40))
+_BOTH = "{% set a0 = [1] %}{% set b0 = [1] %}" + _TWICE
+_KEYS = "{% set a0 = (1,) %}" + "".join(f"{{% set a{n + 1} = (a{n}, a{n}) %}}" for n in range(40))
+_WIDE = "{% set a = 'x' * 100000 %}{% set b = [a] * 90000 %}"
+_LONG = "{% set a = 'x' * 10000000 %}{% set b = 'x' * 10000000 %}"
+TEMPLATES = (
+    _BOTH + "{{ a40 }}", _BOTH + "{{ a40 == b40 }}", _BOTH + "{{ a40 in [b40] }}", _BOTH + "{{ [a40, b40]|sort }}",
+    _BOTH + "{{ a40 is eq b40 }}", _BOTH + "{{ [a40]|select('eq', b40)|list|length }}", _BOTH + "{{ a40|tojson }}",
+    _BOTH + "{{ [a40, b40]|max }}", _KEYS + "{{ {a40: 1}|length }}", _BOTH + "{{ a40 ~ 'x' }}",
+    _WIDE + "{{ b }}", _WIDE + "{{ b|join }}", _WIDE + "{{ b ~ b }}", _WIDE + "{{ b|string }}", "{% set a = [1] * 19999999 %}",
+    "{% set z = [none] * 300 %}{% set c = z|map('default', z, true)|list %}{% set d = z|map('default', c, true)|list %}"
+    "{% set e = z|map('default', d, true)|list %}{{ e|string|length }}",
+    _LONG + "{% for i in range(40000) %}{% set y = a == b %}{% endfor %}",
+    _LONG + "{% for i in range(40000) %}{% set y = a[1:] %}{% endfor %}",
+    _LONG + "{% for i in range(40000) %}{% set y = a.upper() %}{% endfor %}",
+    _LONG + "{% for i in range(40000) %}{% set y = a.startswith(b) %}{% endfor %}",
+    "{% for i in range(10**9) %}{% endfor %}", "{{ 'x' * 10**9 }}", "{% include 'bomb.txt.j2' %}",
+)  # fmt: skip
+
+_TEMPLATES = """
+import sys, tempfile
+from pathlib import Path
+from core.prompt.render import Renderer
+from core.prompt.template_files import TemplateError
+from tests.fuzz.test_bounds import TEMPLATES
+for number, text in enumerate(TEMPLATES):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "bomb.txt.j2").write_text(text, encoding="utf-8")
+        try:
+            Renderer(folder).text("bomb.txt.j2")
+            print(f"not refused: {number}")
+        except TemplateError:
+            pass
+"""
+
+_PARSERS = """
+import logging
+logging.getLogger("prompt_engine").disabled = True
+from tests.fuzz.targets import TEXT_TARGETS, _secondary
+from core.rules import running_parts
+from core.store import rows
+sizes = (20_000,)
+for target in TEXT_TARGETS:
+    for piece in ('[', '{"a":', '{"a":[', "[1,", "- ", "&a [", "? ", "\\\\\\\\", '"', "```", "<think>", "<!-- ", "<tool_call>", "(", "\\n> ",
+                  "\\n# ", "1,", "é\\u0301", "猫", "{{", "{%", " \\n", "a.", "not "):
+        target.survives(piece * (20_000 // len(piece)))
+    target.survives("x" * 1_000_000 if target.name in ("texts", "replies", "tool calls", "dates", "extracts") else "x" * 50_000)
+deep = value = {}
+for _ in range(95):
+    value["a"] = value = {}
+value["a"] = "end"
+running_parts.read({"recap": {"open": [deep], "developments": deep, "state": deep}, "entities": {"x": deep}})
+_secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
+"""
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [_TEMPLATES, _PARSERS], ids=["templates", "parsers"])
+def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory(code: str) -> None:
+    """A template of forty lines stood for a list of 2**40; a reply of ninety brackets took 2**90 calls."""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=_limited,
+    )
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr[-2000:]

@@ -1,0 +1,58 @@
+"""What fuzzing found once, each as small as it gets, so that it stays mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from core.config import load
+from core.config_file import read_yaml_value
+from core.flag_types import BadValueError
+from core.rules import running_parts
+from core.rules.question_kind import time_expressions
+
+
+class Counted(Mapping[str, Any]):
+    """An object that counts how often what is in it is asked for."""
+
+    def __init__(self, inner: Any, asked: list[int]) -> None:
+        self.inner, self.asked = inner, asked
+
+    def __getitem__(self, key: str) -> Any:
+        if key != "a":
+            raise KeyError(key)
+        self.asked.append(1)
+        return self.inner
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("a",))
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_g22_a_nested_part_of_a_recap_is_read_once_a_level() -> None:
+    """Read twice a level, a reply of ninety brackets took 2**90 steps."""
+    asked: list[int] = []
+    value: Any = "end"
+    for _ in range(16):
+        value = Counted(value, asked)
+    story = running_parts.read({"recap": {"state": value, "open": [], "developments": []}})
+    assert story.state.endswith("end")
+    assert len(asked) == 16
+
+
+@pytest.mark.parametrize("text", ["\ud800", "[en, \udc80]", "{a: \ud800}"])
+def test_g18_a_variable_whose_bytes_are_no_utf8_is_a_bad_value(text: str) -> None:
+    """An environment may hold any bytes; they arrive as lone surrogates."""
+    with pytest.raises(BadValueError):
+        read_yaml_value(text)
+    assert load(environ={"LANGUAGES": text}).languages == load(environ={}).languages
+
+
+def test_f62_a_long_number_is_looked_at_once() -> None:
+    """Each place of it was tried to its end, so that 16,000 digits took four seconds."""
+    assert isinstance(time_expressions("1" * 16_000), int)
+    assert time_expressions("12日前") == time_expressions("1日前")

@@ -1,0 +1,207 @@
+"""Every named case of F60 to F78 through a door: its own error, nothing of it stored, the process goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import relationships
+from core.chat_history_cache import save_chat_message
+from core.db import check_server, insert_memory, open_database
+from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
+from core.free_search import free_memory_search
+from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
+from core.scope import Scope
+from core.store.engine import Database
+from core.store.schema import chat_history_cache, memories
+from core.synth_core_memory import search_memories
+from tests.spec.stage import Stage
+from tests.store.world import count
+
+MESSAGE = {"message_id": "1", "date": "2026-03-10T12:00:00Z", "text": "hi", "interface_path": "tg/1"}
+
+
+def _call(stage: Stage, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
+    return function(*arguments, db=stage.db, scope=more.pop("scope", stage.scope()), **more)
+
+
+@pytest.mark.parametrize("message", [None, "a text", 7, [], {"text": "x"}, {"message_id": "1"}, {"date": "2026-03-10"}])
+def test_f60_what_is_no_message_is_refused_by_the_call(stage: Stage, message: Any) -> None:
+    """Missing names are named, else the type that was seen."""
+    with pytest.raises(MessageError) as raised:
+        _call(stage, build_json_prompt, message, {})
+    wanted = [name for name in ("message_id", "date") if isinstance(message, dict) and name not in message]
+    assert all(name in str(raised.value) for name in wanted or [type(message).__name__])
+
+
+@pytest.mark.parametrize("date", ["soon", 1e30, -1e30, "0001-01-01", "9999-12-31T23:59:59", math.nan, [1]])
+def test_f61_a_date_that_cannot_be_is_noted_and_the_prompt_built(stage: Stage, date: Any) -> None:
+    """Now, or the nearest time there is, and a note that says so."""
+    prompt, report = _call(stage, explain_json_prompt, {**MESSAGE, "date": date}, {})
+    assert prompt["input"]["payload"]["text"] == "hi"
+    assert report["notes"]
+
+
+@pytest.mark.parametrize("bad", [0, -1, "x", True, math.nan, math.inf, None])
+def test_f65_a_limit_that_cannot_be_is_refused_by_every_door(stage: Stage, bad: Any) -> None:
+    """Both units; None is no limit."""
+    whole = _call(stage, build_json_prompt, MESSAGE, {})
+    calls: list[Callable[[], Any]] = [
+        lambda: _call(stage, build_json_prompt, MESSAGE, {}, limit_tokens=bad),
+        lambda: _call(stage, build_json_prompt, MESSAGE, {}, max_chars=bad),
+    ]
+    if bad is not None:
+        calls.append(lambda: reduce_prompt_for_llm_limit(whole, bad))
+    for call in calls:
+        if bad is None:
+            call()
+        else:
+            with pytest.raises(ValueError, match=r"limit|max_chars"):
+                call()
+
+
+def test_f66_f67_tags_and_keywords_of_every_wrong_shape(stage: Stage) -> None:
+    """One text is one tag, numbers and dicts their text, a nested list is refused; blank, long and NUL are mended."""
+    scope = stage.scope()
+    insert_memory("x", "a", "chat", ["food"], scope, db=stage.db)
+    for tags in ("food", {"a": 1}, 7, ["", "  ", "f" * 256, "fo\x00od", None], 10**400):
+        _call(stage, search_memories, tags=tags, keywords=tags)
+    assert _call(stage, search_memories, tags="food") == _call(stage, search_memories, tags=["fo\x00od"])
+    for nested in ([["food"]], ["a", ("b",)]):
+        with pytest.raises(TypeError, match=r"\[[01]\]"):
+            _call(stage, search_memories, tags=nested)
+    with pytest.raises(TypeError, match="no text"):
+        _call(stage, search_memories, tags=[10**5000])
+    _call(stage, search_memories, keywords=["k" * 100_000])
+    assert count(stage.db, memories, scope.persona) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["a b/c d", "😀/猫", "tg//1", "/tg/1", "tg/", "%/_", "tg/1/2/3/4"])
+def test_f69_any_path_is_a_key_like_others(stage: Stage, key: str) -> None:
+    """Stored and counted under itself alone."""
+    assert _call(stage, save_chat_message, key, "hi", sender_id="u", message_id="1").stored
+    rows = count(stage.db, chat_history_cache, stage.persona, chat_history_cache.c.interface_path == key)  # type: ignore[arg-type]
+    assert rows == 1
+
+
+@pytest.mark.parametrize(
+    "value", ["k" * 600, "a\x00b", "\ud800", True, 1.5, [], pytest.param(10**5000, id="digits"), b"tg/1"]
+)
+def test_f70_an_id_that_cannot_be_one_is_refused_by_name(stage: Stage, value: Any) -> None:
+    """Field, bytes and what is allowed are named; nothing is stored."""
+    for call, field in (
+        (lambda: _call(stage, save_chat_message, value, "hi"), "interface_path"),
+        (lambda: _call(stage, save_chat_message, "tg/1", "hi", sender_id=value), "sender_id"),
+        (lambda: _call(stage, save_chat_message, "tg/1", "hi", message_id=value), "message_id"),
+        (lambda: stage.scope(participant=value), "participant"),
+        (lambda: Scope(persona=value), "persona"),
+    ):
+        with pytest.raises((MessageError, ScopeError)) as raised:
+            call()  # type: ignore[no-untyped-call]
+        assert getattr(raised.value, "fields", (field,)), field
+        assert len(str(raised.value)) < 300
+    assert count(stage.db, chat_history_cache, stage.persona) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "much", True, [], pytest.param(10**400, id="large")])
+def test_f71_importance_is_brought_into_range_and_a_delta_refused(stage: Stage, bad: Any) -> None:
+    """An item is kept with an importance from 0 to 1; a relationship is not changed by what is no number."""
+    row = insert_memory("weighed", "a", "chat", [], stage.scope(), db=stage.db, importance=bad)
+    rows = stage.db.read(memories.select().where(memories.c.id == row), source="memories")  # type: ignore[union-attr]
+    assert 0 <= rows[0].importance <= 1
+    if bad == 10**400:
+        return
+    with pytest.raises((MessageError, ValueError, TypeError)):
+        _call(stage, relationships.adjust, "tg/ann", affinity_delta=bad)
+
+
+CONNECTIONS = {
+    "postgres://u:canary-pw@h/n": "scheme",
+    "mysql://u:canary-pw@h": "names no database",
+    "mysql://u:canary-pw@127.0.0.1:1/n": "could not be reached",
+    "mysql://u:canary-pw@no-such-host.invalid/n": "could not be reached",
+    "sqlite:////no/such/folder/x.db": "does not exist",
+    "not a url": "connection string",
+    "mysql://u:canary-pw@h:port/n": "connection string",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(("url", "said"), list(CONNECTIONS.items())[:-1])
+def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str, said: str) -> None:
+    """The part that is wrong and the remedy."""
+    with pytest.raises((ConfigError, StoreError)) as raised:
+        open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
+    assert said in str(raised.value)
+    assert "canary-pw" not in str(raised.value)
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -> None:
+    """What to check is named; the password is not."""
+    url = db.target.url
+    for changed, said in (
+        (url.set(username="nobody_here", password="canary-pw"), "user and the password"),
+        (url.set(database="no_such_database"), "does not exist"),
+    ):
+        with pytest.raises(StoreError) as raised:
+            check_server(Database(changed.render_as_string(hide_password=False), timeout_seconds=5))
+        assert said in str(raised.value)
+        assert "canary-pw" not in str(raised.value)
+
+
+def test_f77_an_unknown_word_is_refused_with_the_nearest_known(stage: Stage) -> None:
+    """Argument, dialect, ranking, tier: named, never taken for another."""
+    prompt = _call(stage, build_json_prompt, MESSAGE, {})
+    calls: tuple[tuple[Callable[[], Any], str], ...] = (
+        (lambda: to_messages(prompt, "opnai"), "openai"),
+        (lambda: insert_memory("x", "a", "c", [], stage.scope(), db=stage.db, importanse=1), "importance"),
+        (lambda: insert_memory("x", "a", "c", [], stage.scope(), db=stage.db, tier="longterm"), "long_term"),
+        (lambda: _call(stage, search_memories, tags=["a"], rankng="x"), "rankng"),
+        (lambda: Scope(destination="locl"), "local"),  # type: ignore[arg-type]
+    )
+    for call, said in calls:
+        with pytest.raises((TypeError, ValueError, CoreError)) as raised:
+            call()
+        assert said in str(raised.value)
+
+
+def test_g11_texts_lose_nul_and_lone_surrogates_and_nothing_else(stage: Stage) -> None:
+    """In the store and in the prompt alike."""
+    said = "a\x00b \ud800 😀 \u202e e\u0301 \ufeff \u2028 \x1b  "
+    assert _call(stage, save_chat_message, "tg/9", said, sender_id="u").stored
+    row = stage.db.read(  # type: ignore[union-attr]
+        chat_history_cache.select().where(chat_history_cache.c.persona_id == stage.persona), source="chat"
+    )[0]
+    assert row.message_text == "ab \ufffd 😀 \u202e e\u0301 \ufeff \u2028 \x1b  "
+    prompt = _call(stage, build_json_prompt, {**MESSAGE, "text": said}, {})
+    assert prompt["input"]["payload"]["text"] == row.message_text
+
+
+def test_f62_only_emoji_and_a_megabyte_are_searched_for(stage: Stage) -> None:
+    """Long words, long runs and signs alone are questions like others."""
+    for said in ("😀" * 300, "x" * 2**20, "?" * 10_000, "猫" * 50_000, "{" * 100_000):
+        _call(stage, free_memory_search, said)
+
+
+def test_f76_a_file_that_is_none_is_refused_before_anything_is_stored(stage: Stage, tmp_path: Path) -> None:
+    """Wrong shape, not UTF-8, a bomb, unsafe YAML: one error each, no row."""
+    from core.errors import TransferError
+    from core.transfer import import_items
+
+    bomb = "a: &a [x]\n" + "".join(f"k{n}: &k{n} [*{'a' if n == 0 else f'k{n - 1}'}]\n" for n in range(50))
+    for content in (
+        b"\xff\xfe\x00",
+        b"[1, 2",
+        b'"text"',
+        b"!!python/object/apply:os.system ['x']",
+        bomb.encode(),
+        b"[" * 10**5,
+    ):
+        with pytest.raises(TransferError):
+            _call(stage, import_items, content)
+    assert count(stage.db, memories, stage.persona) == 0  # type: ignore[arg-type]

@@ -1,0 +1,44 @@
+"""`prompt-engine doctor`: what it prints and how it exits (F74, F78)."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Command
+
+
+def test_f74_the_doctor_prints_each_finding_with_what_mends_it(run: Command, tmp_path: Path) -> None:
+    """Healthy: exit code 0. A table dropped by hand: 1, with the command that mends it; that command mends it."""
+    assert run("db", "init").code == 0
+    ran = run("doctor")
+    assert (ran.code, ran.json["healthy"]) == (0, True)
+    assert set(ran.json["symptoms"][0]) == {"level", "area", "what", "why", "mend"}
+    with closing(sqlite3.connect(tmp_path / "own.db")) as connection:
+        connection.execute("DROP TABLE tag_links")
+    ran = run("doctor", "--format", "text")
+    assert ran.code == 1
+    assert "error: schema: table tag_links: absent; needed: the table." in ran.out
+    assert "mend: prompt-engine db migrate" in ran.out
+    assert run("db", "migrate").code == 0
+    assert run("doctor", "--format", "json").code == 0
+
+
+def test_f78_without_a_database_none_is_made(run: Command, tmp_path: Path) -> None:
+    """Looking is no reason to make a file; a wrong call exits 2."""
+    ran = run("doctor")
+    assert ran.code == 0
+    assert any("There is no database yet" in one["what"] for one in ran.json["symptoms"])
+    assert list(tmp_path.iterdir()) == []
+    assert run("doctor", "--format", "xml").code == 2
+
+
+@pytest.mark.parametrize("shown", ["ok: ", "note: "])
+def test_what_is_in_order_is_shown_on_demand(run: Command, shown: str) -> None:
+    """The short list names what needs somebody."""
+    run("db", "init")
+    assert shown in run("doctor", "--text", "--all").out
+    assert "ok: " not in run("doctor", "--text").out
