@@ -6,16 +6,22 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint servers unit bench bench-recall docs clean
+.PHONY: help demo test lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
 	@echo "make test          install the test tools and servers, then lint, type-check and run every test"
 	@echo "make unit          quick run: tests on SQLite only (TEST_SERVERS=sqlite)"
 	@echo "make lint          style, types and layers"
-	@echo "make servers       obtain the database servers of the tests (python -m tests.servers list shows them)"
+	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
 	@echo "make bench         speed at a large table; make bench-recall: how much a search finds"
+	@echo "make isolation     every way to read, as thousands of scopes (ISOLATION_SCOPES, default 5000)"
+	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
+	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
+	@echo "make soak          16 hosts on a million rows (SOAK_SECONDS, default 600; SOAK_DATA: a data folder to copy)"
+	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
 	@echo "make docs          write the parts of docs/ and config.yaml that come from the code"
+	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
 
 $(BIN)/python:
@@ -40,6 +46,7 @@ demo: $(VENV)/.cli
 
 servers: $(VENV)/.test
 	$(BIN)/python -m tests.servers install
+	$(BIN)/python -m tests.browser install
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -56,8 +63,33 @@ unit: $(VENV)/.test
 bench: servers
 	$(BIN)/python -m tests.bench
 
+fuzz: $(VENV)/.test
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-500} TEST_SERVERS=$${TEST_SERVERS:-sqlite} $(BIN)/python -m pytest -q tests/fuzz
+	-$(BIN)/python -m tests.fuzz.growth
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3.0'
+	$(BIN)/python -m tests.fuzz.coverage
+
+test-floors: $(VENV)/.test
+	$(BIN)/python -m tests.floors
+
 bench-recall: $(VENV)/.test
 	$(BIN)/python -m tests.bench.recall
+
+test-faults: servers
+	FAULT_ROUNDS=$(or $(FAULT_ROUNDS),3) $(BIN)/python -m pytest tests/faults
+
+test-clusters: servers
+	TEST_CLUSTERS=1 $(BIN)/python -m pytest -s tests/faults/test_clusters.py
+
+soak: servers
+	$(BIN)/python -m tests.bench.soak
+
+isolation: servers
+	ISOLATION_SCOPES=$${ISOLATION_SCOPES:-5000} ISOLATION_SHARE=$${ISOLATION_SHARE:-8} \
+	  $(BIN)/python -m pytest -s -k "no_reader or canary" tests/isolation
+
+bench-peers: $(VENV)/.test
+	$(BIN)/python -m tests.bench.peers --install
 
 docs: $(VENV)/.test
 	$(BIN)/python -m core.config_docs .
@@ -67,4 +99,4 @@ docs: $(VENV)/.test
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
-	$(if $(ALL),rm -rf $(VENV) .servers)
+	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors .servers)

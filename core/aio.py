@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from core import chat_history_cache as _chat
     from core import conversations as _conversations
     from core import db as _db
+    from core import doctor as _doctor
     from core import history_engine as _history
     from core import jobs as _jobs
     from core import lifelong as _lifelong
     from core import privacy as _privacy
     from core import prompt_engine as _prompt
     from core import relationships as _relationships
+    from core import semantic as _semantic
     from core import short_term as _short_term
     from core import stories as _stories
     from core import synth_core_memory as _memory
@@ -54,12 +56,14 @@ else:
     _chat = _Door("core.chat_history_cache")
     _conversations = _Door("core.conversations")
     _db = _Door("core.db")
+    _doctor = _Door("core.doctor")
     _history = _Door("core.history_engine")
     _jobs = _Door("core.jobs")
     _lifelong = _Door("core.lifelong")
     _privacy = _Door("core.privacy")
     _prompt = _Door("core.prompt_engine")
     _relationships = _Door("core.relationships")
+    _semantic = _Door("core.semantic")
     _short_term = _Door("core.short_term")
     _stories = _Door("core.stories")
     _memory = _Door("core.synth_core_memory")
@@ -205,6 +209,12 @@ store_short_term_memory = _awaitable(lambda: _short_term.store_short_term_memory
 update_short_term_memory = _awaitable(lambda: _short_term.update_short_term_memory)
 write_turn = _awaitable(lambda: _short_term.write_turn)
 
+# Embeddings
+
+count_vectors = _awaitable(lambda: _semantic.count_vectors)
+drop_vectors = _awaitable(lambda: _semantic.drop_vectors)
+embed_rows = _awaitable(lambda: _semantic.embed_rows)
+
 # How the persona stands to people
 
 adjust = _awaitable(lambda: _relationships.adjust)
@@ -215,9 +225,14 @@ history = _awaitable(lambda: _relationships.history)
 list_recent = _awaitable(lambda: _relationships.list_recent)
 relationship_text = _awaitable(lambda: _relationships.relationship_text)
 
+# What is wrong with an installation
+
+examine = _awaitable(lambda: _doctor.examine)
+
 # Privacy
 
 set_privacy = _awaitable(lambda: _privacy.set_privacy)
+set_conversation_local_only = _awaitable(lambda: _privacy.set_conversation_local_only)
 set_conversation_privacy = _awaitable(lambda: _privacy.set_conversation_privacy)
 link_participants = _awaitable(lambda: _privacy.link_participants)
 unlink_participant = _awaitable(lambda: _privacy.unlink_participant)
@@ -319,6 +334,7 @@ configure = _awaitable(lambda: _db.configure)
 current_database = _awaitable(lambda: _db.current_database)
 default_database = _awaitable(lambda: _db.default_database)
 open_database = _awaitable(lambda: _db.open_database)
+forget = _awaitable(lambda: _db.forget)
 insert_memory = _awaitable(lambda: _db.insert_memory)
 check_server = _awaitable(lambda: _db.check_server)
 migrate = _awaitable(lambda: _db.migrate)
@@ -364,6 +380,7 @@ __all__ = [
     "consolidate_history",
     "copy_recaps",
     "count_operations",
+    "count_vectors",
     "current_database",
     "decay_all",
     "deep_consolidation",
@@ -375,13 +392,15 @@ __all__ = [
     "delete_saved_memory",
     "delete_wish",
     "dismiss_refused",
+    "drop_vectors",
     "edit_chat_message",
     "edit_item",
     "edit_memory",
     "edit_scene_break",
+    "embed_rows",
     "enqueue_operation",
     "ensure_and_touch",
-    "expand_tags",
+    "examine", "expand_tags",
     "explain_json_prompt",
     "explain_search",
     "export_items",
@@ -389,6 +408,7 @@ __all__ = [
     "extract_keywords",
     "extract_tags",
     "fit_prompt",
+    "forget",
     "free_memory_search",
     "from_number",
     "get",
@@ -471,6 +491,7 @@ __all__ = [
     "scope_of",
     "search_items",
     "search_memories",
+    "set_conversation_local_only",
     "set_conversation_privacy",
     "set_current_running_recap",
     "set_data",

@@ -12,13 +12,16 @@ from core.cli import (
     configuring,
     databases,
     demo,
+    doctoring,
     exporting,
+    forgetting,
     importing,
     jobs,
     keeping,
     output,
     running,
     searching,
+    serving,
     tagging,
     usage,
 )
@@ -67,7 +70,10 @@ tagging.add_to(app)
 databases.add_to(app)
 configuring.add_to(app)
 keeping.add_to(app)
+forgetting.add_to(app)
 jobs.add_to(app)
+serving.add_to(app)
+doctoring.add_to(app)
 demo.add_to(app)
 
 

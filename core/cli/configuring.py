@@ -72,7 +72,7 @@ def _database_values(run: Run) -> Mapping[str, str]:
     One that cannot be read is told on stderr.
     """
     from core import defaults  # noqa: PLC0415 - `config write` and `config schema` need no database
-    from core.store import config_table, engine  # noqa: PLC0415 - as above
+    from core.store import config_table, failures  # noqa: PLC0415 - as above
 
     try:
         db = defaults.open_bare(run.url)
@@ -81,7 +81,7 @@ def _database_values(run: Run) -> Mapping[str, str]:
         run.use(db)
         return config_table.read_values(db)
     except StoreError as error:
-        if not engine.is_missing_table(error):
+        if not failures.is_missing_table(error):
             output.note(f"The values in the database do not count here: {error}", style="yellow")
         return {}
 

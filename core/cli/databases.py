@@ -98,7 +98,7 @@ def check(run: Run) -> None:
     The exit code is 1 if anything is an error.
     """
     from core import db as door  # noqa: PLC0415 - as above
-    from core.store.engine import LOOK  # noqa: PLC0415 - as above
+    from core.store.failures import LOOK  # noqa: PLC0415 - as above
 
     try:
         found = door.check_server(_bare(run))

@@ -28,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, all_: AllOption = False) -> None:
-    """Look for what is wrong, and say how to mend it.
+    """Say what is wrong with an installation, and what mends it.
 
     Nothing is changed. The exit code is 1 if anything is an error.
     """

@@ -41,7 +41,7 @@ def forget(
     yes: YesOption = False,
     format_name: FormatOption = None,
 ) -> None:
-    """Delete everything of a person, a conversation or a memory, and what was made of it.
+    """Delete all of a person, a conversation or a memory for good.
 
     It cannot be undone. --dry-run tells how many rows of each table would go; without --yes it is asked before.
     """

@@ -35,7 +35,7 @@ _SHOWN = 20
 
 def add_to(app: typer.Typer) -> None:
     """Add `memory` and what is under it."""
-    group = typer.Typer(help="Look after the memory that lasts: consolidate, prune, compact, check.")
+    group = typer.Typer(help="Consolidate, prune, compact and check lasting memory.")
     command(group, "consolidate")(consolidate)
     command(group, "prune")(prune)
     command(group, "compact")(compact)

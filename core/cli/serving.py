@@ -40,7 +40,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(run: Run, host: HostOption = None, port: PortOption = None, allow_hosts: AllowOption = None) -> None:
-    """Serve the admin API and page, which need ADMIN_TOKEN, until Ctrl-C."""
+    """Serve the admin API and page until Ctrl-C.
+
+    Every route needs the token of ADMIN_TOKEN; only this machine reaches it unless --host says otherwise.
+    """
     # 1. what is served, and where
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
     asked = {name.upper(): value for name, value in given.items() if value is not None}

@@ -29,9 +29,11 @@ DOORS = (
     "core.stories",
     "core.wishes",
     "core.relationships",
+    "core.semantic",
     "core.jobs",
     "core.transfer.items",
     "core.db",
+    "core.doctor",
 )
 
 

@@ -49,8 +49,8 @@ SKIP_LOCKED_IN = ("core/store/jobs.py",)
 METHODS = {"returning", "lateral"}
 
 UPKEEP = {
-    "adopted_people", "adopting", "checking", "ddl", "inspecting", "maintenance", "migrating", "restoring",
-    "schema_files", "search_repair",
+    "adopted_people", "adopting", "checking", "ddl", "diagnosing", "inspecting", "maintenance", "migrating",
+    "restoring", "schema_files", "search_repair",
 }  # fmt: skip
 """Modules that look after the whole database, for all personas: creation, adoption, checks, repair of the index."""
 

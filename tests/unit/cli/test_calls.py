@@ -17,7 +17,7 @@ from tests.unit.cli.conftest import ROOT, Command
     [
         ([], "Missing command"),
         (["nonsense"], "No such command 'nonsense'"),
-        (["serch"], "Did you mean 'search'?"),
+        (["serch"], "Did you mean 'search', 'serve'?"),
         (["db"], "Missing command"),
         (["db", "nonsense"], "No such command 'nonsense'"),
         (["build"], "give the message either as TEXT or by --message-file"),
