@@ -412,7 +412,7 @@ def test_f44_what_was_taken_over_into_another_chat_goes_too(stage: Stage) -> Non
 # F46: words and tags
 
 
-def test_f46_words_and_tags_nobody_holds(stage: Stage) -> None:
+def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     from core.synth_tagging import add_alias, link_tags
 
     given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
