@@ -168,7 +168,7 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
 
 
 def screened(settings: Settings, lines: Sequence[Line], made: Made) -> Made:
-    """Return title and summary; what the host's screen flags gives way to the extract of the lines it does not (F36)."""
+    """Return title and summary; what the host's screen flags gives way to an extract of the other lines (F36)."""
 
     def is_open(*texts: str) -> bool:
         return not screening.is_flagged("\n".join(texts), "summary", settings=settings)[0]
