@@ -86,7 +86,7 @@ soak: servers
 
 isolation: servers
 	ISOLATION_SCOPES=$${ISOLATION_SCOPES:-5000} ISOLATION_SHARE=$${ISOLATION_SHARE:-8} \
-	  $(BIN)/python -m pytest -s -k "no_reader or canary" tests/isolation
+	  $(BIN)/python -m pytest -s -k "no_reader or canary or every_field" tests/isolation tests/spec/test_injection_doors.py
 
 bench-peers: $(VENV)/.test
 	$(BIN)/python -m tests.bench.peers --install

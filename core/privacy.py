@@ -1,6 +1,6 @@
 """DOOR: who is the same person, what may be kept of them, how private a conversation is, what is quarantined.
 
-Rules F6, F17, F20 to F24, F36.
+Rules F6, F17, F18, F20 to F24, F36.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from core.rules.lifelong import read_id
 from core.scope import Privacy, Scope
 from core.screening import set_screen
 from core.shapes import Source
-from core.store import conversations, linking, participants, quarantine, short_term_cache
+from core.store import conversation_marks, linking, participants, quarantine, short_term_cache
 from core.store.engine import Database
+from core.store.rows import yes_no
 
 __all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
-           "set_conversation_privacy", "set_privacy", "set_screen", "unlink_participant"]  # fmt: skip
+           "set_conversation_local_only", "set_conversation_privacy", "set_privacy", "set_screen",
+           "unlink_participant"]  # fmt: skip
 
 
 class PrivacySet(TypedDict):
@@ -106,7 +108,42 @@ def set_conversation_privacy(
     """
     db = handle(db)
     scope = scope_for(scope, settings_for(settings, db))
-    return conversations.set_privacy(db, scope, conversation, privacy)
+    return conversation_marks.set_privacy(db, scope, conversation, privacy)
+
+
+def set_conversation_local_only(
+    conversation: object,
+    local_only: bool = True,
+    *,
+    items: bool = False,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> dict[str, int]:
+    """Let a conversation, with its threads, stay on this machine, or open it again; all its rows in one transaction.
+
+    What is said in it later, and what is made of it, stays here too. What models elsewhere have been shown, they know.
+
+    Args:
+        conversation: its key. One that is not known yet is made where the scope stands in it, before anything is said.
+        local_only: False lets it be shown to models elsewhere again.
+        items: with `local_only=False`, open its memory items and diary entries too; otherwise they keep their marks,
+            some of which may have been given to them alone.
+
+    Returns:
+        Changed rows per table: conversations, chat_history_cache, memories, ai_diary, conversation_summaries,
+        short_term_memories. All 0: it is not known, or is so already.
+
+    Raises:
+        MessageError: a key that does not fit, or a mark that is neither True nor False.
+        StoreWriteError: nothing was changed.
+
+    Source: F18.
+    """
+    local = bool(yes_no(local_only, "local_only"))
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return conversation_marks.set_local_only(db, scope, conversation, local, items=bool(yes_no(items, "items")))
 
 
 def link_participants(

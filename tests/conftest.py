@@ -8,8 +8,9 @@
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
-`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines; tests in tests/spec run on
-SQLite and one server unless `@pytest.mark.engines("every")` or TEST_SERVERS says otherwise.
+`@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines, with `extras=True` to those
+and what TEST_DATABASE_URL names; tests in tests/spec run on SQLite and one server unless
+`@pytest.mark.engines("every")` or TEST_SERVERS says otherwise.
 """
 
 from __future__ import annotations
@@ -106,10 +107,14 @@ RULES = ("faults", "fuzz", "isolation", "spec")
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `engine_name` or `server_name` once per engine."""
-    names = metafunc.config.stash[SESSION].names
+    session = metafunc.config.stash[SESSION]
+    names = session.names
     marks = list(metafunc.definition.iter_markers("engines"))
     if marks:
-        names = [name for name in names if name in marks[0].args or "every" in marks[0].args]
+        wanted = marks[0].args
+        taken = {name for name in names if name in wanted or "every" in wanted}
+        taken |= {name for name in names if session.is_extra(name) and marks[0].kwargs.get("extras")}
+        names = [name for name in names if name in taken]
     elif metafunc.definition.path.parent.name in RULES and not os.environ.get("TEST_SERVERS"):
         names = _enough_for_rules(metafunc.config.stash[SESSION])
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):

@@ -177,6 +177,7 @@ def make(
         "server_name": server_name[:TITLE_CHARS],
         "is_private": int(privacy != "public"),
         "direct_person_key": direct,
+        "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
         "title": title[:TITLE_CHARS],
         "created_at": now,
     }
@@ -275,23 +276,45 @@ def relocate(
     return counts | dict.fromkeys(following.NAMES, 0)
 
 
+def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
+    """Return the condition for rows of a source that came from a conversation."""
+    if source is CHAT:
+        return chat_history_cache.c.interface_path == facts.key
+    if source is MEMORIES:
+        return memories.c.conversation_key == facts.key
+    interface, chat, thread = split_key(facts.key)
+    d = ai_diary.c
+    names = sorted({interface, short_interface(interface)})
+    return and_(d.interface.in_(names), d.chat_id == chat, d.thread_id == thread, d.audience_id == facts.audience_id)
+
+
 def _ids_of(
     connection: Connection, source: SourceTable, persona: str, facts: ConversationFacts, not_in: int
 ) -> Sequence[int]:
     c = source.table.c
-    if source is CHAT:
-        belongs = chat_history_cache.c.interface_path == facts.key
-    elif source is MEMORIES:
-        belongs = memories.c.conversation_key == facts.key
-    else:
-        interface, chat, thread = split_key(facts.key)
-        d = ai_diary.c
-        names = sorted({interface, short_interface(interface)})
-        belongs = and_(
-            d.interface.in_(names), d.chat_id == chat, d.thread_id == thread, d.audience_id == facts.audience_id
-        )
-    chosen = select(c.id).where(c.persona_id == persona, belongs, c.audience_id != not_in)
+    chosen = select(c.id).where(c.persona_id == persona, said_in(source, facts), c.audience_id != not_in)
     return connection.execute(chosen).scalars().all()
+
+
+def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
+    """Return the threads below a conversation by their keys, held until the transaction ends."""
+    c = conversations.c
+    below = select(*_COLUMNS).where(
+        c.persona_id == persona,
+        c.conversation_key >= above + "/",
+        c.conversation_key < above + "0",  # the character after the slash
+        c.parent_key == above,
+    )
+    return [facts_of(row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
+
+
+def is_of_another(parent: str | None, thread: str | None) -> bool:
+    """Return whether what looks like a thread of somebody's direct message is with another person.
+
+    >>> is_of_another("tg/ann", "tg/bob"), is_of_another("tg/ann", None), is_of_another(None, "tg/bob")
+    (True, False, False)
+    """
+    return bool(parent and thread and parent != thread)
 
 
 def _take_along(
@@ -307,57 +330,10 @@ def _take_along(
     counts = dict.fromkeys(MOVED, 0)
     if parent_key(parent.key) is not None:
         return counts
-    c = conversations.c
-    below = select(*_COLUMNS).where(
-        c.persona_id == persona,
-        c.conversation_key >= parent.key + "/",
-        c.conversation_key < parent.key + "0",  # the character after the slash
-        c.parent_key == parent.key,
-    )
-    for row in connection.execute(below.order_by(c.conversation_key).with_for_update()).all():
-        thread = facts_of(row)
+    for thread in hold_threads(connection, persona, parent.key):
         is_so = thread.is_private == (privacy != "public") and thread.direct_person == person
         if is_so or (thread.direct_person and thread.direct_person != former):
             continue
         for name, count in turn(connection, db, persona, thread, privacy, person)[1].items():
             counts[name] += count
     return counts
-
-
-def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
-    """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction.
-
-    Returns:
-        Changed rows per table of `MOVED`; all 0 for one that is not known or is so already.
-
-    Raises:
-        MessageError: another word for `privacy`.
-        StoreWriteError: nothing was changed.
-
-    Source: F17.
-    """
-    if privacy not in ("public", "direct", "restricted"):
-        raise MessageError(f"privacy is {privacy!r}. It must be public, direct or restricted.", fields=("privacy",))
-    key = check_key(conversation)
-
-    def work(connection: Connection) -> dict[str, int]:
-        facts = find(connection, scope.persona, key, lock=True)
-        counts = dict.fromkeys(MOVED, 0)
-        if facts is None:
-            return counts
-        person = _person_in(connection, scope, facts) if privacy == "direct" else None
-        return turn(connection, db, scope.persona, facts, privacy, person)[1]
-
-    return db.transaction(work, source="conversations", confirm=lambda _: None)
-
-
-def _person_in(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the one person a conversation is with: as stored, else the only one who spoke in it."""
-    if facts.direct_person:
-        return facts.direct_person
-    c = chat_history_cache.c
-    spoke = select(c.participant_key).where(
-        c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
-    )
-    found = connection.execute(spoke.distinct().limit(2)).scalars().all()
-    return participants.person_of(connection, scope.persona, found[0]) if len(found) == 1 else None

@@ -179,6 +179,24 @@ def move(
     return moved
 
 
+def mark_local(
+    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
+) -> int:
+    """Let rows stay on this machine, or open them again, index rows too, and return how many there were (F18).
+
+    A row of the chat has no mark of its own: the caller changes its conversation.
+    """
+    table, marked = source.table, 0
+    for part in chunks(sorted(ids), AT_ONCE):
+        rows = lock(connection, source, persona, part)
+        if "local_only" in table.c:
+            where = (table.c.persona_id == persona, table.c.id.in_([row.id for row in rows]))
+            connection.execute(update(table).where(*where).values(local_only=int(local)))
+        exchange(connection, db, source, rows, [replace(row, local_only=int(local)) for row in rows])
+        marked += len(rows)
+    return marked
+
+
 def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
     """Delete rows with their index rows, lower the uses of their tags, and return how many there were."""
     table, gone = source.table, 0

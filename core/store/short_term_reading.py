@@ -158,8 +158,10 @@ def _visible(*, parents: bool, elsewhere: bool) -> list[Any]:
         hidden: Any = select(literal_column("1")).where(
             p.persona_id == _S.persona_id,
             p.conversation_key == _S.parent_channel_id,
-            p.is_private == 1,
-            p.audience_id.not_in(_SEEN),
+            or_(
+                and_(p.is_private == 1, p.audience_id.not_in(_SEEN)),
+                p.local_only > bindparam("local_only", type_=Integer()),
+            ),
         )
         where.append(or_(_S.parent_channel_id.is_(None), ~hidden.exists()))
     return where

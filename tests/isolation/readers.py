@@ -271,7 +271,8 @@ WRITERS = {
     "core.lifelong": "add_facts_with_meta compact consolidate_history deep_consolidation delete_item delete_items "
     "edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items restore_item restore_items "
     "retag_items run_cycle trigger_memory_consolidation Scheduler",
-    "core.privacy": "link_participants release set_conversation_privacy set_privacy unlink_participant",
+    "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
+    "unlink_participant",
     "core.relationships": "adjust decay_all ensure_and_touch",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",

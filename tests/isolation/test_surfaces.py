@@ -40,6 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 # Admin
 
 
+@pytest.mark.slow
 def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
     """An operator sees a persona wholly, and never another one: neither in a list nor by an id of it."""
     testclient = pytest.importorskip("starlette.testclient")

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from core import (
     ai_diary,
@@ -34,16 +34,16 @@ from core.db import insert_memory
 from core.scope import Scope
 from core.store.engine import Database
 from core.store.registry import REGISTRY
-from core.store.schema import conversations as conversations_table
 from core.store.schema_base import metadata
 from tests.isolation.oracle import Asker, Origin
 from tests.store.world import NOW
 
-C = conversations_table.c
 MINUTE = timedelta(minutes=1)
 COMMON = "quokka"
 """Stands in every text, so that each search would find every row of everybody."""
 TAG = "everywhere"
+BEFORE, AFTER = 2, 9
+"""Numbers of conversations that stay on this machine: from before the first word, and marked when all was said."""
 NEW = ("new/", "dm3/", "dm2/new")
 """How the keys of conversations begin that are not stored yet."""
 NOTE = "HOST_NOTE"
@@ -135,7 +135,7 @@ class World:
         for at, server in enumerate(servers):
             self._conversation(persona, "public", server, f"tg/{ids[3 + at]}", at)
             self._conversation(persona, "restricted", server, f"tg/c/{ids[3 + at]}", at)
-        self._conversation(persona, "public", servers[1], f"web/{ids[6]}", 9)
+        self._conversation(persona, "public", servers[1], f"web/{ids[6]}", AFTER)
         for at in range(4):
             self._conversation(persona, "direct", "", f"dm/{ids[7 + at]}", at)
         self._linked(persona, ids[7], late=number % 2 == 0)
@@ -145,11 +145,16 @@ class World:
 
     def _conversation(self, persona: str, kind: Any, server: str, key: str, at: int) -> None:
         person = f"{persona}|{key}" if kind == "direct" else None
-        origin = Origin(persona, kind, server, key, person, local_only=kind == "restricted" and at == 2)
+        local = (kind, at) in (("restricted", BEFORE), ("public", AFTER))
+        origin = Origin(persona, kind, server, key, person, local_only=local)
         participant = key if kind == "direct" else f"who/{at}{key[3:]}"[:200]
         place = Place(origin, key, server, participant, {})
         self.places.append(place)
-        self._plant(place, whole=at == 0 or origin.local_only)
+        if local and at == BEFORE:
+            privacy.set_conversation_local_only(key, **self._by(place.scope))
+        self._plant(place, whole=at == 0 or local)
+        if local and at == AFTER:
+            privacy.set_conversation_local_only(key, **self._by(Scope(persona)))
 
     def _linked(self, persona: str, name: str, late: bool) -> None:
         """Ann on a second interface: the same person, linked before her second direct message, or after."""
@@ -171,8 +176,6 @@ class World:
     def _plant(self, place: Place, *, whole: bool) -> None:
         o, own, key, rows = place.origin, self._by(place.scope), place.conversation, place.rows
         sender = place.participant.partition("/")[2]
-        if o.local_only:
-            self._keep_local(place, sender)
         row = chat_history_cache.save_chat_message(
             key, self.text("chat_history_cache", o), self.canary("participants", o), sender, NOW - 9 * MINUTE,
             {"note": self.canary("chat_history_cache", o)}, message_id="m1",
@@ -187,13 +190,6 @@ class World:
         conversations.add_recent_conversation(wait=True, **own)
         if whole:
             self._plant_story(place)
-
-    def _keep_local(self, place: Place, sender: str) -> None:
-        """Begin a conversation that stays on this machine."""
-        chat_history_cache.save_chat_message(place.conversation, "hello", "X", sender, **self._by(place.scope))
-        where = (C.persona_id == place.origin.persona, C.conversation_key == place.conversation)
-        change = update(conversations_table).where(*where).values(local_only=1)
-        self.db.transaction(lambda connection: connection.execute(change), source="test")
 
     def _plant_items(self, place: Place) -> None:
         o, own, rows = place.origin, self._by(place.scope), place.rows

@@ -15,7 +15,7 @@ from core import searching
 from core.config import Settings
 from core.db import verify_index
 from core.scope import Scope
-from core.store import chat_changes, conversations, indexed, memories
+from core.store import chat_changes, conversation_marks, indexed, memories
 from core.store.engine import Database
 from core.store.sources import AI_DIARY, MEMORIES
 from tests.store.search_world import (
@@ -159,7 +159,7 @@ class World:
 
         db.transaction(work, source="memories")
         if rng.random() < 0.3:
-            conversations.set_privacy(db, self.views[0], "tg/1", rng.choice(("restricted", "public")))
+            conversation_marks.set_privacy(db, self.views[0], "tg/1", rng.choice(("restricted", "public")))
 
     def query(self) -> dict[str, Any]:
         """Return the arguments of a search."""

@@ -12,7 +12,7 @@ import pytest
 from core.db import verify_index
 from core.errors import StoreWriteError
 from core.scope import Scope
-from core.store import chat_changes, conversations, indexed, memories, search_index
+from core.store import chat_changes, conversation_marks, indexed, memories, search_index
 from core.store.engine import Database
 from core.store.schema import search_count, search_stats, search_tag, search_term, search_vocab
 from core.store.search_index import TERMS_PER_ROW, UNLISTED, entry
@@ -145,7 +145,7 @@ def test_d15_any_mix_of_changes_leaves_no_difference(db: Database, scope: Scope,
         db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, rows), source="chat_history_cache")
 
     def move() -> None:
-        conversations.set_privacy(db, scope, "tg/1", rng.choice(("restricted", "public")))
+        conversation_marks.set_privacy(db, scope, "tg/1", rng.choice(("restricted", "public")))
 
     def hide() -> None:
         rows, value = of("memories", 2), rng.choice((NOW, None))

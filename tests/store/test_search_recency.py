@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from core.config import Settings
 from core.scope import Scope
-from core.store import conversations, indexed
+from core.store import conversation_marks, indexed
 from core.store.engine import Database
 from core.store.schema import memories as table
 from core.store.sources import MEMORIES
@@ -217,7 +217,7 @@ def test_t24_a_private_conversation_takes_its_rows_along(db: Database, scope: Sc
     inside = replace(scope, conversation="tg/5", participant="tg/7", privacy="public")
     rows = said(db, inside, [(f"tofu {n}", ago(minutes=n)) for n in range(120)], "tg/5")
     assert both(db, scope, keywords=["tofu"], limit=200) == rows
-    conversations.set_privacy(db, inside, "tg/5", "restricted")
+    conversation_marks.set_privacy(db, inside, "tg/5", "restricted")
     assert both(db, scope, keywords=["tofu"], limit=200) == []
     assert both(db, replace(inside, privacy=None), keywords=["tofu"], limit=200) == rows
 
