@@ -51,10 +51,10 @@ def build(
     limits = read_limit_argument("max_chars", max_chars), read_limit_argument("limit_tokens", limit_tokens)
     asked = _Asked(message, context_memory, interface_name, history_scope, destination, db, settings, scope)
     run = _start(asked)
-    if isinstance(run.db, Database):
-        run.db.settle()
     # 2. words, search, history
     with run.db.one_call() if isinstance(run.db, Database) else nullcontext():
+        if isinstance(run.db, Database):
+            run.db.settle()
         history, changed = prompting.see(run)
         if changed and not isinstance(settings, Settings):
             run = _start(asked)

@@ -19,7 +19,7 @@ STORED = ("chat_history_cache", "memories", "ai_diary")
 """The tables a prompt's sections come from, as the report names them when none of them can be read (F51)."""
 
 _DOWN = frozenset({None, 1040, 1044, 1045, 1049, 1129, 1130, 1203, 1698, 2002, 2003, 2005, 2006, 2013})
-_TABLE_MISSING = 1146
+_OF_A_TABLE = (1146, 1142)
 
 
 def is_down(error: StoreError) -> bool:
@@ -44,7 +44,7 @@ class Guard:
 
         Args:
             stage: what is being done, as the report lists it.
-            source: what fails if this fails; a missing table is named instead where the server says which it is.
+            source: what fails if this fails; a table that is missing, or may not be read, is named instead.
             work: the stage.
             otherwise: what its section is without it.
         """
@@ -63,7 +63,7 @@ class Guard:
         if isinstance(error, StoreError):
             number = error.number
             self.down = self.down or is_down(error)
-            source = error.source if number == _TABLE_MISSING and error.source else source
+            source = error.source if number in _OF_A_TABLE and error.source else source
         if again:  # one table missing makes several statements fail
             return
         self.report.fail(stage, source, error)

@@ -7,6 +7,7 @@ stands in its row of consolidation_runs.
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -80,14 +81,15 @@ def cycle(
         finally:
             pruned += _cleaned(db, settings, scope, totals)
             if deep:
-                keep()
+                _guarded(totals, keep)
                 pruned += _deep(db, settings, scope, model, totals)
-            _finish(db, persona, run_id, totals, pruned)
+            _guarded(totals, lambda: _finish(db, persona, run_id, totals, pruned))
         return CycleResult(
             len(totals.ids), pruned, totals.merged, totals.conversations, ", ".join(totals.reasons), deep, run_id
         )
     finally:
-        persona_claims.release(db, persona, token)
+        with suppress(StoreError):  # it ends by itself
+            persona_claims.release(db, persona, token)
 
 
 def _guarded(totals: Totals, work: Any) -> None:
@@ -160,7 +162,11 @@ def _deep(db: Database, settings: Settings, scope: Scope, model: Any, totals: To
 def stream_end(
     db: Database, settings: Settings, scope: Scope, model: Any, *, wait: bool, conversation: str | None
 ) -> CycleResult:
-    """Count the end of a stream and run what follows it; see `core.lifelong.on_stream_end`."""
+    """Count the end of a stream and run what follows it; see `core.lifelong.on_stream_end`.
+
+    Once the end is counted nothing raises: a host that repeated the call would count it twice. What cannot be run now
+    is queued, and where not even that can be done the reason says so.
+    """
     own = replace(scope, conversation=conversation)
     if not wait:
         return _queued(db, settings, own)
@@ -168,11 +174,19 @@ def stream_end(
         lambda connection: persona_claims.count_stream(connection, db, own.persona), source="counters"
     )
     deep = rules.is_deep_end(number, settings.deep_consolidation_every_n_streams)
-    done = cycle(db, settings, own, model, "on_stream_end", deep=deep)
-    if done.reason != BUSY:
-        return done
-    ids = db.transaction(lambda connection: _enqueue(connection, db, own, deep), source="memory_jobs")
-    return replace(done, queued=tuple(ids))
+    try:
+        done = cycle(db, settings, own, model, "on_stream_end", deep=deep)
+        if done.reason != BUSY:
+            return done
+    except StoreError as error:
+        logs.warning("cycle_not_begun", source=error.source, number=error.number)
+        done = CycleResult(reason=type(error).__name__)
+    try:
+        ids = db.transaction(lambda connection: _enqueue(connection, db, own, deep), source="memory_jobs")
+    except StoreError as error:
+        logs.warning("cycle_not_queued", source=error.source, number=error.number)
+        return replace(done, reason=type(error).__name__, deep=deep)
+    return replace(done, queued=tuple(ids), deep=deep)
 
 
 def _queued(db: Database, settings: Settings, scope: Scope) -> CycleResult:

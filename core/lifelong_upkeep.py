@@ -213,13 +213,15 @@ def on_stream_end(
 
     Args:
         history_uid: the conversation that ended; the scope's by default, all of the persona where there is none.
-        wait: run it in the call; else queue it for a worker. It is queued also while another process runs a cycle.
+        wait: run it in the call; else queue it for a worker. It is queued also while another process runs a cycle, and
+            where the database does not let it begin.
 
     Returns:
-        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead.
+        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead. Where the
+        cycle failed, `reason` says why (`StoreWriteError` and the like): the end is counted, do not tell it again.
 
     Raises:
-        StoreError: the end could not be counted, or the cycle not begin.
+        StoreError: the end was not counted.
 
     Source: L12, L20.
     """

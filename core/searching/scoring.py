@@ -126,7 +126,8 @@ def _row(search: Search, of: Asking, candidate: Candidate | None, found: FoundRo
     if places or candidate is not None:
         size = len(folded)
         seen = words if found.chars <= size or not size else max(1, words * size // found.chars)
-        row.passages = passages.by_passage(places, size, passages.parts_of(seen), INSIDE)
+        # A text has no more words than characters, whatever a broken row of the index says of it (F58).
+        row.passages = passages.by_passage(places, size, passages.parts_of(min(seen, max(1, size))), INSIDE)
     if candidate is not None:
         _add_unseen(search, of, candidate, row, places)
     return row

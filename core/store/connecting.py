@@ -56,6 +56,7 @@ def parse(url: str) -> Target:
             "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME.",
             flag="DATABASE_URL",
         ) from None
+    _check_parts(made)
     backend = made.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise ConfigError(
@@ -76,6 +77,23 @@ def parse(url: str) -> Target:
         )
     made = made.set(drivername="mysql+pymysql")
     return Target(made, "mysql", False, made.render_as_string(hide_password=True))
+
+
+def _check_parts(url: URL) -> None:
+    """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error.
+
+    Raises:
+        ConfigError: a part holds what is no text, or the host cannot be one.
+    """
+    parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
+    for part in parts:
+        if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
+            said = "DATABASE_URL holds a character that is none. Write it again; %40 stands for @ in a password."
+            raise ConfigError(said, flag="DATABASE_URL")
+    try:
+        (url.host or "").encode("idna")
+    except UnicodeError:
+        raise ConfigError("DATABASE_URL names a host that cannot be one. Correct it.", flag="DATABASE_URL") from None
 
 
 def _sqlite(url: URL) -> Target:
@@ -117,7 +135,11 @@ def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
         return url, {"ssl_disabled": True}
     if mode not in ("on", "verify"):
         raise ConfigError("tls in DATABASE_URL must be off, on or verify. Correct it.", flag="DATABASE_URL")
-    context = ssl.create_default_context(cafile=str(ca) if ca else None)
+    try:
+        context = ssl.create_default_context(cafile=str(ca) if ca else None)
+    except OSError as error:  # ssl.SSLError is one
+        said = "tls_ca in DATABASE_URL names a file that cannot be read as certificates"
+        raise ConfigError(f"{said} ({type(error).__name__}). Correct it.", flag="DATABASE_URL") from None
     if mode == "on":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -166,6 +188,9 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
     def connect(_dialect: Any, _record: Any, _positional: Any, named: dict[str, Any]) -> None:
         seconds = left()
         named |= {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}
+        # Of a text the driver makes Latin-1, which fails on `€` with the password in the error, and is wrong for `ü`.
+        if isinstance(named.get("password"), str):
+            named["password"] = named["password"].encode()
 
     def given_back(connection: Any, _record: Any) -> None:
         _set_times(connection, timeout_seconds)

@@ -30,13 +30,15 @@ TRIES = 5
 class Call:
     """The reads of one call: the connection they share, and the seconds they have taken together."""
 
-    __slots__ = ("connection", "since", "spent")
+    __slots__ = ("connection", "reserved", "since", "spent")
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
         self.spent = 0.0
         self.since: float | None = None
         """When the read under way began; None between reads."""
+        self.reserved = 0.0
+        """Seconds kept for what comes after."""
 
     @property
     def taken(self) -> float:
@@ -69,6 +71,8 @@ class Database:
         """Values other modules keep beside the handle, each under its module's name."""
         self.kept_back: list[Callable[[], object]] = []
         """What writes changes that are kept back for a moment, each called by `settle`; none of them raises (S6)."""
+        self.at_close: list[Callable[[], object]] = []
+        """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
         self._options = options
         self._engines: tuple[Engine, Engine] | None = None
         self._opening = threading.Lock()
@@ -92,13 +96,26 @@ class Database:
         return self._engines
 
     def settle(self) -> None:
-        """Write what is kept back for a moment, such as which messages are hidden (S6)."""
-        for write in tuple(self.kept_back):
-            write()
+        """Write what is kept back for a moment, such as which messages are hidden (S6).
+
+        Within `one_call` it takes half of the call's time at most, so that reads go on where rows are held.
+        """
+        call: Call | None = getattr(self._local, "call", None)
+        with self._spending():
+            if call is not None:
+                call.reserved = self.timeout_seconds / 2
+            try:
+                for write in tuple(self.kept_back):
+                    write()
+            finally:
+                if call is not None:
+                    call.reserved = 0.0
 
     def close(self) -> None:
         """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
         self.settle()
+        for write in tuple(self.at_close):
+            write()
         with self._opening:
             if self._engines is not None:
                 for engine in set(self._engines):
@@ -164,6 +181,17 @@ class Database:
             call.let_go()
 
     @contextlib.contextmanager
+    def held(self, lock: threading.Lock) -> Iterator[bool]:
+        """Yield whether a lock is held: within a call it is waited for no longer than the call has left (F51)."""
+        call: Call | None = getattr(self._local, "call", None)
+        got = lock.acquire(timeout=-1 if call is None else self._left())
+        try:
+            yield got
+        finally:
+            if got:
+                lock.release()
+
+    @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
         """Yield the connection of the call, given no more time than the call has left."""
         if self._single is not None:  # the one connection of an in-memory database must not be kept from others
@@ -178,7 +206,7 @@ class Database:
     def _left(self) -> float:
         """Return the seconds this thread's call may still take, never quite none: drivers take 0 for endless."""
         call: Call | None = getattr(self._local, "call", None)
-        return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
+        return max(0.05, self.timeout_seconds - (call.taken + call.reserved if call is not None else 0.0))
 
     @contextlib.contextmanager
     def connection(self, *, source: str) -> Iterator[Connection]:
@@ -264,7 +292,7 @@ class Database:
     def _in_time(self) -> bool:
         """Return whether there is time to try again: always, but within a call."""
         call: Call | None = getattr(self._local, "call", None)
-        return call is None or call.taken < self.timeout_seconds
+        return call is None or call.taken + call.reserved < self.timeout_seconds
 
     def _begin(self, connection: Connection) -> None:
         if self.family == "sqlite":

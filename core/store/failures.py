@@ -74,16 +74,22 @@ def is_missing_table(error: StoreError) -> bool:
     return error.number in (1146, 1054)
 
 
-_MISSING = re.compile(r"(?:no such table: |Table '(?:[^'.]*\.)?)(?:main\.)?([a-z_]{1,64})\b", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:no such table: |Table '(?:[^'.]*\.)?|denied to user .* for table (?:`[^`]*`\.)?['`])(?:main\.)?"
+    r"([a-z_]{1,64})\b",
+    re.IGNORECASE,
+)
 
 
-def _missing_table(said: str) -> str | None:
-    """Return the table a server does not know: of a statement over many tables, the one to mend (F50).
+def _named_table(said: str) -> str | None:
+    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend (F50).
 
-    >>> _missing_table("no such table: ai_diary"), _missing_table("Table 'mine.ai_diary' doesn't exist")
+    >>> _named_table("no such table: ai_diary"), _named_table("Table 'mine.ai_diary' doesn't exist")
     ('ai_diary', 'ai_diary')
+    >>> _named_table("SELECT command denied to user 'me'@'localhost' for table `mine`.`ai_diary`")
+    'ai_diary'
     """
-    found = _MISSING.search(said)
+    found = _NAMED.search(said)
     return found[1] if found else None
 
 
@@ -105,8 +111,8 @@ def fail(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy
             remedy = remedy or "The database file cannot be opened: check that its folder exists and may be written."
     elif number == 2003 and "CERTIFICATE" in str(original):
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
-    if number == 1146:
-        source = _missing_table(str(original)) or source
+    if number in (1146, 1142):
+        source = _named_table(str(original)) or source
     shown = f" (error {number})" if number is not None else ""
     remedy = remedy or _REMEDY.get(number or 0, LOOK)
     doing = "read" if kind is StoreReadError else "written"

@@ -172,7 +172,7 @@ def _buffer(db: Database) -> _Buffer:
         buffer = db.caches.setdefault(_CACHE, _Buffer())
         if db not in _open:
             _open.add(db)
-            db.kept_back.append(functools.partial(_flush_referred, weakref.ref(db)))
+            db.at_close.append(functools.partial(_flush_referred, weakref.ref(db)))
     return buffer  # type: ignore[no-any-return]
 
 

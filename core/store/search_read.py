@@ -266,7 +266,7 @@ def _stored_us(at: Any) -> int:
 
 
 def found_row(row: Any) -> FoundRow:
-    """Return a row as `row_branches` brings it."""
+    """Return a row as `row_branches` brings it; of a hash that is none, put there by hand, it has none (F58)."""
     part, row_id, text, *more, folded, tags, digest, conversation, sender, message, at = row
     made = FoundRow(
         part,
@@ -275,7 +275,7 @@ def found_row(row: Any) -> FoundRow:
         (text or "",),
         folded or "",
         None,
-        None if digest is None else bytes(digest),
+        bytes(digest) if isinstance(digest, (bytes, bytearray)) else None,
         "" if conversation is None else from_key(conversation),
         "" if sender is None else from_key(sender),
         None if message is None else from_key(message),

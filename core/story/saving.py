@@ -147,7 +147,9 @@ class Saver:
         A database that does not take it is told of in the log, and asked again later: nothing here raises, since it
         may be called while a handle is closed.
         """
-        with self._writing:
+        with self._db.held(self._writing) as held:
+            if not held:
+                return False
             with self._changed:
                 ready = {key: change for key, change in self._waiting.items() if change}
                 self._waiting, self._under_way = {}, ready

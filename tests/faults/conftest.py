@@ -1,4 +1,4 @@
-"""Databases that may be broken: each test has one of its own."""
+"""Databases that may be broken: each test that breaks one has one of its own."""
 
 from __future__ import annotations
 
@@ -25,6 +25,22 @@ def db(fresh_url: str) -> Iterator[Database]:
 def stage(db: Database) -> Stage:
     """A persona with something in every section, each text holding the word `canary`."""
     made = Stage(db)
+    fill(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def shared(engine_url: str) -> Iterator[Database]:
+    """A database for the tests of a module that leave its tables alone."""
+    made = open_db(engine_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def own(shared: Database) -> Stage:
+    """As `stage`, in a database shared with other personas: on a server a database of its own takes seconds."""
+    made = Stage(shared)
     fill(made)
     return made
 

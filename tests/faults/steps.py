@@ -49,6 +49,9 @@ class Dying:
         self.db, self.after, self.kill = db, after, kill
         self.steps = 0
         self.dead = False
+        self.commits: list[int] = []
+        """How many steps were done before each commit of something written."""
+        self._wrote = False
 
     def _step(self, *_: Any, **__: Any) -> None:
         if self.dead or self.steps == self.after:
@@ -58,16 +61,26 @@ class Dying:
             raise DiedError
         self.steps += 1
 
+    def _statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        self._step()
+        self._wrote |= statement.lstrip().startswith(("INSERT", "UPDATE", "DELETE", "REPLACE"))
+
+    def _commit(self, *_: Any) -> None:
+        if self._wrote:
+            self.commits.append(self.steps)
+        self._wrote = False
+        self._step()
+
     def __enter__(self) -> Dying:
         for engine in set(self.db.engines()):
-            event.listen(engine, "before_cursor_execute", self._step)
-            event.listen(engine, "commit", self._step)
+            event.listen(engine, "before_cursor_execute", self._statement)
+            event.listen(engine, "commit", self._commit)
         return self
 
     def __exit__(self, *_: object) -> None:
         for engine in set(self.db.engines()):
-            event.remove(engine, "before_cursor_execute", self._step)
-            event.remove(engine, "commit", self._step)
+            event.remove(engine, "before_cursor_execute", self._statement)
+            event.remove(engine, "commit", self._commit)
 
 
 def model(messages: list[dict[str, str]]) -> str:
@@ -159,10 +172,6 @@ def _deep(stage: StoryStage) -> None:
     lifelong.deep_consolidation(model=model, **stage.given)
 
 
-def _recaps(stage: StoryStage) -> None:
-    stories.queue_recaps(_told(stage, 6), **stage.given)  # type: ignore[call-arg]
-
-
 STORIES = {
     "RECAP": Story(_queued("RECAP", message=3), _pending),
     "SCENE_DETECTION": Story(_queued("SCENE_DETECTION", 40), _pending),
@@ -205,11 +214,16 @@ VOLATILE = {
 """Columns that say who did it, and when."""
 
 
-def held(db: Database, persona: str) -> dict[str, Counter[str]]:
-    """Return what the tables of a persona hold, without ids and times: two runs that come to the same are equal."""
+def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
+    """Return what the tables of a persona hold, without ids and times: two runs that come to the same are equal.
+
+    A cycle that died leaves its row of consolidation_runs open, beside that of the cycle which took its place; that of
+    an operation in the queue comes with its effect.
+    """
+    left_out = {"audiences", "conversations"} | ({"consolidation_runs"} if not name.isupper() else set())
     found: dict[str, Counter[str]] = {}
     for listed in REGISTRY:
-        if listed.scoped != "persona" or listed.table in ("consolidation_runs", "audiences", "conversations"):
+        if listed.scoped != "persona" or listed.table in left_out:
             continue
         table = ddl.tables()[listed.table]
         columns = [c for c in table.c if c.name not in VOLATILE and "time" not in str(type(c.type)).lower()]

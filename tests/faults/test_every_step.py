@@ -15,12 +15,10 @@ from core.db import verify_index
 from core.store.engine import Database
 from tests.faults import steps
 from tests.faults.host import ROOT
-from tests.faults.steps import STORIES
+from tests.faults.steps import STORIES, Dying
 from tests.store.world import Clock, index_differences
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
-STEPS = 2 if ROUNDS == 1 else 10_000
-"""Most steps to die at; spread over the work, one more of them at its end."""
 
 
 def _base(url: str, persona: str, name: str) -> None:
@@ -30,40 +28,41 @@ def _base(url: str, persona: str, name: str) -> None:
     stage.db.close()
 
 
-def _end(url: str, persona: str) -> tuple[dict[str, object], list[str]]:
+def _end(url: str, persona: str, name: str) -> tuple[dict[str, object], list[str]]:
     db = Database(url, clock=Clock())
     try:
-        return steps.held(db, persona), [*index_differences(db, persona), *map(str, verify_index(db))]  # type: ignore[return-value]
+        return steps.held(db, persona, name), [*index_differences(db, persona), *map(str, verify_index(db))]  # type: ignore[return-value]
     finally:
         db.close()
 
 
-def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], int]:
-    """Return what the work comes to, and in how many steps."""
+def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], Dying]:
+    """Return what the work comes to, and what was seen of its steps."""
     stage = steps.stage_of(url, persona)
     with steps.dying(stage, None) as watched:
         STORIES[name].work(stage)
     assert stage.db is not None
     stage.db.close()
     steps.finish(url, persona, name)
-    found, wrong = _end(url, persona)
+    found, wrong = _end(url, persona, name)
     assert wrong == []
-    return found, watched.steps
+    return found, watched
 
 
 @pytest.mark.engines("sqlite")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STORIES)
 def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_name: str) -> None:
+    """Before each commit, which is all that can differ in what is stored; before each statement with FAULT_ROUNDS."""
     base = tmp_path / "base.db"
     _base(f"sqlite:///{base}", "p", name)
     whole = tmp_path / "whole.db"
     shutil.copy(base, whole)
-    wanted, number = _undisturbed(f"sqlite:///{whole}", "p", name)
-    assert number > 5, "the work is hardly any"
+    wanted, seen = _undisturbed(f"sqlite:///{whole}", "p", name)
+    assert seen.steps > 5 and seen.commits, "the work is hardly any"
     died = 0
-    every = max(1, number // STEPS)
-    for step in range(number % every, number + 1, every):
+    steps_to_die_at = [*seen.commits, seen.steps] if ROUNDS == 1 else range(seen.steps + 1)
+    for step in steps_to_die_at:
         file = tmp_path / "died.db"
         for end in ("", "-wal", "-shm"):
             Path(f"{file}{end}").unlink(missing_ok=True)
@@ -76,10 +75,10 @@ def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_na
         stage.db.close()
         died += watched.dead
         steps.finish(url, "p", name)
-        found, wrong = _end(url, "p")
-        assert wrong == [], f"after step {step} of {number}"
-        assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]
-    assert died >= min(number, STEPS)
+        found, wrong = _end(url, "p", name)
+        assert wrong == [], f"after step {step} of {seen.steps}"
+        assert steps.differing(wanted, found) == [], f"after step {step} of {seen.steps}"  # type: ignore[arg-type]
+    assert died >= len(steps_to_die_at) - 1
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,8 @@ def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str
     """The same with processes that end themselves by SIGKILL, at some of the steps."""
     place = list(STORIES).index(name)
     _base(url, f"whole{place}", name)
-    wanted, number = _undisturbed(url, f"whole{place}", name)
+    wanted, seen = _undisturbed(url, f"whole{place}", name)
+    number = seen.steps
     for step in sorted({1, number // 3, 2 * number // 3, number - 5}):  # personas differ by a step or two
         persona = f"died{place}at{step}"
         _base(url, persona, name)
@@ -110,6 +110,6 @@ def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str
         )
         assert done.returncode == -9, (done.returncode, done.stderr[-2000:])
         steps.finish(url, persona, name)
-        found, wrong = _end(url, persona)
+        found, wrong = _end(url, persona, name)
         assert wrong == [], f"after step {step} of {number}"
         assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ from core.short_term_writing import write_turn
 from core.store import ddl
 from core.store.engine import Database
 from core.store.registry import REGISTRY
+from core.synth_core_memory import search_memories
 from tests.faults.conftest import fill
-from tests.faults.test_prompt_faults import KEYS, run
+from tests.faults.test_prompt_faults import KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
 from tests.store.world import open_db
 
-ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
 ASKED = "canary tell me of tofu and pizza"
 EVERYONE = {"conversations", "audiences", "participants"}
 """Without these nothing stored can be shown, since nobody can tell who may see it."""
@@ -96,7 +96,7 @@ def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
     assert "canary tell" not in json.dumps(report)
 
 
-@pytest.mark.engines(*(("sqlite",) if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
+@pytest.mark.engines(*(("sqlite", "mariadb") if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
 @pytest.mark.slow
 def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> None:
     assert whole.db is not None
@@ -143,6 +143,7 @@ BROKEN: dict[str, tuple[Any, ...]] = {
     "json": ("not json", '{"a": 1}', '[1, [2], "x"]', 42, b"\xff\x00", None),
     "time": ("soon", 7, "9999-99-99 00:00:00.000000"),
     "text": (42, b"\xff\x00", 1.5),
+    "hash": ("no hash", 42, 1.5, b"\xff\x00"),
 }
 
 
@@ -152,7 +153,25 @@ def _broken_values(column: Any) -> tuple[Any, ...]:
         return BROKEN["json"]
     if kind == "Time":
         return BROKEN["time"]
+    if kind == "LargeBinary":
+        return BROKEN["hash"]
     return BROKEN["text"] if kind in ("Name", "Body", "LongText", "String", "Text") else ()
+
+
+@pytest.mark.engines("sqlite")
+def test_f58_a_length_in_the_index_that_cannot_be_costs_no_memory(whole: Stage) -> None:
+    """It is what a text is cut into passages by; 10**17 of them took all memory there was."""
+    assert whole.db is not None
+    whole.prompt(ASKED)
+    run(whole.db, "ALTER TABLE search_term RENAME TO kept", "CREATE TABLE search_term AS SELECT * FROM kept")
+    run(whole.db, "UPDATE search_term SET words = 4000000")
+    tracemalloc.start()
+    try:
+        _, report = whole.explain(ASKED)
+        assert failed(report) == [] and tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+        run(whole.db, "DROP TABLE search_term", "ALTER TABLE kept RENAME TO search_term")
 
 
 @pytest.mark.engines("sqlite")
@@ -183,7 +202,9 @@ def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_pa
             connection.execute(sql(f"UPDATE {table} SET {column_name} = :value"), {"value": value})
             connection.commit()
         where = (table, column_name, value)
-        prompt, report = Stage(db, whole.persona).explain(ASKED)
+        stage = Stage(db, whole.persona)
+        search_memories(keywords=["canary", "tofu"], db=db, scope=stage.scope())
+        prompt, report = stage.explain(ASKED)
         assert list(prompt) == KEYS, where
         assert failed(report) == [], (where, failed(report))
         for key, before in undisturbed["context"].items():

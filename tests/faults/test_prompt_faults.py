@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import traceback
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from core.store import ddl
 from core.store.engine import Database
 from tests.spec.stage import NOW, Stage, failed, message, said, snippets
 
+ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
 KEYS = ["context", "input", "instructions", "__pre_reduction_size", "actions"]
 ASKED = "canary tell me of tofu and pizza"
 
@@ -48,9 +50,7 @@ def no_canary(error: BaseException) -> None:
         seen = seen.__cause__ or seen.__context__
 
 
-@pytest.mark.engines(
-    "sqlite", "mariadb"
-)  # what a section does without its table differs from server to server in nothing
+@pytest.mark.engines(*(("sqlite",) if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
 @pytest.mark.parametrize("table", sorted(ddl.tables()))
 def test_f50_a_missing_table_costs_its_own_section(stage: Stage, table: str) -> None:
     assert stage.db is not None
@@ -109,25 +109,25 @@ def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
 # F58, F59
 
 
-@pytest.mark.engines("sqlite", "mariadb", "mysql")
+@pytest.mark.engines(*(("sqlite", "mariadb") if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
 @pytest.mark.parametrize("broken", ["not json", '{"a": 1}', '[1, [2], "x"]', "[" * 50, '"text"', ""])
-def test_f58_a_broken_row_is_normalised_and_the_rest_is_unharmed(stage: Stage, broken: str) -> None:
-    assert stage.db is not None
-    if stage.db.family != "sqlite" and broken not in ('{"a": 1}', '[1, [2], "x"]', '"text"'):
+def test_f58_a_broken_row_is_normalised_and_the_rest_is_unharmed(own: Stage, broken: str) -> None:
+    assert own.db is not None
+    if own.db.family != "sqlite" and broken not in ('{"a": 1}', '[1, [2], "x"]', '"text"'):
         pytest.skip("the server's own check refuses text that is no JSON")
-    before = stage.context(ASKED)
+    before = own.context(ASKED)
     values = {"broken": broken}
     for statement in (
         "UPDATE memories SET tags = :broken, metadata = :broken",
         "UPDATE ai_diary SET context_tags = :broken, involved_users = :broken, emotions = :broken",
         "UPDATE chat_history_cache SET metadata = :broken",
     ):
-        with stage.db.engines()[1].connect() as connection:
-            if stage.db.family == "sqlite":
+        with own.db.engines()[1].connect() as connection:
+            if own.db.family == "sqlite":
                 connection.execute(sql("PRAGMA ignore_check_constraints = ON"))
             connection.execute(sql(statement), values)
             connection.commit()
-    after, report = stage.explain(ASKED)
+    after, report = own.explain(ASKED)
     assert failed(report) == []
     assert snippets(after["context"]) == snippets(before)
     for key in ("history_current_chat", "history_recent", "thoughts", "ai_diary"):
@@ -170,9 +170,9 @@ def test_f58_text_columns_of_another_type_do_no_harm(stage: Stage) -> None:
     assert len(prompt["context"]["history_current_chat"]) == 4
 
 
-def test_f59_a_clock_that_jumped_back_shows_no_negative_age(stage: Stage) -> None:
-    assert stage.db is not None
-    prompt = stage.prompt(ASKED, date=NOW - timedelta(days=3))
+def test_f59_a_clock_that_jumped_back_shows_no_negative_age(own: Stage) -> None:
+    assert own.db is not None
+    prompt = own.prompt(ASKED, date=NOW - timedelta(days=3))
     lines = prompt["context"]["history_current_chat"]
     assert len(lines) == 4
     assert not any("earlier" in line or "-" in line.split("Ann")[0] for line in lines)

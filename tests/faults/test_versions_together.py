@@ -23,6 +23,8 @@ from tests.faults.host import ROOT, Host
 from tests.faults.ledger import wrong
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
+MOST_BACK = 6
+"""A commit that is not whole is passed over for the one before it, of so many."""
 PERSONA = "former"
 VERSIONS = "sql/migrations/versions"
 OPEN = "import sys; from core.db import open_database; open_database(sys.argv[1]).close()"
@@ -49,21 +51,28 @@ def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program as it was before the newest revision."""
     newest = migrating.revisions()[-1]
     commit = _commit_before(newest) if len(migrating.revisions()) > 1 else None
-    packed = _git("archive", commit, "core", "sql", "prompts") if commit else None
-    if not packed:
-        pytest.skip("no former version to be had here")
-    folder = tmp_path_factory.mktemp("former")
-    with tarfile.open(fileobj=BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    for back in range(MOST_BACK if commit else 0):
+        packed = _git("archive", f"{commit}~{back}", "core", "sql", "prompts")
+        if not packed:
+            break
+        folder = tmp_path_factory.mktemp("former")
+        with tarfile.open(fileobj=BytesIO(packed)) as archive:
+            archive.extractall(folder, filter="data")
+        if _run(folder, "-c", "import core.db").returncode == 0:
+            return folder
+    pytest.skip("no former version to be had here")
+
+
+def _run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def _opened(root: Path, url: str) -> None:
     """Let a version of the program open a database, which makes it when it is empty."""
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN, url],
-        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = _run(root, "-c", OPEN, url)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -94,5 +103,7 @@ def test_d31_the_former_program_goes_on_while_this_one_migrates(fresh_url: str, 
 def _write_on(hosts: list[Host], more: int) -> None:
     goal, deadline = sum(host.stored() for host in hosts) + more, time.monotonic() + 60
     while sum(host.stored() for host in hosts) < goal:
+        for host in hosts:
+            host.check()
         assert time.monotonic() < deadline, "nothing is written any more"
         time.sleep(0.02)

@@ -314,7 +314,7 @@ def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeyp
             lambda: life.retag_items([one], add=["b"]),
             lambda: life.delete_item(one),
         ),
-        "remove": (lambda: life.purge_items([one]),),
+        "lock": (lambda: life.purge_items([one]),),
     }
     for step, calls in changes.items():
         with monkeypatch.context() as patch:

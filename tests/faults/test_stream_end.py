@@ -1,0 +1,73 @@
+"""L20: an end of a stream that was counted does not raise afterwards, or a host that tells it again counts it twice."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from core import lifelong
+from core.config import Settings
+from core.errors import StoreError
+from core.rules.lifelong_shapes import CycleResult
+from core.store import schema_stories
+from core.store.schema import counters
+from tests.faults.test_prompt_faults import run
+from tests.spec.stage import HERE, Stage
+
+JOBS = schema_stories.memory_jobs
+
+
+def _end(stage: Stage) -> CycleResult:
+    settings = Settings(deep_consolidation_every_n_streams=2)
+    return lifelong.on_stream_end(HERE, db=stage.db, settings=settings, scope=stage.scope())
+
+
+def _counted(stage: Stage) -> int:
+    assert stage.db is not None
+    asked = select(counters.c.value).where(counters.c.persona_id == stage.persona, counters.c.name == "stream_end")
+    return int(stage.db.read(asked, source="counters")[0][0])
+
+
+def _queued(stage: Stage) -> list[str]:
+    assert stage.db is not None
+    return [r[0] for r in stage.db.read(select(JOBS.c.type).order_by(JOBS.c.id), source="memory_jobs")]
+
+
+@pytest.mark.engines("sqlite")
+def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(stage: Stage) -> None:
+    assert stage.db is not None
+    run(stage.db, "ALTER TABLE consolidation_runs RENAME TO gone")
+    done = _end(stage)
+    assert (done.reason, done.deep, len(done.queued), _counted(stage)) == ("StoreWriteError", False, 1, 1)
+    done = _end(stage)
+    assert (done.reason, done.deep, _counted(stage)) == ("StoreWriteError", True, 2)
+    assert _queued(stage) == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
+    run(stage.db, "ALTER TABLE gone RENAME TO consolidation_runs")
+    assert _end(stage).reason == "" and _counted(stage) == 3
+
+
+@pytest.mark.engines("sqlite")
+def test_l20_an_end_that_can_be_neither_run_nor_queued_says_so(stage: Stage) -> None:
+    assert stage.db is not None
+    run(stage.db, *(f"ALTER TABLE {table} RENAME TO gone_{table}" for table in ("consolidation_runs", "memory_jobs")))
+    done = _end(stage)
+    assert (done.reason, done.queued, _counted(stage)) == ("StoreWriteError", (), 1)
+
+
+@pytest.mark.engines("sqlite")
+def test_l12_a_cycle_whose_end_cannot_be_noted_tells_what_it_stored(stage: Stage) -> None:
+    """Its row of consolidation_runs stays open; what it stored is there, and told."""
+    assert stage.db is not None
+    stage.say("I love tofu, my cat is called Miso.", minutes=5)
+    refuse = "CREATE TRIGGER refused BEFORE UPDATE ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    run(stage.db, refuse)
+    done = _end(stage)
+    assert done.reason == "StoreWriteError" and done.stored > 0 and _counted(stage) == 1 and _queued(stage) == []
+
+
+@pytest.mark.engines("sqlite")
+def test_l20_an_end_that_is_not_counted_raises(stage: Stage) -> None:
+    assert stage.db is not None
+    run(stage.db, "ALTER TABLE counters RENAME TO gone")
+    with pytest.raises(StoreError):
+        _end(stage)
