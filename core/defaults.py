@@ -106,13 +106,21 @@ def check_embedder(embedder: Any) -> None:
             f"embedder is of type {type(embedder).__name__} and has no embed(texts). Pass an object with "
             "embed(texts) -> vectors and a name."
         )
-    if not isinstance(name, str) or not 0 < len(name.strip().encode("utf-8", "replace")) <= MODEL_NAME_BYTES:
+    if not isinstance(name, str) or not _can_be_stored(name):
         raise TypeError(
             f"The embedder's name is {str(name)[:40]!r}. It must be a text of 1 to {MODEL_NAME_BYTES} bytes that "
             "changes when the model does: vectors of different names are never compared."
         )
     if importlib.util.find_spec("numpy") is None:
         raise ConfigError("An embedder needs numpy. Install it with the extra: pip install 'prompt-engine[semantic]'")
+
+
+def _can_be_stored(name: str) -> bool:
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return bool(name.strip()) and size <= MODEL_NAME_BYTES and "\0" not in name
 
 
 def default_embedder() -> Any:

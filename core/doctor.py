@@ -20,11 +20,11 @@ from typing import Any
 
 from core import config, defaults, logs
 from core.config import Settings
-from core.errors import ConfigError, CoreError, ModelError, StoreError
+from core.errors import ConfigError, CoreError, ModelError
 from core.prompt.counters import resolve_counter
 from core.rules import diagnosis, diagnosis_server
 from core.rules.diagnosis import Checkup, Level, Symptom
-from core.store import checking, config_table, diagnosing
+from core.store import checking, config_table, diagnosing, registry
 from core.store.engine import Database
 
 __all__ = ["Checkup", "Level", "Symptom", "examine"]
@@ -112,7 +112,7 @@ def _settings(db: Database | None) -> list[Symptom]:
         if db is not None:
             try:
                 stored = config_table.read_values(db)
-            except StoreError:
+            except CoreError:
                 stored = {}  # told where the database is looked at
         problems = config.check(database_values=stored)
     finally:
@@ -149,7 +149,7 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
     """Return everything about one database; where it does not answer, that alone."""
     try:
         speed = diagnosis.round_trip(diagnosing.round_trip_ms(db))
-    except StoreError as error:
+    except CoreError as error:
         why = "Nothing can be stored or recalled; prompts are built from what the host hands in."
         return [Symptom("error", "server", str(error), why, "Follow what the sentence says, then look again.")]
     found = [Symptom("ok", "server", f"The database answers ({db.target.shown})."), speed]
@@ -159,13 +159,20 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
     else:
         found += _guarded("server", "The server's settings", lambda: _server(db))
         found += _guarded("clock", "The server's clock", lambda: [diagnosis.clock(diagnosing.clock_ahead_seconds(db))])
-    return found + _tables(db, known)
+    return found if diagnosis.NO_TABLES in found else found + _tables(db, known)
 
 
 def _checked(db: Database) -> list[Symptom]:
-    found = [
+    listed = checking.check_server(db)
+    absent = {one.where for one in listed if (one.what, one.there) == ("table", "absent")}
+    if absent.issuperset(entry.table for entry in registry.REGISTRY):
+        listed = [one for one in listed if one.what not in ("table", "migration")]
+        found = [diagnosis.NO_TABLES]
+    else:
+        found = []
+    found += [
         diagnosis.from_finding(one.severity, one.what, one.where, f"{one.there}; needed: {one.needed}", one.remedy)
-        for one in checking.check_server(db)
+        for one in listed
     ]
     if not any(one.area in ("schema", "rights") for one in found):
         found.append(Symptom("ok", "schema", "Rights, tables, columns and indexes are as they should be."))

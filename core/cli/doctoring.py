@@ -10,7 +10,7 @@ import typer
 
 from core.cli import output
 from core.cli.running import Run, command
-from core.rules.diagnosis import Checkup, Symptom
+from core.rules.diagnosis import LEVELS, Checkup, Symptom
 
 FormatOption = Annotated[
     Literal["text", "json"] | None,
@@ -51,10 +51,8 @@ def _show(found: Checkup, *, all_: bool) -> None:
         if one.level != "ok" or all_:
             _show_one(one)
     counts = Counter(one.level for one in found.symptoms)
-    output.say(
-        f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes, {counts['ok']} in order."
-        + ("" if all_ else " --all shows those in order.")
-    )
+    told = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in LEVELS[:-1])
+    output.say(f"{told}, {counts['ok']} in order." + ("" if all_ else " --all shows those in order."))
 
 
 def _show_one(one: Symptom) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -51,10 +52,33 @@ def forget(
         raise typer.BadParameter("name exactly one of --participant, --conversation and --memory")
     if format_name is not None:
         run.as_json = format_name == "json"
+    _check_there_is_one(run)
     if not dry_run and not yes and not _agreed(_forget(run, wanted, dry_run=True)):
         raise typer.Abort
     done = _forget(run, wanted, dry_run=dry_run)
     run.answer(done.as_dict(), lambda: _show(done))
+
+
+def _check_there_is_one(run: Run) -> None:
+    """Refuse a file that is not there: made now, it would seem that nothing is kept of whom somebody wants forgotten.
+
+    Raises:
+        StoreError: there is no such file.
+    """
+    from core import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
+    from core.errors import StoreError  # noqa: PLC0415 - as above
+
+    bare = defaults.open_bare(run.url)
+    try:
+        missing = (
+            bare.family == "sqlite" and not bare.target.in_memory and not Path(str(bare.target.url.database)).exists()
+        )
+        shown = bare.target.shown
+    finally:
+        bare.close()
+    if missing:
+        said = "Name the one that holds what is to go, by --database or DATABASE_URL."
+        raise StoreError(f"There is no database {shown}. {said}", source="DATABASE_URL")
 
 
 def _forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:

@@ -41,6 +41,16 @@ class Symptom:
     """The statement or command that mends it, or what to do; blank where there is nothing to mend."""
 
 
+NO_TABLES = Symptom(
+    "warning",
+    "schema",
+    "The database holds no table of this program.",
+    "The first call that needs them makes them; where there should be rows, DATABASE_URL names the wrong database.",
+    "prompt-engine db init makes them now",
+)
+"""In place of one symptom for each table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkup:
     """Everything the doctor found."""

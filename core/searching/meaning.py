@@ -109,7 +109,8 @@ def add(search: Search, db: Database, embedder: Any) -> None:
 
 
 def _asked(embedder: Any, text: str, timeout_seconds: float) -> Any:
-    made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
+    with np.errstate(over="ignore"):  # a number too large for it is refused below
+        made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
     length = float(np.linalg.norm(made))
     if not np.isfinite(length) or length <= 0.0:
         raise EmbedderError("vector")
@@ -130,7 +131,9 @@ def _held(db: Database, search: Search, model: str, dimensions: int) -> list[_He
     with cache.lock:
         for audience in seen:
             one = cache.held.get((model, audience))
-            if one is not None and now - one.read_at < FRESH_SECONDS and one.most >= most:
+            if one is None or one.matrix.shape[1] != dimensions:
+                continue
+            if now - one.read_at < FRESH_SECONDS and one.most >= most:
                 known[audience] = one
     after = {a: known[a].at_us[0] if a in known and known[a].at_us else NEVER_US for a in seen}
     read = embeddings.newest(db, model, after, {a: min(most, newest) for a in seen})
@@ -178,7 +181,8 @@ def _likeness(held: Iterable[_Held], asked: Any) -> tuple[dict[Place, float], di
     for one in held:
         if not one.places:
             continue
-        values = (one.matrix.astype(np.float32) @ asked / one.lengths).tolist()
+        # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as one takes for this.
+        values = (np.einsum("ij,j->i", one.matrix.astype(np.float32), asked) / one.lengths).tolist()
         for place, moment, value in zip(one.places, one.at_us, values, strict=True):
             if value > like.get(place, -2.0):
                 like[place] = value

@@ -127,6 +127,11 @@ CONNECTIONS = {
     "sqlite:////no/such/folder/x.db": "does not exist",
     "not a url": "connection string",
     "mysql://u:canary-pw@h:port/n": "connection string",
+    "mysql://u:canary-pw@h/n?tls=maybe": "off, on or verify",
+    "mysql://u:canary-pw@h/n?tls_ca=/no/such/file": "cannot be read as certificates",
+    "mysql://u:canary-pw\udcff@h/n": "character",
+    "mysql://u:canary-pw@..../n": "host",
+    "sqlite:///a\0b.db": "character",
     "": "",
 }
 

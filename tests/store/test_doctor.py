@@ -115,14 +115,14 @@ def test_f74_rights_collation_and_engine_of_a_real_server(db: Database) -> None:
     user = f"d{abs(hash(name)) % 10**8}"
     run(
         db,
-        f"CREATE USER {user}@'%' IDENTIFIED BY 'canary-pw'",
+        f"CREATE USER {user}@'%' IDENTIFIED BY 'canary-pw-ü€'",  # none that Latin-1 could write
         f"GRANT ALL PRIVILEGES ON `{name}`.* TO {user}@'%'",
         f"REVOKE INSERT, INDEX ON `{name}`.* FROM {user}@'%'",
         "ALTER TABLE memory_recalls ENGINE=MyISAM",
         "ALTER TABLE memories MODIFY author VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
         f"ALTER DATABASE `{name}` CHARACTER SET latin1",
     )
-    url = db.target.url.set(username=user, password="canary-pw").render_as_string(hide_password=False)
+    url = db.target.url.set(username=user, password="canary-pw-ü€").render_as_string(hide_password=False)
     try:
         found = doctor.examine(url, settings=PLAIN)
     finally:
@@ -146,9 +146,18 @@ def test_f74_what_cannot_be_reached_is_the_first_thing_said(tmp_path: Path) -> N
     wrong = doctor.examine("postgres://u:canary-pw@h/n", settings=PLAIN)
     assert [one.area for one in wrong.symptoms if one.level == "error"] == ["server"]
     assert "canary-pw" not in str(wrong)
+    wrong = doctor.examine("mysql://u:canary-pw@h/n?tls=maybe", settings=PLAIN)
+    assert [one.area for one in wrong.symptoms if one.level == "error"] == ["server"]
     missing = tmp_path / "none.db"
     assert doctor.examine(f"sqlite:///{missing}", settings=PLAIN).healthy
     assert not missing.exists()
+
+
+def test_f74_a_database_without_tables_is_one_symptom_not_forty(fresh_url: str) -> None:
+    """It may be the wrong one, or nothing was stored yet."""
+    url = "sqlite://" if fresh_url.startswith("sqlite") else fresh_url
+    found = serious(doctor.examine(url, settings=PLAIN))
+    assert [(one.level, one.mend) for one in found] == [("warning", "prompt-engine db init makes them now")]
 
 
 @pytest.mark.engines("sqlite")

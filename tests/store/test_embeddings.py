@@ -164,6 +164,18 @@ def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
     assert embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope).rows == 6
 
 
+def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db: Database) -> None:
+    """What it made before cannot be compared: words decide, also while the former vectors are held in memory."""
+    scope = own_scope()
+    talk(db, scope, *TALK)
+    embed_rows(embedder=Grams("same"), db=db, settings=DEFAULTS, scope=scope)
+    asked = asking(scope)
+    assert found(db, asked, "hound?", Grams("same")) == [TALK[2]]
+    assert found(db, asked, "dog?", Grams("same", 64)) == [TALK[2]]
+    assert found(db, asked, "hound?", Grams("same", 64)) == []
+    assert found(db, asked, "hound?", Grams("same")) == [TALK[2]]
+
+
 @pytest.mark.parametrize("failure", ["error", "slow", "count", "nan"])
 def test_f57_a_failing_embedder_changes_nothing_but_a_note(db: Database, failure: str) -> None:
     """The search goes on by words within its time, the report says what is wrong, and no text is told (G26)."""
@@ -213,7 +225,7 @@ def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: D
     """An embedder may be a service; and what a local one read is still not for a remote prompt."""
     scope, grams = own_scope(), Grams()
     local = Scope(scope.persona, HERE, "tg/7", destination="local")
-    kept = {"local_only": True, "db": db, "settings": DEFAULTS}
+    kept: dict[str, Any] = {"local_only": True, "db": db, "settings": DEFAULTS}
     insert_memory("A dog for nobody else", "synth", "chat", [], scope=scope, **kept)
     talk(db, scope, *TALK[:2])
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -256,8 +268,9 @@ def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
     """At the moment it is handed over, not in the middle of a search."""
     with pytest.raises(TypeError, match="has no embed"):
         defaults.check_embedder(object())
-    with pytest.raises(TypeError, match="must be a text of 1 to 100 bytes"):
-        defaults.check_embedder(Grams(" "))
+    for name in (" ", "a\ud800", "a\0", "x" * 99 + "  "):
+        with pytest.raises(TypeError, match="must be a text of 1 to 100 bytes"):
+            defaults.check_embedder(Grams(name))
     with pytest.raises(ConfigError, match="no embedder"):
         embed_rows()
     with pytest.raises(ValueError, match="limit is '0'"):

@@ -23,6 +23,7 @@ def test_f74_the_doctor_prints_each_finding_with_what_mends_it(run: Command, tmp
     assert ran.code == 1
     assert "error: schema: table tag_links: absent; needed: the table." in ran.out
     assert "mend: prompt-engine db migrate" in ran.out
+    assert "1 error, 0 warnings, " in ran.out
     assert run("db", "migrate").code == 0
     assert run("doctor", "--format", "json").code == 0
 

@@ -1,0 +1,56 @@
+"""What the pages about privacy, embeddings and the doctor show runs as it stands; README leads to every page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import defaults
+from core.db import configure
+from core.privacy import set_screen
+from tests.store.embedder import Grams
+
+SILENT = {"which", "was", "again", "all", "had", "the", "ann"}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Model:
+    """Stands in for a model of sentences: words that tell something, by what they mean."""
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text."""
+        telling = [[word for word in re.findall(r"\w{3,}", text.lower()) if word not in SILENT] for text in texts]
+        return Grams().embed([" ".join(words) for words in telling])
+
+
+@pytest.fixture
+def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run in an empty folder, and leave the process without database, embedder and screen afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    yield
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    configure(None)
+    set_screen(None)
+
+
+@pytest.mark.parametrize(("page", "count"), [("privacy", 3), ("embeddings", 2), ("doctor", 1)])
+def test_the_examples_of_a_page_run_in_their_order(own_defaults: None, page: str, count: int) -> None:
+    """As a reader would paste them."""
+    file = ROOT / "docs" / f"{page}.md"
+    blocks = re.findall(r"```python\n(.*?)```", file.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= count
+    names: dict[str, Any] = {"model": Model()}
+    for block in blocks:
+        exec(compile(block, str(file), "exec"), names)
+
+
+def test_the_readme_links_every_page() -> None:
+    """A page nobody is led to is not read."""
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f"docs/{page.name}" not in said] == []
