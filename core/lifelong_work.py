@@ -191,8 +191,9 @@ def search(
         scope.conversation,
     )
     seen = seen_by(db, settings, scope, operator)
-    found, total = items.search(db, seen, asked, ttl_seconds=settings.session_ttl_sec, limit=most, offset=skip)
-    return {"items": found, "total": total}
+    found = items.search(db, seen, asked, ttl_seconds=settings.session_ttl_sec, limit=most, offset=skip)
+    page: ItemPage = {"items": found.items, "total": found.total}
+    return {**page, "at_least": True} if found.at_least else page
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""Fits the weights of the ranking on the labelled conversations, and tells what each reason is worth.
+"""Fits the weights of the ranking on the labelled conversations.
 
-`python -m tests.bench.fit [--sets ...] [--ladder]`. Every question is searched on SQLite, the reasons of all rows read
-are kept, and weights are fitted so that the evidence comes first: a soft-max over the rows of each question, with a
-small penalty on large weights. One conversation is left out at a time and judged with the weights of the others.
-Conversations of short turns and of long ones give a column of `core.rules.relevance_weights` each. It needs numpy,
-which nothing else here does; the ladder does not.
+`python -m tests.bench.fit [--sets ...]`. Every question is searched on SQLite, the reasons of all rows read are kept,
+and weights are fitted so that the evidence comes first: a soft-max over the rows of each question, with a small penalty
+on large weights. One conversation is left out at a time and judged with the weights of the others. Conversations of
+short turns and of long ones give a column of `core.rules.relevance_weights` each. It needs numpy. What each reason is
+worth tells `python -m tests.bench.recall --ladder`.
 
 What is printed is recall@10, hit@10 and recall within 2,000 characters, in percent.
 """
@@ -33,16 +33,6 @@ PENALTY = 0.002
 STEPS = 400
 NOT_FITTED = {"adversarial"}
 """Questions about the wrong person stand in no overall figure."""
-LADDER = (
-    ("the words of the row: own, turn, share", ("own", "turn", "share")),
-    ("+ person", ("person",)),
-    ("+ context", ("context", "beside")),
-    ("+ length, first", ("length", "first")),
-    ("+ session", ("session",)),
-    ("+ days", ("day", "days_after", "month")),
-    ("+ time, number", ("time", "number")),
-    ("+ meaning, where there is an embedder", ("meaning", "meaning_near")),
-)
 
 
 @dataclass(slots=True)
@@ -142,7 +132,7 @@ def fit(asked: Iterable[Asked]) -> dict[str, float]:
     try:
         np: Any = importlib.import_module("numpy")
     except ImportError:
-        raise SystemExit("Fitting needs numpy: install it beside the project, or ask for --ladder alone.") from None
+        raise SystemExit("Fitting needs numpy: install it beside the project.") from None
     names = list(WEIGHTS)
     cases = []
     for one in asked:
@@ -173,40 +163,14 @@ def left_out(asked: Sequence[Asked]) -> str:
     return " / ".join(f"{100 * sum(each) / len(judged):.1f}" for each in zip(*judged, strict=True))
 
 
-def ladder(sets: Mapping[str, Sequence[Asked]]) -> None:
-    """Print what the search finds with more and more of its reasons, by the weights of today."""
-    print("\n| reasons | " + " | ".join(sets) + " |\n" + "|---" * (len(sets) + 1) + "|")
-    names: set[str] = set()
-    for label, more in LADDER:
-        names |= set(more)
-        cells = []
-        for asked in sets.values():
-            long = asked[0].long
-            weights = {name: weight if name in names else 0.0 for name, weight in weights_for(long).items()}
-            if not any(weights[name] for name in ("own", "turn", "share", "context")) or label == LADDER[0][0]:
-                weights |= {"own": 6.0}
-            cells.append(figures(asked, weights))
-        print(f"| {label} | " + " | ".join(cells) + " |", flush=True)
-    for name in WEIGHTS:
-        without = [
-            figures(asked, {k: 0.0 if k == name else w for k, w in weights_for(asked[0].long).items()})
-            for asked in sets.values()
-        ]
-        print(f"| all but {name} | " + " | ".join(without) + " |", flush=True)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures of today, the fitted weights of both columns, and the ladder where it is asked for."""
+    """Print the figures of today and the fitted weights of both columns."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.fit", description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--ladder", action="store_true", help="what each reason is worth; nothing is fitted")
     given = parser.parse_args(arguments)
     sets = {name: collect(name) for name in given.sets}
     for name, asked in sets.items():
         print(f"{name}: {len(asked)} questions, today {figures(asked)}", flush=True)
-    if given.ladder:
-        ladder(sets)
-        return 0
     for kind, is_long in (("short", False), ("long", True)):
         asked = [one for each in sets.values() for one in each if (one.long > 0.5) is is_long and one.found]
         if asked:

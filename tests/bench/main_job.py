@@ -1,7 +1,8 @@
 """The main job on the labelled conversations: import each whole, build a prompt for every question, look what is in it.
 
-`python -m tests.bench.main_job [--engines sqlite,mariadb,mysql] [--sets ...]`. Each question is asked as a message of
-its conversation after the last turn; a question with `until` sees the turns before it alone.
+`python -m tests.bench.main_job [--engines sqlite,mariadb,mysql] [--sets ...] [--limits 8000] [--hits 15]`. Each
+question is asked as a message of its conversation after the last turn; a question with `until` sees the turns before it
+alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tests.bench.loading import ENGINES, SQLITE, say
 from tests.servers import SERVERS
 
 LIMITS = (2_000, 8_000, 50_000)
-SETTINGS = Settings()
+WRONG_PERSON = "adversarial"
 COMPARED = 200
 """Characters of a turn that must stand in a line of the prompt for it to be that turn."""
 
@@ -108,7 +109,13 @@ class Reader:
 
 
 def ask(
-    imported: Imported, reader: Reader, turns: Sequence[Turn], question: Mapping[str, Any], outcome: Outcome, limit: int
+    imported: Imported,
+    reader: Reader,
+    turns: Sequence[Turn],
+    question: Mapping[str, Any],
+    outcome: Outcome,
+    limit: int,
+    settings: Settings,
 ) -> None:
     """Build one prompt and note what came of it."""
     message = imported.message(question["qid"], question["question"])
@@ -116,7 +123,7 @@ def ask(
     try:
         prompt, report = outcome.times.run(
             lambda: prompt_engine.explain_json_prompt(
-                message, max_chars=limit, db=imported.db, settings=SETTINGS, scope=imported.scope
+                message, max_chars=limit, db=imported.db, settings=settings, scope=imported.scope
             )
         )
     except PromptTooLargeError:
@@ -131,12 +138,15 @@ def ask(
     )
 
 
-def run(imported: Imported, name: str, folder: Any, only: int | None) -> dict[int, Outcome]:
+def run(imported: Imported, name: str, folder: Any, given: argparse.Namespace) -> dict[int, Outcome]:
     """Return the outcome per limit of one set."""
     conversations, questions = read_set(folder, name)
-    outcomes = {limit: Outcome() for limit in LIMITS}
+    if given.answered:
+        questions = [question for question in questions if question["category"] != WRONG_PERSON]
+    settings = Settings(context_verbosity=given.hits)
+    outcomes = {limit: Outcome() for limit in given.limits}
     groups: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
-    for question in questions[:only]:
+    for question in questions[: given.limit]:
         groups.setdefault((question["conversation"], question.get("until")), []).append(question)
     order = {key: len(before(conversations[key[0]], key[1])) for key in groups}
     for key in sorted(groups, key=lambda key: (key[0], order[key])):
@@ -145,7 +155,7 @@ def run(imported: Imported, name: str, folder: Any, only: int | None) -> dict[in
         reader = Reader(turns, imported.turn_of_row)
         for question in groups[key]:
             for limit, outcome in outcomes.items():
-                ask(imported, reader, turns, question, outcome, limit)
+                ask(imported, reader, turns, question, outcome, limit, settings)
     return outcomes
 
 
@@ -166,6 +176,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--limit", type=int, help="the first questions of each set only")
+    parser.add_argument("--limits", nargs="+", type=int, default=LIMITS, help="MAX_PROMPT_CHARS")
+    parser.add_argument("--hits", type=int, default=Settings().context_verbosity, help="CONTEXT_VERBOSITY")
+    parser.add_argument("--answered", action="store_true", help="without the questions about the wrong person")
     given = parser.parse_args(arguments)
     folder = data_folder()
     rows = []
@@ -174,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             imported = Imported(url)
             for name in given.sets:
                 say(f"{engine}: {name}")
-                for limit, o in run(imported, name, folder, given.limit).items():
+                for limit, o in run(imported, name, folder, given).items():
                     rows.append([name, engine, limit, *o.figures()])
             imported.close()
     rows.sort(key=lambda row: (given.sets.index(row[0]), row[2], row[1]))

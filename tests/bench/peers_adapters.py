@@ -29,9 +29,14 @@ Turn = Mapping[str, Any]
 OWNER = "bench"
 _WORD = re.compile(r"\w+")
 _STOP_WORDS = (
-    "a about all am an and any are as at be been but by can could did do does for from had has have he her him "
-    "his how i if in is it its me my not of on or our she should so some than that the their them then there "
-    "they this to was we were what when where which who why will with would you your "
+    "a about after again all also am an and any are as at be because been before being between both but by can could "
+    "did do does doing done down during each ever few for from further get gets getting go goes going gone got had has "
+    "have having he her here hers herself him himself his how if in into is it its itself just like made make makes "
+    "making may me mention mentioned might more most much must my myself no nor not now of off on once one only or "
+    "other our ours ourselves out over own said same say saying says shall she should so some such talk talked talking "
+    "tell than that the their theirs them themselves then there these they this those through to told too under until "
+    "up us very was we were what when where which while who whom whose why will with would you your yours yourself "
+    "yourselves "
 )
 """Words that plain full-text search is better without."""
 
@@ -39,6 +44,11 @@ _STOP_WORDS = (
 def said(turn: Turn) -> str:
     """Return a turn as it is stored."""
     return f"{turn['speaker']}: {turn['text']}"
+
+
+def _key(turn: Turn) -> tuple[str, str]:
+    """Return what tells a turn from all others; ids alone begin anew in every conversation."""
+    return str(turn["conversation"]), str(turn["id"])
 
 
 def size_of(folder: Path) -> int:
@@ -60,8 +70,8 @@ class Adapter:
         """Have these turns."""
         kind = type(self)
         held = self._held.get(kind)
-        known = [turn["id"] for turn in held.turns] if held else []
-        if held is None or [turn["id"] for turn in turns][: len(known)] != known:
+        known = [_key(turn) for turn in held.turns] if held else []
+        if held is None or [_key(turn) for turn in turns][: len(known)] != known:
             held = self._held[kind] = self
             known = []
         new = list(turns)[len(known) :]
@@ -96,7 +106,8 @@ class fts5(Adapter):  # noqa: N801 - the names of the table
 
     def search(self, question: str, k: int) -> list[str]:
         """Return the best by bm25()."""
-        asked = " OR ".join(f'"{word}"' for word in _WORD.findall(question) if word.lower() not in _STOP_WORDS.split())
+        words = [word for word in _WORD.findall(question.lower()) if word not in _STOP_WORDS.split()]
+        asked = " OR ".join(f'"{word}"' for word in words if len(word) > 1 or word.isdigit())
         found = self.db.execute("SELECT id FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT ?", (asked or '""', k))
         return [row[0] for row in found]
 
@@ -245,7 +256,6 @@ class memori(Adapter):  # noqa: N801
         vectors = embed_texts(texts, model=self.memory.config.embeddings.model)
         driver = self.memory.config.storage.driver
         driver.entity_fact.create(self.owner, texts, vectors)
-        self.memory.config.storage.adapter.commit()
 
     def search(self, question: str, k: int) -> list[str]:
         """Return the best."""

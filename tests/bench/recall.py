@@ -1,9 +1,10 @@
 """Recall of `search_memories` on the labelled conversations, measured by the harness that lies outside of the project.
 
-`python -m tests.bench.recall [--engines sqlite,mariadb] [--sets ...] [--categories] [--json FILE]`. The harness
-`retrieval.py` is looked for in `BENCH_HARNESS`, else in `../shared/bench` beside the checkout. `Sqlite` and `MariaDB`
-are retrievers in its sense: a conversation becomes chat history, a question is searched in it with a limit of 20, and
-the hits come best first, by the rank that `explain_search` gives.
+`python -m tests.bench.recall [--engines sqlite,mariadb] [--sets ...] [--categories] [--ladder] [--json FILE]`. The
+harness `retrieval.py` is looked for in `BENCH_HARNESS`, else in `../shared/bench` beside the checkout. `Sqlite` and
+`MariaDB` are retrievers in its sense: a conversation becomes chat history, a question is searched in it with a limit
+of 20, and the hits come best first, by the rank that `explain_search` gives. `--ladder` searches the same database
+again and again, with one more of the reasons each time.
 """
 
 from __future__ import annotations
@@ -21,10 +22,23 @@ from typing import Any, ClassVar
 
 from core import synth_core_memory
 from core.config import Settings
+from core.rules.relevance_weights import WEIGHTS, Weight
 from tests.bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
 from tests.servers import SERVERS, Server
 
 LIMIT = 20
+LADDER = (
+    ("words of the row: own, turn, share", ("own", "turn", "share")),
+    ("+ person", ("person",)),
+    ("+ context, beside", ("context", "beside")),
+    ("+ length, first", ("length", "first")),
+    ("+ session", ("session",)),
+    ("+ days", ("day", "days_after", "month")),
+    ("+ time, number", ("time", "number")),
+)
+"""Reasons that are switched on one after another; `meaning` takes an embedder."""
+OWN_WITHOUT_CONTEXT = 6.0
+"""Weight of a row's own words among short turns while `context`, which holds them, is off."""
 CACHE_ENGINES = ("sqlite", "mariadb")
 
 
@@ -112,6 +126,30 @@ def harness() -> ModuleType:
     return module
 
 
+def rung(names: set[str]) -> dict[str, Weight]:
+    """Return the weights with no other reasons than these."""
+    made = {name: weight if name in names else Weight(0.0, 0.0) for name, weight in WEIGHTS.items()}
+    if "context" not in names:
+        made["own"] = Weight(OWN_WITHOUT_CONTEXT, made["own"].long)
+    return made
+
+
+def ladder(retrieval: ModuleType, folder: Path, sets: Sequence[str], engine: str, limit: int | None) -> None:
+    """Print what a search finds with more and more of its reasons, and with all but one."""
+    whole, names = dict(WEIGHTS), set[str]()
+    steps = [(label, set(names := names | set(more))) for label, more in LADDER]
+    steps += [(f"all but {name}", names - {name}) for name in sorted(names)]
+    for name in sets:
+        print(f"\n### {name}\n\n{retrieval.head(engine)}", flush=True)
+        for label, chosen in steps:
+            try:
+                WEIGHTS.update(rung(chosen))
+                result = retrieval.run(RETRIEVERS[engine], folder, name, limit)
+            finally:
+                WEIGHTS.update(whole)
+            print(retrieval.line(label, result["overall"]), flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table for each data set, one line an engine."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.recall", description=__doc__)
@@ -119,12 +157,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--limit", type=int, help="the first questions of each set only")
     parser.add_argument("--categories", action="store_true", help="also a table by kind of question")
+    parser.add_argument("--ladder", action="store_true", help="what each reason is worth, on the first engine")
     parser.add_argument("--json", type=Path, help="write figures and the ids found here")
     given = parser.parse_args(arguments)
     retrieval, folder = harness(), data_folder()
     engines = [name.strip() for name in given.engines.split(",")]
     results: list[dict[str, Any]] = []
     try:
+        if given.ladder:
+            ladder(retrieval, folder, given.sets, engines[0], given.limit)
+            return 0
         for name in given.sets:
             print(f"\n### {name}\n\n{retrieval.head('search_memories on')}", flush=True)
             for engine in engines:
