@@ -22,6 +22,8 @@ PLACES = 4000
 """Most (audience, key) places of one branch."""
 MOST_INDEX_ROWS = 18_000
 """Most index rows that the look-ups of the first round may read together; what would read more is left out."""
+WALKED = 3
+"""Index rows that one row of a walk takes: its entry, the row, and its conversation, of which MySQL asks for each."""
 MOST_LEADING, MOST_BESIDE = 2, 2
 """Most commoner words whose rows are looked through for one of the next commoner, and most of these."""
 MOST_KEYS_OF_DAYS, MOST_DAYS = 4, 3
@@ -206,7 +208,7 @@ class _Planned:
         self.complete &= len(seen) <= MOST_WALKS and all(n <= self.depth.scan for n in rows.values())
         for a in seen[:MOST_WALKS]:
             walked = Lookup("walk", (a,), (), (source,), self.depth.newest, ((i,),), proves=i, scan=self.depth.scan)
-            self.add(walked, min(rows[a], self.depth.scan))
+            self.add(walked, WALKED * min(rows[a], self.depth.scan))
 
     def newest(
         self,

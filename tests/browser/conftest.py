@@ -24,9 +24,9 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start the browser."""
+    """Start the browser; it ends with the module, since its driver holds the event loop of the thread."""
     sync_playwright = pytest.importorskip("playwright.sync_api", reason="no package playwright").sync_playwright
     found = chromium.find()
     if found is None:

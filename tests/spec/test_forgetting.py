@@ -36,18 +36,9 @@ ALL = {entry.table for entry in registry.REGISTRY}
 DEFAULTS = Settings(record_recalls=0)
 
 
-EVERYWHERE = {
-    "test_f41_a_participant",
-    "test_f43_what_was_made_of_their_lines",
-    "test_f43_items_made_of_their_messages",
-}
-"""Run on every engine; the others, in which no other SQL is met, on SQLite alone."""
-
-
-@pytest.fixture(autouse=True)
-def _engines(request: pytest.FixtureRequest, db: Database) -> None:
-    if db.family != "sqlite" and request.node.originalname not in EVERYWHERE:
-        pytest.skip("on SQLite alone")
+pytestmark = pytest.mark.engines("sqlite")
+"""The tests below that meet other SQL elsewhere say so; tests/store/test_forgetting.py is about the servers."""
+SERVER_TOO = pytest.mark.engines("sqlite", "mariadb")
 
 
 def gone(stage: Stage, **what: Any) -> Forgotten:
@@ -148,6 +139,7 @@ def test_f40_another_persona_keeps_everything(stage: Stage) -> None:
 # F41
 
 
+@SERVER_TOO
 def test_f41_a_participant(stage: Stage) -> None:
     """40 messages, 3 items, 2 entries, one direct conversation of 10 lines."""
     for n in range(40):
@@ -272,6 +264,7 @@ def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
     return rows, found
 
 
+@SERVER_TOO
 def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
     """Scenes 1-4, Ann wrote in 3: scene recap 3 gone, versions 3 and 4 gone, 1 and 2 stay; two operations queued."""
     rows, found = story(stage)
@@ -293,6 +286,7 @@ def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
     assert queued == [("SCENE_RECAP", {"message_id": rows[6]}), ("RUNNING_SCENE_RECAP", {})]
 
 
+@SERVER_TOO
 def test_f43_items_made_of_their_messages(stage: Stage) -> None:
     """What was made of it goes, items it was made of come back, others' messages are consolidated anew."""
     given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
