@@ -27,6 +27,8 @@ MOST_BACK = 6
 """A commit that is not whole is passed over for the one before it, of so many."""
 PERSONA = "former"
 VERSIONS = "sql/migrations/versions"
+DOORS = "import core.chat_history_cache, core.conversations, core.db, core.jobs, core.lifelong, core.stories"
+"""What a commit that is whole can do."""
 OPEN = "import sys; from core.db import open_database; open_database(sys.argv[1]).close()"
 
 
@@ -58,7 +60,7 @@ def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = tmp_path_factory.mktemp("former")
         with tarfile.open(fileobj=BytesIO(packed)) as archive:
             archive.extractall(folder, filter="data")
-        if _run(folder, "-c", "import core.db").returncode == 0:
+        if _run(folder, "-c", DOORS).returncode == 0:
             return folder
     pytest.skip("no former version to be had here")
 
