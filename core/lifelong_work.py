@@ -30,6 +30,8 @@ from core.store.viewing import Request
 
 AUTHOR = "host"
 MOST_PAGE = 500
+MOST_WANTED = 200
+"""Words, and tags, of one search: each is a condition of the statement, and a database takes a few hundred."""
 MOST_ENTRIES = 10_000
 
 Given = Settings | Mapping[str, object] | None
@@ -177,8 +179,15 @@ def search(
         raise MessageError(f"tier is {str(tier)[:40]!r}. It must be session or long_term.", fields=("tier",))
     most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
+    words = items.folded_words(clean(q or ""))
+    wanted = () if tags is None else tuple(dict.fromkeys(made for each in tag_items(tags) if (made := normal(each))))
+    for name, what, given in (("q", "words", words), ("tags", "entries", wanted)):
+        if len(given) > MOST_WANTED:
+            raise MessageError(
+                f"{name} has {len(given)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
+            )
     asked = Filters(
-        items.folded_words(clean(q or "")),
+        words,
         _kinds(kinds),
         str(tier or ""),
         None if conversation is None else Scope(scope.persona, conversation).conversation,  # type: ignore[arg-type]
@@ -186,7 +195,7 @@ def search(
         rules.read_share(min_importance, "min_importance", None),
         _moment(since, "since"),
         _moment(until, "until"),
-        tuple(dict.fromkeys(made for each in tag_items(tags) if (made := normal(each)))) if tags is not None else (),
+        wanted,
         archived,
         scope.conversation,
     )

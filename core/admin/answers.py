@@ -41,7 +41,8 @@ class ItemPageAnswer(BaseModel):
     """A page of items, newest first (rule L5)."""
 
     items: list[ItemAnswer]
-    total: int = Field(description="How many there are in all.", examples=[1])
+    total: int = Field(description="How many there are in all; where `at_least` is true, at least.", examples=[1])
+    at_least: bool = Field(default=False, description="There may be more than `total`.")
 
 
 class DeletedAnswer(BaseModel):

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _PORTS = {"http": 80, "https": 443}
+_NO_HOST = frozenset("@/\\?#")
+"""What stands in an address around a host, never in it."""
 
 Sign = Literal["own", "foreign", "none"]
 
@@ -106,6 +108,8 @@ def _own_place(host: str, said: str, scheme: str) -> tuple[str, int] | None:
 
 
 def _name_of(host: str) -> str:
+    if not _NO_HOST.isdisjoint(host):
+        return ""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
     except ValueError:

@@ -167,7 +167,7 @@ def _place(after: str) -> Place:
     """
     found = _PLACE.match(after) if isinstance(after, str) else None
     at = parse_time(found["at"]) if found and found["at"] else None
-    if found is None or (found["at"] and at is None):
+    if found is None or (found["at"] and at is None) or int(found["id"]) >= 2**63:
         raise ValueError("after is no place in an export. Pass `next_after` of the export that came before.")
     return Place(at, int(found["id"]))
 

@@ -206,6 +206,9 @@ def test_l34_a_foreign_host_name_is_refused_before_the_token(client: TestClient)
         "",
         "[::1",
         "localhost@evil",
+        "evil@localhost",
+        "localhost/evil",
+        "localhost?evil",
     ):
         answer = client.get(LISTED, headers={**BEARER, "Host": host})
         assert (answer.status_code, answer.json()["error"]) == (421, "foreign_host"), host

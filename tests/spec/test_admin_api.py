@@ -150,6 +150,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("GET", "/memory/export", {"params": {"fmt": "xml"}}, "fmt is 'xml'. It must be 'json', 'yaml' or 'jsonl'."),
     ("GET", "/memory/export", {"params": {"limit": 50_001}}, "limit is 50001. It must be a whole number, 1 to 50000."),
     ("GET", "/memory/export", {"params": {"after": "here"}}, "after is no place in an export."),
+    ("GET", "/memory/export", {"params": {"after": f"/{2**63}"}}, "after is no place in an export."),
     ("GET", "/jobs", {"params": {"states": "lost"}}, "states.0 is 'lost'."),
     (
         "POST",

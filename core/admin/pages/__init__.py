@@ -34,7 +34,7 @@ from core.admin.pages import (
     transfer,
     upkeep,
 )
-from core.admin.pages.page import BASE, Page, Pages
+from core.admin.pages.page import BASE, Page, Pages, of_items
 
 
 def router(context: AdminContext) -> APIRouter:
@@ -45,25 +45,25 @@ def router(context: AdminContext) -> APIRouter:
     for name in signing.FILES:
         pages.add(f"/static/{name}", partial(signing.file, name), is_open=True)
     for path, screen in (
-        ("/memory", memory.listing),
-        ("/memory/item", memory.item),
+        ("/memory", of_items(memory.listing)),
+        ("/memory/item", of_items(memory.item)),
         ("/relationships", relationships.listing),
         ("/relationships/one", relationships.one),
-        ("/transfer", transfer.show),
-        ("/transfer/export", transfer.export),
+        ("/transfer", of_items(transfer.show)),
+        ("/transfer/export", of_items(transfer.export)),
         ("/jobs", jobs.listing),
-        ("/health", health.show),
+        ("/health", of_items(health.show)),
         ("/quarantine", quarantine.listing),
         ("/playground", playground.show),
     ):
         pages.add(BASE + path, screen)
     for path, screen in (
-        ("/memory/row", memory_changes.row),
-        ("/memory/bulk", memory_changes.bulk),
-        ("/memory/edit", memory_changes.edit),
-        ("/memory/undo", memory_changes.undo),
+        ("/memory/row", of_items(memory_changes.row)),
+        ("/memory/bulk", of_items(memory_changes.bulk)),
+        ("/memory/edit", of_items(memory_changes.edit)),
+        ("/memory/undo", of_items(memory_changes.undo)),
         ("/relationships/adjust", relationships.adjust),
-        ("/transfer/import", transfer.take_in),
+        ("/transfer/import", of_items(transfer.take_in)),
         ("/jobs/change", jobs.change),
         ("/jobs/run", upkeep.run),
         ("/quarantine/release", quarantine.release),

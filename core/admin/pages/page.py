@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from core.admin import errors, guarding
+from core.admin import bodies, errors, guarding
 from core.admin.context import AdminContext
 from core.admin.pages import rendering
 from core.admin.sessions import COOKIE
@@ -56,7 +56,7 @@ class Page:
         self.context = context
         self.request = request
         self.form = form
-        self.persona = self.query("conf_uid").strip() or "default"
+        self.persona = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
         self.root = guarding.root(request.scope, context.prefix)
         self.base = self.root + BASE
 
@@ -96,6 +96,17 @@ class Page:
     def operating(self) -> dict[str, Any]:
         """Return what a door of items is passed: an operator sees all audiences of the persona (L35)."""
         return {**self.asking(), "operator": True}
+
+    def need_memory(self) -> None:
+        """Return where memory is switched on.
+
+        Raises:
+            PageError: 503, ENABLE_MEMORIES is off (L33).
+        """
+        try:
+            bodies.with_memory(self.context)
+        except errors.Refused as error:
+            raise PageError(str(error.detail), error.status_code) from None
 
     # The answer
 
@@ -184,6 +195,16 @@ def token_of(secret: str, cookie: str) -> str:
 
 
 Screen = Callable[[Page], Response]
+
+
+def of_items(screen: Screen) -> Screen:
+    """Return a screen that is shown only where memory is switched on, as the routes below /memory are."""
+
+    def asked(page: Page) -> Response:
+        page.need_memory()
+        return screen(page)
+
+    return asked
 
 
 class Pages:

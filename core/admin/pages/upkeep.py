@@ -33,6 +33,8 @@ def run(page: Page) -> Response:
     action = _ACTIONS.get(page.field("action"))
     if action is None:
         raise PageError("The form named no action. Press one of its buttons.")
+    if action is not _fade:  # relationships are kept without memory
+        page.need_memory()
     outcome = action(page)
     ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
     texts = item_figures.texts(page.context.database(), page.persona, ids)

@@ -1,0 +1,113 @@
+"""What somebody tries who means the admin application no good, and what it is spared (L33, L34, L35)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from core.config import Settings
+from core.store.engine import Database
+from tests.spec.admin_world import BEARER, Operator, client_of, made
+from tests.spec.lifelong_world import Life
+from tests.spec.stage import Stage
+
+pytestmark = pytest.mark.engines("sqlite")
+
+SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\r\nX-Evil: 1"
+
+
+@pytest.fixture(scope="module")
+def app(db: Database) -> FastAPI:
+    """The application."""
+    return made(db)
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+@pytest.fixture
+def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
+    """Somebody with the token, for that persona."""
+    with client_of(app) as client:
+        yield Operator(client, life.persona)
+
+
+def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Operator, life: Life) -> None:
+    """A blank more is another persona: its screens show and change nothing of this one."""
+    item = life.item("Tofu is a cat")
+    for name in (f"{life.persona} ", f" {life.persona}", life.persona.upper(), f"{life.persona}%", "%", "*"):
+        other = Operator(operator.client, name)
+        assert "Tofu is a cat" not in other.ask("GET", "/page/memory").text, name
+        assert other.ask("GET", "/page/memory/item", params={"id": item}).status_code == 404
+        other.ask("POST", "/page/memory/bulk", data={"ids": str(item), "action": "add", "tags": "foreign"})
+        other.ask("POST", "/page/memory/row", data={"delete": str(item)})
+    kept = operator.get(f"/memory/{item}")
+    assert (kept["tags"], kept["archived_at"]) == ([], "")
+    assert operator.client.get("/admin/page/memory?conf_uid=%20", headers=BEARER).status_code == 422
+
+
+def test_l33_without_memory_the_screens_of_items_are_503_too(db: Database, life: Life) -> None:
+    item = life.item("Tofu is a cat")
+    with client_of(made(db, Settings(enable_memories=False))) as client:
+        asked = Operator(client, life.persona)
+        for path in ("memory", f"memory/item?id={item}", "transfer", "transfer/export", "health"):
+            page = asked.client.get(
+                f"/admin/page/{path}{'&' if '?' in path else '?'}conf_uid={asked.persona}", headers=BEARER
+            )
+            assert page.status_code == 503 and "Tofu" not in page.text and "Memory is switched off" in page.text, path
+        forms: list[tuple[str, dict[str, Any]]] = [
+            ("memory/row", {"delete": item}), ("memory/bulk", {"ids": item, "action": "delete"}),
+            ("memory/edit", {"id": item, "new_content": "x"}), ("memory/undo", {"ids": item}),
+            ("transfer/import", {}), ("jobs/run", {"action": "prune"}), ("jobs/run", {"action": "consolidate"}),
+        ]  # fmt: skip
+        for path, form in forms:
+            assert asked.ask("POST", f"/page/{path}", data=form).status_code == 503, path
+        assert asked.ask("POST", "/page/jobs/run", data={"action": "fade"}).status_code == 200
+        for path in ("relationships", "jobs", "quarantine", "playground"):
+            assert asked.ask("GET", f"/page/{path}").status_code == 200, path
+    assert life.get_item(item)["text"] == "Tofu is a cat"
+
+
+def test_l33_words_and_tags_are_as_many_as_a_database_takes(operator: Operator, life: Life) -> None:
+    life.item("w1 w2", tags=["t1"])
+    words = " ".join(f"w{n}" for n in range(1500))
+    answer = operator.get("/memory/search", 422, q=words)
+    assert answer["message"].startswith("q has 1500 words. At most 200 are looked for.")
+    answer = operator.get("/memory/search", 422, tags=[f"t{n}" for n in range(1500)])
+    assert answer["message"].startswith("tags has 1500 entries. At most 200 are looked for.")
+    assert operator.ask("GET", "/page/memory", params={"q": words}).status_code == 422
+    assert operator.get("/memory/search", q=" ".join(f"w{n}" for n in range(200)), tags=["t1"])["total"] == 0
+    assert operator.get("/memory/search", q="w1 " * 3000)["total"] == 1
+
+
+def test_l35_whatever_is_stored_is_shown_as_text(operator: Operator, life: Life) -> None:
+    """In every field of an item that takes a text, on every screen; in no header, in no address of another site."""
+    rows = [{"text": SCRIPT, "tags": [SCRIPT[:40]], "author": SCRIPT[:30], "source": SCRIPT[:20],
+             "metadata": {SCRIPT: SCRIPT}, "emotion": SCRIPT[:15]}, {"text": "b", "kind": SCRIPT}, 7]  # fmt: skip
+    file = {"file": (SCRIPT, json.dumps({"items": rows}).encode())}
+    taken = operator.ask("POST", "/page/transfer/import", files=file, data={"action": "import"})
+    item = operator.get("/memory/search")["items"][0]["id"]
+    pages = [taken] + [
+        operator.ask("GET", f"/page/{path}", params=params)
+        for path, params in (
+            ("memory", {}), ("memory", {"q": SCRIPT, "tags": SCRIPT, "conversation": "a/" + SCRIPT[:30]}),
+            ("memory", {"edit": item}), ("memory/item", {"id": item}), ("memory/item", {"id": item, "edit": 1}),
+            ("relationships/one", {"user_id": "a/" + SCRIPT[:30]}), ("jobs", {"state": SCRIPT}),
+            ("memory", {"conf_uid": SCRIPT[:60]}), ("playground", {}), ("quarantine", {}), ("health", {}),
+        )
+    ]  # fmt: skip
+    pages.append(operator.ask("POST", "/page/playground", data={"text": SCRIPT, "participant": SCRIPT}))
+    for page in pages:
+        assert "<script>alert" not in page.text and "<img src=x" not in page.text and "x-evil" not in page.headers
+    assert "&lt;script&gt;alert(1)" in pages[1].text and "&lt;script&gt;alert(1)" in pages[4].text
+    back = operator.ask("POST", "/page/memory/row", data={"pin": item, "back": f"//evil.example&x={SCRIPT}"})
+    assert back.headers["location"].startswith("/admin/page/memory?") and "x-evil" not in back.headers
+    named = Operator(operator.client, 'a"; filename="evil.exe\u202e').ask("GET", "/page/transfer/export")
+    assert named.headers["content-disposition"] == 'attachment; filename="a___filename__evil_exe_-memories.json"'
