@@ -17,6 +17,7 @@ from core.config import Settings
 from core.scope import Scope
 from core.store import schema, schema_recent, schema_stories
 from core.store.engine import Database
+from core.store.rows import read_object
 from tests.servers import Server
 from tests.store.world import Clock, count, index_differences, open_db, rows_of
 
@@ -98,8 +99,9 @@ def _check(db: Database, said: list[list[str]]) -> None:
     assert set(Counter(row.message_row for row in alternatives if row.is_current).values()) == {1}
     assert set(scenes.values()) <= messages
     operations = rows_of(db, schema_stories.memory_jobs, PERSONA)
-    of_scenes = [row for row in operations if row.type == "SCENE_RECAP"]
-    assert len(of_scenes) == len(scenes), "a break without its operation, or an operation without its break"
+    # A scene that begins elsewhere once its recap is made is queued again: its message may stand in several.
+    queued = {(read_object(row.payload) or {})["message_id"] for row in operations if row.type == "SCENE_RECAP"}
+    assert queued == set(scenes.values()), "a break without its operation, or an operation without its break"
     (conversation,) = rows_of(db, schema.conversations, PERSONA)
     assert (conversation.current_recap_version, conversation.next_recap_version) == (max(versions), max(versions) + 1)
     assert index_differences(db, PERSONA) == []
