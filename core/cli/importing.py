@@ -177,6 +177,8 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
     if result.duplicates:
         rows.append(("There already", result.duplicates))
     rows += [(name.replace("_", " ").capitalize(), count) for name, count in result.story.items()]
+    if result.wishes:
+        rows.append(("Wishes", result.wishes))
     if result.skipped:
         rows.append(("Blank", result.skipped))
     return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]

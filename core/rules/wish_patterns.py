@@ -209,10 +209,27 @@ class WishWords:
 
     def patterns_for(self, tokens: Sequence[str]) -> Iterator[tuple[str, Pattern]]:
         """Yield the patterns that may match, each with its kind, in the order of the file."""
-        there = frozenset(tokens[:1] if self.spaced else tokens)
+        if self.spaced:
+            yield from self._by_beginning.get(tokens[0] if tokens else "", self._of_any)
+            return
+        there = frozenset(tokens)
         for kind, pattern, beginnings in self._patterns:
             if not beginnings or beginnings & there:
                 yield kind, pattern
+
+    @cached_property
+    def _of_any(self) -> tuple[tuple[str, Pattern], ...]:
+        """The patterns that may begin with any word."""
+        return tuple((kind, pattern) for kind, pattern, beginnings in self._patterns if not beginnings)
+
+    @cached_property
+    def _by_beginning(self) -> dict[str, tuple[tuple[str, Pattern], ...]]:
+        """The patterns that may begin with a word, those of any word among them, in the order of the file."""
+        first = frozenset().union(*(beginnings for _, _, beginnings in self._patterns))
+        return {
+            word: tuple((kind, pattern) for kind, pattern, some in self._patterns if not some or word in some)
+            for word in first
+        }
 
     @cached_property
     def topics(self) -> dict[str, tuple[Phrase, ...]]:

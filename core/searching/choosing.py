@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.rules import hits, lookups, ranking, relevance
@@ -112,7 +113,7 @@ def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop 
             c.tier = 1
     if not (lines or recent):
         _by_own_words(search, [c for c, _ in kept])
-    kept = _deduped(search, kept)
+    kept = _deduped(search, kept, lines)
     ordered = _ordered(search, kept, lines)
     by_row = {(c.source, c.id): row for c, row in kept}
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
@@ -187,17 +188,29 @@ def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
     return bool(reason)
 
 
-def _deduped(search: Search, pairs: Sequence[Pair]) -> list[Pair]:
+def _deduped(search: Search, pairs: Sequence[Pair], lines: dict[tuple[int, int], scoring.Line]) -> list[Pair]:
+    """Return the rows without those that say the same as a newer one, which is worth what the best of them is."""
     newest = sorted(pairs, key=lambda pair: (-pair[0].at_us, pair[0].source, -pair[0].id))
     kept = hits.dedupe(
         newest,
         identity=lambda pair: (sources.BY_NUMBER[pair[0].source].name, pair[0].id, pair[1].texts[0]),
         content=lambda pair: _content(search, pair[1]),
     )
+    if len(kept) == len(newest):
+        return kept
     stays = {(c.source, c.id) for c, _ in kept}
-    for c, _ in newest:
-        if (c.source, c.id) not in stays:
-            search.leave(c, "duplicate")
+    saying = {_content(search, row): c for c, row in kept}
+    for c, row in newest:
+        if (c.source, c.id) in stays:
+            continue
+        search.leave(c, "duplicate")
+        same = saying[_content(search, row)]
+        if c.score > same.score:
+            same.score = c.score
+            if lines:
+                # A wish has no neighbours; the message it was said in has, and they tell more of both.
+                place = same.source, same.id
+                lines[place] = replace(lines[place], row=lines[c.source, c.id].row)
     return kept
 
 

@@ -33,6 +33,9 @@ from core.store.sources import CHAT
 
 PART = 500
 """Messages stored in one transaction of `insert_many`."""
+Wishes = Sequence[tuple[Wish, bool]]
+"""What a message wishes once and for all, each wish with whether it was flagged (F36)."""
+
 _DUPLICATE_KEY = frozenset({1062, 1586})
 
 _C = chat_history_cache.c
@@ -66,14 +69,13 @@ def insert(
     *,
     privacy_default: str,
     queues: bool = False,
-    wishes: Sequence[tuple[Wish, bool]] = (),
+    wishes: Wishes = (),
 ) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
 
     Args:
         queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
-        wishes: what the message wishes once and for all, each with whether it was flagged (F36); stored in the same
-            transaction (RECORD_WISHES).
+        wishes: what the message wishes, stored in the same transaction (RECORD_WISHES).
 
     Raises:
         StoreWriteError: nothing was stored.
@@ -86,10 +88,7 @@ def insert(
 
     def work(connection: Connection) -> WriteResult:
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
-        if wishes:
-            whose = replace(own, participant=message.participant)
-            made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=q) for wish, q in wishes]
-            wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
+        _record(connection, db, own, place, row_id, message, wishes, privacy_default)
         if _is_late(db, own.persona, message, row_id):
             raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if queues:
@@ -111,6 +110,22 @@ def insert(
             if attempt == 2 or error.number not in _DUPLICATE_KEY or message.message_id is None:
                 raise
     raise AssertionError
+
+
+def _record(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: conversations.Place,
+    row_id: int,
+    message: NewMessage,
+    wishes: Wishes,
+    privacy_default: str,
+) -> None:
+    """Store what a message wishes once and for all, in its transaction."""
+    whose = replace(scope, participant=message.participant)
+    made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
+    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
@@ -273,6 +288,7 @@ def insert_many(
     privacy_default: str,
     privacy: Mapping[str, Privacy] | None = None,
     beside: Sequence[beside_rows.Beside] = (),
+    wishes: Sequence[Wishes] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given.
 
@@ -281,6 +297,7 @@ def insert_many(
     Args:
         privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
         beside: what lies beside each message, in the order of `messages`, stored with those that are new.
+        wishes: what each message wishes, likewise.
 
     Raises:
         StoreWriteError: the part at hand was not stored; the parts before it were.
@@ -290,8 +307,8 @@ def insert_many(
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         ids = db.ids.take(len(part))
-        along = beside[len(results) : len(results) + len(part)]
-        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {}, along)
+        these = slice(len(results), len(results) + len(part))
+        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {}, beside[these], wishes[these])
     return results
 
 
@@ -303,6 +320,7 @@ def _insert_part(
     privacy_default: str,
     privacy: Mapping[str, Privacy],
     along: Sequence[beside_rows.Beside],
+    wishes: Sequence[Wishes],
 ) -> list[WriteResult]:
     done: dict[int, WriteResult] = {}
 
@@ -330,6 +348,11 @@ def _insert_part(
         _write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
         lies = dict(zip(ids, along, strict=False))
         beside_rows.insert(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
+        wished = {row_id: some for row_id, some in zip(ids, wishes, strict=False) if some}
+        for row_id, message, place in ready:
+            if row_id in wished:
+                own = scope_of(scope, message.conversation)
+                _record(connection, db, own, place, row_id, message, wished[row_id], privacy_default)
         return [done[at] for at in range(len(part))]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:

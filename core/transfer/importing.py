@@ -41,6 +41,8 @@ class ImportResult:
     """Rows with a blank text."""
     story: dict[str, int] = field(default_factory=dict)
     """What came with the messages: `alternatives`, `recaps`, `scenes`, `running_recaps`, with how many."""
+    wishes: int = 0
+    """Wishes recognised in the messages that were imported (RECORD_WISHES); a newer one takes an older one's place."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why else messages were not stored, such as `privacy`, with how many."""
     errors: tuple[Problem, ...] = ()
@@ -185,6 +187,7 @@ def _stored(
         imported=counts["stored"],
         duplicates=counts["duplicate"],
         story={name: count for name, count in outcome.story.items() if count},
+        wishes=outcome.wishes,
         left_out={reason: n for reason, n in sorted(counts.items()) if reason not in ("stored", "duplicate")},
         errors=tuple(errors),
         error_count=result.error_count + len(refused),

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from core import wishing
 from core.config import Settings
 from core.errors import MessageError, StoreError, TransferError
 from core.scope import Privacy, Scope
@@ -81,6 +82,8 @@ class Outcome:
     """Rows the store refuses."""
     story: Counter[str] = field(default_factory=Counter)
     """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
+    wishes: int = 0
+    """Wishes recognised in the messages stored."""
     stopped_after_row: int | None = None
     places: list[tuple[int, int]] = field(default_factory=list)
     """(position in the file, row id) of the messages that are stored, where the order of the file is kept."""
@@ -95,6 +98,7 @@ class Outcome:
                 self.story["alternatives"] += len(each.beside.alternatives)
                 self.story["recaps"] += each.beside.recap is not None and each.beside.recap.memory is not None
                 self.story["scenes"] += each.beside.scene is not None
+                self.wishes += len(each.wishes)
 
 
 class _Ready(NamedTuple):
@@ -102,6 +106,7 @@ class _Ready(NamedTuple):
 
     message: messages.NewMessage
     beside: Beside
+    wishes: chat.Wishes
     row: int
     at_index: int
     """Position in the file, as `Record.index`."""
@@ -125,7 +130,7 @@ def store(
     outcome, row, newest = Outcome(), 0, None
     privacy, total, in_order = plan.privacy(), lines.size_of(plan.path), plan.survey.keeps_order
     reader = reader_of(plan.survey.format, plan.zone)
-    reading = _ready(plan, reader, scope, db, outcome.refused)
+    reading = _ready(plan, reader, scope, db, settings, outcome.refused)
     try:
         while batch := list(islice(reading, BATCH)):
             if should_stop():
@@ -135,8 +140,9 @@ def store(
                 batch, newest = _in_order(db, scope, batch, newest)
             told, along = [each.message for each in batch], [each.beside for each in batch]
             written = chat.insert_many(
-                db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along
-            )
+                db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along,
+                wishes=[each.wishes for each in batch],
+            )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
             if progress:
@@ -154,7 +160,9 @@ def _go_on(row: int) -> str:
     return f"All messages up to row {row} are stored; run the same import again to go on."
 
 
-def _ready(plan: Plan, reader: Reader, scope: Scope, db: Database, refused: list[Problem]) -> Iterator[_Ready]:
+def _ready(
+    plan: Plan, reader: Reader, scope: Scope, db: Database, settings: Settings, refused: list[Problem]
+) -> Iterator[_Ready]:
     """Yield every row that can be stored; rows the store refuses go to `refused`."""
     answering: dict[str, str] = {}
     times = iter(plan.survey.times)
@@ -169,7 +177,12 @@ def _ready(plan: Plan, reader: Reader, scope: Scope, db: Database, refused: list
             refused.append(Problem(record.row, str(error)))
             continue
         if made is not None:
-            yield _Ready(made, record.beside, record.row, record.index, position)
+            yield _Ready(made, record.beside, _wishes(made, settings), record.row, record.index, position)
+
+
+def _wishes(message: messages.NewMessage, settings: Settings) -> chat.Wishes:
+    """Return what a message wishes once and for all, as where it is saved; nothing of one that is left out."""
+    return wishing.read_wishes(message.text, settings) if message.role == "user" and not message.excluded else ()
 
 
 def _message(

@@ -19,9 +19,11 @@ from typing import Any
 from sqlalchemy import select
 
 from core import db as core_db
+from core.rules.lifelong import WISH
 from core.scope import Scope
 from core.store.engine import Database
-from core.store.schema import chat_history_cache
+from core.store.rows import read_list
+from core.store.schema import chat_history_cache, memories
 from core.transfer.importing import import_file
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -83,6 +85,9 @@ class Imported:
         self._number = 0
         self._ids: list[str] = []
         self.turn_of_row: dict[int, str] = {}
+        self.turn_of_wish: dict[int, str] = {}
+        """Wishes (RECORD_WISHES) by their id, each with the turn it was said in."""
+        self.turn_of_wish_text: dict[str, str] = {}
         self.conversation = ""
         self.speakers: list[str] = []
 
@@ -119,6 +124,11 @@ class Imported:
         c = chat_history_cache.c
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")
         self.turn_of_row = {row[0]: row[1] for row in rows}
+        m = memories.c
+        kept = select(m.id, m.content, m.source_message_ids).where(m.persona_id == self.persona, m.kind == WISH)
+        for row in self.db.read(kept, source="memories"):
+            turn = self.turn_of_row[read_list(row.source_message_ids)[0]]
+            self.turn_of_wish[row.id] = self.turn_of_wish_text[row.content] = turn
         # A turn without any text is no message, and is not stored.
         said = {str(turn["id"]) for turn in turns if str(turn["text"]).strip()}
         missing = said - set(self.turn_of_row.values())
@@ -139,6 +149,10 @@ class Imported:
                 db=self.db,
                 scope=Scope(self.persona),
             )
+
+    def turn_of(self, source: str, row_id: int) -> str | None:
+        """Return the turn a hit shows, for a wish the turn it was said in; None for what was said in none."""
+        return (self.turn_of_wish if source == "memories" else self.turn_of_row).get(row_id)
 
     def message(self, qid: str, text: str) -> dict[str, Any]:
         """Return a question as a host hands it over: said in the conversation, after its last turn."""

@@ -92,20 +92,22 @@ def units(question: Mapping[str, Any], turns: Sequence[Turn], ids: set[str]) -> 
 class Reader:
     """Finds the turns in prompts of one conversation."""
 
-    def __init__(self, turns: Sequence[Turn], rows: Mapping[int, str]) -> None:
-        self.rows = rows
+    def __init__(self, turns: Sequence[Turn], imported: Imported) -> None:
+        self.imported = imported
         self._starts = [(str(turn["id"]), collapsed(str(turn["text"]))[:COMPARED]) for turn in turns]
 
     def by_row(self, prompt: Mapping[str, Any]) -> set[str]:
         """Return the turns that are memories of the prompt, known by their row."""
         hits = prompt.get("context", {}).get("memories", ())
-        return {self.rows[hit["id"]] for hit in hits if hit["source"] == "chat_history"}
+        return {turn for hit in hits if (turn := self.imported.turn_of(hit["source"], hit["id"]))}
 
     def by_text(self, prompt: Mapping[str, Any]) -> set[str]:
-        """Return the turns whose text stands in a history line."""
+        """Return the turns whose text stands in a history line, or that were the wish of one of the saved memories."""
         lists = (prompt.get("context", {}).get(name, ()) for name in ("history_current_chat", "history_recent"))
         lines = "\n".join(collapsed(str(line)) for found in lists for line in found)
-        return {name for name, start in self._starts if start and start in lines} if lines else set()
+        wishes = self.imported.turn_of_wish_text
+        told = {wishes[text] for text in prompt.get("context", {}).get("saved_memories", ()) if text in wishes}
+        return told | ({name for name, start in self._starts if start and start in lines} if lines else set())
 
 
 def ask(
@@ -152,7 +154,7 @@ def run(imported: Imported, name: str, folder: Any, given: argparse.Namespace) -
     for key in sorted(groups, key=lambda key: (key[0], order[key])):
         turns = before(conversations[key[0]], key[1])
         imported.show(turns)
-        reader = Reader(turns, imported.turn_of_row)
+        reader = Reader(turns, imported)
         for question in groups[key]:
             for limit, outcome in outcomes.items():
                 ask(imported, reader, turns, question, outcome, limit, settings)

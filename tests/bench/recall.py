@@ -66,7 +66,8 @@ class Retriever:
             query=question, limit=LIMIT, db=imported.db, settings=self.settings, scope=imported.scope
         )
         ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
-        return [imported.turn_of_row[hit["id"]] for hit in ranked if hit["source"] == "chat_history"][:k]
+        turns = (imported.turn_of(hit["source"], hit["id"]) for hit in ranked)
+        return list(dict.fromkeys(turn for turn in turns if turn is not None))[:k]
 
     @classmethod
     def _url(cls) -> str:

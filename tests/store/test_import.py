@@ -15,9 +15,11 @@ from core.errors import StoreWriteError, TransferError
 from core.scope import Scope
 from core.store import chat
 from core.store.engine import Database
-from core.store.schema import audiences, chat_history_cache, conversations
+from core.store.rows import read_list
+from core.store.schema import audiences, chat_history_cache, conversations, memories
 from core.synth_core_memory import search_memories
 from core.transfer.importing import ImportResult, import_file
+from core.wishes import list_wishes
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -224,6 +226,51 @@ def test_a_failure_of_the_database_says_where_to_go_on(
         _import(db, scope, path)
     assert caught.value.row == 500
     assert len(_stored(db, scope)) == 500
+
+
+def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
+    own = Scope(scope.persona, conversation, f"import/{who}")
+    return [item["text"] for item in list_wishes(db=db, settings=DEFAULTS, scope=own)]
+
+
+def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Database, tmp_path: Path) -> None:
+    """Whoever moves here with years of chat does not say `call me Jo` again; the newest word of the file counts."""
+    rows = _rows(8)
+    said = {0: "Call me Jonathan.", 1: "Always answer in French.", 2: "Hi. Please always answer in metric units!"}
+    for number, text in {**said, 4: "Call me Jo."}.items():
+        rows[number]["text"] = text
+    rows[6] |= {"text": "I am vegan", "speaker": "Bob"}
+    scope, path = own_scope(), _file(tmp_path, [rows[4], *rows[:4], *rows[5:]])
+    result = _import(db, scope, path, persona="Iris")
+    assert (result.imported, result.wishes) == (8, 4)
+    assert _wishes(db, scope, "Ann") == ["Please always answer in metric units!", "Call me Jo."]
+    assert _wishes(db, scope, "Bob") == ["I am vegan"]
+    assert index_differences(db, scope.persona) == []
+    by_text = {row.message_text: row.id for row in _stored(db, scope)}
+    told = [row for row in rows_of(db, memories, scope.persona) if row.content == "Call me Jo."]
+    assert [read_list(row.source_message_ids) for row in told] == [[by_text["Call me Jo."]]]
+    # the same file again
+    assert (_import(db, scope, path, persona="Iris").wishes, count(db, memories, scope.persona)) == (0, 3)
+
+
+def test_wishes_are_not_looked_for_where_nobody_wants_them(db: Database, tmp_path: Path) -> None:
+    """RECORD_WISHES holds for an import too, and a dry run keeps nothing."""
+    rows = _rows(2)
+    rows[0]["text"] = "Call me Jo."
+    scope, path = own_scope(), _file(tmp_path, rows)
+    assert _import(db, scope, path, dry_run=True).wishes == 0
+    off = import_file(path, db=db, scope=scope, settings=Settings(record_wishes=False))
+    assert (off.imported, off.wishes, _wishes(db, scope, "Ann")) == (2, 0, [])
+
+
+def test_f12_a_wish_of_an_imported_private_chat_stays_there(db: Database, tmp_path: Path) -> None:
+    """The wish has the audience of its message."""
+    rows = _rows(4, conversation="dm")
+    rows[0]["text"] = "Call me Jo."
+    scope = own_scope()
+    assert _import(db, scope, _file(tmp_path, rows), persona="Iris", private=True).wishes == 1
+    assert _wishes(db, scope, "Ann", "import/dm") == ["Call me Jo."]
+    assert _wishes(db, scope, "Ann", "import/elsewhere") == []
 
 
 def test_l39_a_dry_run_stores_nothing_and_says_what_it_would(db: Database, tmp_path: Path) -> None:

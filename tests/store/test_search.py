@@ -240,6 +240,20 @@ def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> No
     assert set(ids(find(db, scope, keywords=["long"], ranking=ranking))) == set(pair)
 
 
+def test_t36_what_stays_is_worth_what_the_best_of_the_same_text_is(db: Database, scope: Scope) -> None:
+    """A memory made of a message has no neighbours; those of the message speak for what both say."""
+    text = "I took the red one in the end since it was cheap and light and they had it there in my size " * 2
+    said(db, scope, [("Which bike did you buy?", ago(days=2)), (text, ago(days=2, minutes=-1))])
+    question = "Which bike is the red one?"
+    before = explain_search(query=question, db=db, settings=Settings(), scope=scope)[1]["hits"]
+    row = memory(db, scope, text, ago(days=1))
+    after = explain_search(query=question, db=db, settings=Settings(), scope=scope)[1]
+    kept = next(hit for hit in after["hits"] if hit["source"] == "memories")
+    of_message = next(hit for hit in before if "red" in hit["words"])
+    assert kept["id"] == row and after["sources"]["chat_history"]["dropped"] == {"duplicate": 1}
+    assert kept["reasons"].keys() == of_message["reasons"].keys() and "length" in kept["reasons"]
+
+
 @BOTH
 def test_t36_the_same_id_in_another_source_and_blank_entries_stay(db: Database, scope: Scope, ranking: str) -> None:
     """What a diary entry without content shows is what tells it from another."""
