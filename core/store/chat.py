@@ -1,7 +1,6 @@
-"""What was said (table chat_history_cache): messages stored once, edited, deleted, with their index rows.
+"""What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with index rows.
 
-`insert` stores one message in as few statements as it takes; `insert_many` stores an import in parts of PART messages,
-one transaction each. Both refuse what is there already (P42) and what privacy levels forbid (F20).
+What is there already (P42) and what privacy levels forbid (F20) is refused. `core.store.chat_batches` stores many.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
@@ -18,11 +16,9 @@ from core.errors import StoreWriteError
 from core.rules.wishes import Wish
 from core.scope import Privacy, Scope
 from core.shapes import WriteResult
-from core.store import beside as beside_rows
 from core.store import conversations, forgetting_late, participants, rows, search_index, story_rows
 from core.store import wishes as wish_rows
-from core.store.bulk import chunks
-from core.store.chat_seen import SAME_WITHIN, Seen
+from core.store.chat_seen import SAME_WITHIN
 from core.store.dialects import Time
 from core.store.engine import Database
 from core.store.messages import NewMessage
@@ -31,8 +27,6 @@ from core.store.schema import conversations as conversations_table
 from core.store.schema import participants as people
 from core.store.sources import CHAT
 
-PART = 500
-"""Messages stored in one transaction of `insert_many`."""
 Wishes = Sequence[tuple[Wish, bool]]
 """What a message wishes once and for all, each wish with whether it was flagged (F36)."""
 
@@ -88,15 +82,15 @@ def insert(
 
     def work(connection: Connection) -> WriteResult:
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
-        _record(connection, db, own, place, row_id, message, wishes, privacy_default)
-        if _is_late(db, own.persona, message, row_id):
+        record(connection, db, own, place, row_id, message, wishes, privacy_default)
+        if is_late(db, own.persona, message, row_id):
             raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if queues:
             story_rows.queue(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
 
     def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(_THERE, {"persona": own.persona, "ids": [row_id]}).first()
+        there = connection.execute(THERE, {"persona": own.persona, "ids": [row_id]}).first()
         return stored if there else None
 
     for attempt in (1, 2):
@@ -112,7 +106,7 @@ def insert(
     raise AssertionError
 
 
-def _record(
+def record(
     connection: Connection,
     db: Database,
     scope: Scope,
@@ -128,7 +122,7 @@ def _record(
     wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
 
 
-_THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
+THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
 
 
 def _insert_one(
@@ -149,7 +143,7 @@ def _insert_one(
         )
         if name
     }
-    if _is_private(message, levels, privacy_default):
+    if is_private(message, levels, privacy_default):
         raise _NotStoredError(WriteResult(False, None, "privacy", notes=message.notes))
     double = found.same_id if found.same_id is not None else found.same_text
     if double is not None:
@@ -158,7 +152,7 @@ def _insert_one(
     if message.participant:
         names = {message.participant: message.sender_name}
         participants.note_names(connection, db, persona, names, levels)
-    _write(connection, db, persona, [(row_id, message, place)])
+    write(connection, db, persona, [(row_id, message, place)])
     return place
 
 
@@ -223,14 +217,14 @@ def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
     }
 
 
-def _is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
+def is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
     """Return whether the level of somebody concerned keeps the message out: it is full (F20)."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
 
 
-def _write(
+def write(
     connection: Connection, db: Database, persona: str, ready: Sequence[tuple[int, NewMessage, conversations.Place]]
 ) -> None:
     """Insert the rows, then their index rows, which are shared by many writers."""
@@ -264,133 +258,10 @@ def _row(persona: str, row_id: int, message: NewMessage, place: conversations.Pl
     }
 
 
-class _LateError(Exception):
-    """Ends a transaction in which somebody is written down who has just been forgotten."""
-
-
 FORGOTTEN = "the person or the conversation was forgotten while this was being stored"
 
 
-def _is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
+def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
     """Return whether who said it, or where, was forgotten since the row was begun (F47)."""
     people = (message.participant, message.triggered_by)
     return forgetting_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)
-
-
-# Many messages
-
-
-def insert_many(
-    db: Database,
-    scope: Scope,
-    messages: Sequence[NewMessage],
-    *,
-    privacy_default: str,
-    privacy: Mapping[str, Privacy] | None = None,
-    beside: Sequence[beside_rows.Beside] = (),
-    wishes: Sequence[Wishes] = (),
-) -> list[WriteResult]:
-    """Store messages of any conversations, and return for each what became of it, in the order given.
-
-    Parts of PART messages are stored whole or not at all; each answers as `insert` would, one message after the other.
-
-    Args:
-        privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
-        beside: what lies beside each message, in the order of `messages`, stored with those that are new.
-        wishes: what each message wishes, likewise.
-
-    Raises:
-        StoreWriteError: the part at hand was not stored; the parts before it were.
-
-    Source: P42, F20, L40.
-    """
-    results: list[WriteResult] = []
-    for part in chunks(messages, PART):
-        ids = db.ids.take(len(part))
-        these = slice(len(results), len(results) + len(part))
-        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {}, beside[these], wishes[these])
-    return results
-
-
-def _insert_part(
-    db: Database,
-    scope: Scope,
-    part: Sequence[NewMessage],
-    ids: Sequence[int],
-    privacy_default: str,
-    privacy: Mapping[str, Privacy],
-    along: Sequence[beside_rows.Beside],
-    wishes: Sequence[Wishes],
-) -> list[WriteResult]:
-    done: dict[int, WriteResult] = {}
-
-    def work(connection: Connection) -> list[WriteResult]:
-        done.clear()
-        persona = scope.persona
-        names = {name for m in part for name in (m.participant, m.triggered_by) if name}
-        levels = participants.known(connection, persona, names, privacy_default)
-        ready: list[tuple[int, NewMessage, conversations.Place]] = []
-        for at, message in enumerate(part):
-            concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
-            if _is_private(message, concerned, privacy_default) or _is_late(db, persona, message, ids[at]):
-                late = _is_late(db, persona, message, ids[at])
-                notes = (*message.notes, FORGOTTEN) if late else message.notes
-                done[at] = WriteResult(False, None, "privacy", notes=notes)
-        order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)
-        for key, group in groupby(order, key=lambda pair: pair[0]):
-            places = [at for _, at in group]
-            own = scope_of(scope, key, privacy.get(key))
-            ready += _conversation_part(connection, db, own, part, ids, places, done)
-        if any(_is_late(db, persona, message, row_id) for row_id, message, _ in ready):
-            raise _LateError  # forgotten while this waited for a conversation: once more, without these
-        spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
-        participants.note_names(connection, db, persona, spoke, levels)
-        _write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
-        lies = dict(zip(ids, along, strict=False))
-        beside_rows.insert(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
-        wished = {row_id: some for row_id, some in zip(ids, wishes, strict=False) if some}
-        for row_id, message, place in ready:
-            if row_id in wished:
-                own = scope_of(scope, message.conversation)
-                _record(connection, db, own, place, row_id, message, wished[row_id], privacy_default)
-        return [done[at] for at in range(len(part))]
-
-    def confirm(connection: Connection) -> list[WriteResult] | None:
-        written = [r.id for r in done.values() if r.stored]
-        there = written and connection.execute(_THERE, {"persona": scope.persona, "ids": written[:1]}).first()
-        return [done[at] for at in range(len(part))] if there else None
-
-    while True:
-        try:
-            return db.transaction(work, source="chat_history_cache", confirm=confirm)
-        except _LateError:
-            continue
-
-
-def _conversation_part(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    part: Sequence[NewMessage],
-    ids: Sequence[int],
-    places: Sequence[int],
-    done: dict[int, WriteResult],
-) -> list[tuple[int, NewMessage, conversations.Place]]:
-    """Return the rows to write of one conversation, which is held from here on."""
-    sender = next((part[at].participant for at in places if part[at].participant), None)
-    title = next((part[at].title for at in reversed(places) if part[at].title), "")
-    place = conversations.ensure(connection, db, scope, sender=sender, title=title)
-    seen = Seen.read(connection, scope.persona, scope.conversation or "", [part[at] for at in places])
-    ready = []
-    for at in places:
-        double = seen.double_of(part[at])
-        if double is not None:
-            is_own = double == ids[at]  # of the same part, whose commit ended after its answer was lost
-            done[at] = WriteResult(is_own, double, "" if is_own else "duplicate", notes=part[at].notes)
-            continue
-        seen.note(part[at], ids[at])
-        done[at] = WriteResult(True, ids[at], notes=part[at].notes)
-        ready.append((ids[at], part[at], place))
-    if ready:
-        conversations.touch(connection, scope.persona, scope.conversation or "", max(m.at for _, m, _ in ready), title)
-    return ready

@@ -15,7 +15,7 @@ from core.config import Settings
 from core.errors import MessageError, StoreError, TransferError
 from core.scope import Privacy, Scope
 from core.shapes import PERSONA_SENDER, WriteResult
-from core.store import beside, chat, hidden, messages, readers
+from core.store import beside, chat, chat_batches, hidden, messages, readers
 from core.store.beside import Beside
 from core.store.dialects import from_microseconds
 from core.store.engine import Database
@@ -139,7 +139,7 @@ def store(
             if in_order:
                 batch, newest = _in_order(db, scope, batch, newest)
             told, along = [each.message for each in batch], [each.beside for each in batch]
-            written = chat.insert_many(
+            written = chat_batches.insert_many(
                 db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along,
                 wishes=[each.wishes for each in batch],
             )  # fmt: skip

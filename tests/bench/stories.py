@@ -17,7 +17,7 @@ from core import chat_history_cache, stories
 from core import db as core_db
 from core.config import Settings
 from core.scope import Scope
-from core.store import chat, messages
+from core.store import chat_batches, messages
 from core.store.engine import Database
 from core.store.message_recaps import OWN
 from core.store.schema_stories import message_recaps, scenes
@@ -131,7 +131,7 @@ def fill(db: Database, scope: Scope, key: str, size: int) -> None:
         )  # fmt: skip
         assert one is not None
         made.append(one)
-    rows = [result.id for result in chat.insert_many(db, scope, made, privacy_default="none")]
+    rows = [result.id for result in chat_batches.insert_many(db, scope, made, privacy_default="none")]
     recaps = [
         {"persona_id": scope.persona, "message_row": row, "alternative": OWN, "conversation_key": key,
          "memory": f"what happened in part {n}, told in a dozen words or so", "token_count": 12, "counter": "words"}

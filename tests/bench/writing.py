@@ -17,7 +17,7 @@ from core import chat_history_cache
 from core import db as core_db
 from core.errors import CoreError
 from core.scope import Scope
-from core.store import chat, messages
+from core.store import chat_batches, messages
 from core.store.engine import Database
 from core.store.schema import chat_history_cache as table_of_messages
 from core.store.schema import search_stats
@@ -76,9 +76,9 @@ def _one(engine: str, url: str, rows: int, lines: list[list[object]], crowd: lis
     scope = Scope("writer")
     said = texts(rows, 3)
     ready = made(scope, "bench/c1", said)
-    chat.insert_many(db, scope, ready[:BATCH], privacy_default="none")
+    chat_batches.insert_many(db, scope, ready[:BATCH], privacy_default="none")
     began = time.perf_counter()
-    chat.insert_many(db, scope, ready[BATCH:], privacy_default="none")
+    chat_batches.insert_many(db, scope, ready[BATCH:], privacy_default="none")
     rate = (rows - BATCH) / (time.perf_counter() - began)
     promised = judged(rate, 1000, least=True) if engine == "mariadb" else ""
     lines.append([engine, f"batches of {BATCH}", rows - BATCH, rate, promised])
@@ -143,7 +143,7 @@ def _write(db: Database, persona: str, number: int, each: int, start: threading.
         key = "bench/shared" if shared else f"bench/own{number}"
         ready = made(scope, key, said[first : first + 50], number * 100_000 + first)
         try:
-            results = chat.insert_many(db, scope, ready, privacy_default="none")
+            results = chat_batches.insert_many(db, scope, ready, privacy_default="none")
             errors += [r.reason for r in results if not r.stored]
         except CoreError as error:
             errors.append(f"{type(error).__name__} {getattr(error, 'number', '')}".strip())

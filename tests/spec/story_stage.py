@@ -9,7 +9,7 @@ from typing import Any
 from core import jobs, stories
 from core.config import Settings
 from core.shapes import OperationRun
-from core.store import chat, messages
+from core.store import chat_batches, messages
 from tests.spec.stage import HERE, Stage
 from tests.store.world import NOW
 
@@ -36,7 +36,7 @@ class StoryStage(Stage):
             )  # fmt: skip
             assert read is not None
             made.append(read)
-        results = chat.insert_many(self.db, scope, made, privacy_default="none")
+        results = chat_batches.insert_many(self.db, scope, made, privacy_default="none")
         assert all(result.stored for result in results)
         return [int(result.id or 0) for result in results]
 

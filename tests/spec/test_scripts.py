@@ -8,7 +8,7 @@ from functools import lru_cache
 import pytest
 
 from core.config import Settings
-from core.store import chat, messages
+from core.store import chat_batches, messages
 from core.store.engine import Database
 from core.synth_core_memory import search_memories
 from tests.spec.script_facts import HELD_OUT, TALKS, Talk
@@ -32,7 +32,7 @@ def plant(db: Database, language: str, talk: Talk) -> Stage:
         messages.read(scope, "tg/42", text, now=NOW, sender_id="ann", timestamp=NOW - timedelta(hours=len(said) - at))
         for at, text in enumerate(said)
     ]
-    chat.insert_many(db, scope, [message for message in made if message is not None], privacy_default="none")
+    chat_batches.insert_many(db, scope, [message for message in made if message is not None], privacy_default="none")
     return stage
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import event
 
 from core import chat_history_cache, stories
 from core.errors import StoreWriteError
-from core.store import chat, chat_changes, hidden, message_recaps, messages
+from core.store import chat_batches, chat_changes, hidden, message_recaps, messages
 from core.store.schema import chat_history_cache as chat_table
 from core.store.schema_stories import message_recaps as recaps_table
 from core.story import counting, inclusion, saving
@@ -134,7 +134,7 @@ def fill(story: Story, size: int) -> None:
         )  # fmt: skip
         assert one is not None
         made.append(one)
-    stored = chat.insert_many(story.db, story.scope, made, privacy_default="none")
+    stored = chat_batches.insert_many(story.db, story.scope, made, privacy_default="none")
     story.messages = [result.id for result in stored if result.id is not None]
     rows = [
         {"persona_id": story.stage.persona, "message_row": row, "alternative": message_recaps.OWN,

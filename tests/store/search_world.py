@@ -19,7 +19,7 @@ from core.config import Settings
 from core.rules.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
 from core.rules.text import fold
 from core.scope import Scope
-from core.store import chat, conversations, diary, looking, memories, memory_input, messages
+from core.store import chat_batches, conversations, diary, looking, memories, memory_input, messages
 from core.store.dialects import microseconds
 from core.store.engine import Database
 from core.store.schema import ai_diary, chat_history_cache
@@ -88,7 +88,7 @@ def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conv
         )
         for text, at in texts
     ]
-    results = chat.insert_many(db, scope, made, privacy_default="none")
+    results = chat_batches.insert_many(db, scope, made, privacy_default="none")
     return [result.id for result in results if result.id is not None]
 
 

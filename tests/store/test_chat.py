@@ -21,7 +21,7 @@ from core.chat_history_cache import (
 from core.config import Settings
 from core.errors import MessageError, StoreError, StoreWriteError
 from core.scope import Scope
-from core.store import chat, messages
+from core.store import chat, chat_batches, messages
 from core.store.engine import Database
 from core.store.schema import chat_history_cache, conversations, participants
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
@@ -212,8 +212,8 @@ def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None
     ready = [m for m in made if m is not None]
     single = [chat.insert(db, one, m, privacy_default="none") for m in ready]
     half = len(ready) // 2
-    batch = chat.insert_many(db, many, ready[:half], privacy_default="none")
-    batch += chat.insert_many(db, many, ready[half:], privacy_default="none")
+    batch = chat_batches.insert_many(db, many, ready[:half], privacy_default="none")
+    batch += chat_batches.insert_many(db, many, ready[half:], privacy_default="none")
     assert [(r.stored, r.reason) for r in single] == [(r.stored, r.reason) for r in batch]
     assert index_differences(db, many.persona) == []
 
@@ -416,9 +416,9 @@ def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
         )
         for n in range(1203)
     ]
-    results = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    results = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
     assert all(r.stored for r in results) and len({r.id for r in results}) == 1203
-    again = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    again = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
     assert [r.reason for r in again] == ["duplicate"] * 1203
     assert [r.id for r in again] == [r.id for r in results]
     held = rows_of(db, conversations, scope.persona)
@@ -443,5 +443,5 @@ def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Sc
     ]
     ready = [m for m in made if m]
     with _statements(db) as seen:
-        chat.insert_many(db, scope, ready, privacy_default="none")
+        chat_batches.insert_many(db, scope, ready, privacy_default="none")
     assert len(seen) <= 6 * 30, "of 500 messages; an executemany counts once for each 1000 rows"

@@ -15,7 +15,7 @@ from core.config import Settings
 from core.errors import MessageError
 from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from core.store import chat, memories, memory_input, messages
+from core.store import chat_batches, memories, memory_input, messages
 from core.store.engine import Database
 from core.store.looking import look
 from core.store.schema import ai_diary, audiences, chat_history_cache, conversations
@@ -214,7 +214,7 @@ def test_f17_an_id_with_a_slash_is_no_thread_of_somebody_elses_talk(db: Database
 
 def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> None:
     made = [messages.read(scope, "tg/1", f"text {n}", now=NOW, sender_id="7", message_id=n) for n in range(500)]
-    chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
     own = replace(scope, conversation="tg/1")
     remember(db, own, "an item")
     add_diary_entry("an entry", interface="tg", chat_id="1", db=db, settings=DEFAULTS, scope=scope)

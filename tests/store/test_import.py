@@ -13,7 +13,7 @@ import pytest
 from core.config import Settings
 from core.errors import StoreWriteError, TransferError
 from core.scope import Scope
-from core.store import chat
+from core.store import chat, chat_batches
 from core.store.engine import Database
 from core.store.rows import read_list
 from core.store.schema import audiences, chat_history_cache, conversations, memories
@@ -190,7 +190,7 @@ def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
 ) -> None:
     """A second Ctrl-C does not wait; what it cut off was never stored."""
     scope, path = own_scope(), _file(tmp_path, _rows(700))
-    write, calls = chat._write, []
+    write, calls = chat.write, []
 
     def interrupted(*arguments: Any) -> None:
         write(*arguments)
@@ -198,7 +198,7 @@ def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(chat, "_write", interrupted)
+    monkeypatch.setattr(chat, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _import(db, scope, path)
     assert len(_stored(db, scope)) == 500
@@ -211,7 +211,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
 ) -> None:
     """The sentence is for the person importing."""
     scope, path = own_scope(), _file(tmp_path, _rows(600))
-    insert, calls = chat.insert_many, []
+    insert, calls = chat_batches.insert_many, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
@@ -219,7 +219,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
             raise StoreWriteError("chat_history_cache could not be written.", source="chat_history_cache")
         return insert(*arguments, **options)
 
-    monkeypatch.setattr(chat, "insert_many", failing)
+    monkeypatch.setattr(chat_batches, "insert_many", failing)
     with pytest.raises(
         TransferError, match="All messages up to row 500 are stored; run the same import again"
     ) as caught:

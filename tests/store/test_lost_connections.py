@@ -17,7 +17,7 @@ from core.config import Settings
 from core.db import insert_memory
 from core.errors import StoreError, StoreReadError, StoreWriteError
 from core.scope import Scope
-from core.store import chat, messages, schema
+from core.store import chat_batches, messages, schema
 from core.store.engine import TRIES, Database
 from tests.conftest import SESSION
 from tests.servers import Reachable
@@ -133,7 +133,7 @@ def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]
         made = [
             messages.read(scope, "tg/9", f"line {n}", now=NOW, timestamp=NOW + timedelta(minutes=n)) for n in range(5)
         ]
-        results = chat.insert_many(db, scope, [each for each in made if each], privacy_default="none")
+        results = chat_batches.insert_many(db, scope, [each for each in made if each], privacy_default="none")
         assert all(each.stored and each.reason == "" for each in results)
         return results[0].id or 0
 

@@ -15,7 +15,7 @@ from core.errors import MessageError
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.remembering import silently_record_memory
 from core.scope import Scope
-from core.store import chat, memories, memory_input, messages
+from core.store import chat, chat_batches, memories, memory_input, messages
 from core.store.engine import Database
 from core.store.schema import chat_history_cache, conversations, participants
 from core.store.schema import memories as memory_table
@@ -78,7 +78,7 @@ def test_f20_nothing_at_all_is_left_of_a_refused_line(db: Database, scope: Scope
     assert save(db, scope, "xylofant").reason == "privacy"
     assert count(db, conversations, scope.persona) == count(db, chat_history_cache, scope.persona) == 0
     made = [messages.read(scope, "tg/1", f"t{n}", now=NOW, sender_id=n) for n in (7, 8, 7)]
-    results = chat.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    results = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
     assert [r.reason for r in results] == ["privacy", "", "privacy"]
     assert [r.message_text for r in rows_of(db, chat_history_cache, scope.persona)] == ["t8"]
 

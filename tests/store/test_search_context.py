@@ -12,7 +12,7 @@ import pytest
 from core.config import Settings
 from core.rules.relevance_weights import WEIGHTS
 from core.scope import Scope
-from core.store import chat, messages
+from core.store import chat_batches, messages
 from core.store.engine import Database
 from tests.store import search_world
 from tests.store.search_world import ago, ids, memory, open_quick, said
@@ -62,7 +62,7 @@ def talked(
         )
         for n, (speaker, text) in enumerate(lines)
     ]
-    return [one.id for one in chat.insert_many(db, scope, made, privacy_default="none")]
+    return [one.id for one in chat_batches.insert_many(db, scope, made, privacy_default="none")]
 
 
 def filler(count: int) -> list[tuple[str, str]]:
