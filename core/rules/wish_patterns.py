@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from core.rules.languages import bare
 from core.rules.remember import phrase_form
@@ -132,6 +133,15 @@ class Pattern:
                 return frozenset(found)
         return frozenset()
 
+    def needs(self, words: WishWords) -> tuple[frozenset[str], ...]:
+        """Return sets of words of each of which a match holds one, the smallest set first."""
+        made = [
+            frozenset(piece.words[:1]) if piece.kind == "words" else words.list(piece.list).first
+            for piece in self.pieces
+            if piece.kind in ("words", "list") and not piece.optional
+        ]
+        return tuple(sorted(made, key=len))
+
     def match(self, said: Tokens, words: WishWords) -> Found | None:
         """Return what the lists of the pattern and its last `*` stand for, None where it does not match."""
         starts = (0,) if words.spaced else range(len(said.bare))
@@ -181,6 +191,18 @@ def _ends(piece: _Piece, last: bool, said: Tokens, place: int, words: WishWords)
         yield from range(place + 1, len(tokens) + 1)
 
 
+class _Known(NamedTuple):
+    """A pattern and what is known of all its matches."""
+
+    number: int
+    kind: str
+    pattern: Pattern
+    beginnings: frozenset[str]
+    """Words one of which a match begins with; none where that may be any."""
+    others: tuple[frozenset[str], ...]
+    """Of each of these sets a match holds a word."""
+
+
 @dataclass(frozen=True)
 class WishWords:
     """What one language's file says, ready to be matched."""
@@ -203,33 +225,27 @@ class WishWords:
         return {name: _list(phrases, self.spaced) for name, phrases in self.lists.items()}
 
     @cached_property
-    def _patterns(self) -> list[tuple[str, Pattern, frozenset[str]]]:
+    def _patterns(self) -> dict[str, list[_Known]]:
+        """The patterns by a word that a match holds; under "" those that hold no certain one."""
+        made: dict[str, list[_Known]] = {}
         read = [(kind, Pattern.read(text, self.spaced)) for kind, texts in self.wishes.items() for text in texts]
-        return [(kind, pattern, pattern.beginnings(self)) for kind, pattern in read]
+        for number, (kind, pattern) in enumerate(read):
+            first, *others = pattern.needs(self) or (frozenset({""}),)
+            known = _Known(number, kind, pattern, pattern.beginnings(self), tuple(others))
+            for word in first:
+                made.setdefault(word, []).append(known)
+        return made
 
-    def patterns_for(self, tokens: Sequence[str]) -> Iterator[tuple[str, Pattern]]:
-        """Yield the patterns that may match, each with its kind, in the order of the file."""
-        if self.spaced:
-            yield from self._by_beginning.get(tokens[0] if tokens else "", self._of_any)
-            return
-        there = frozenset(tokens)
-        for kind, pattern, beginnings in self._patterns:
-            if not beginnings or beginnings & there:
-                yield kind, pattern
-
-    @cached_property
-    def _of_any(self) -> tuple[tuple[str, Pattern], ...]:
-        """The patterns that may begin with any word."""
-        return tuple((kind, pattern) for kind, pattern, beginnings in self._patterns if not beginnings)
-
-    @cached_property
-    def _by_beginning(self) -> dict[str, tuple[tuple[str, Pattern], ...]]:
-        """The patterns that may begin with a word, those of any word among them, in the order of the file."""
-        first = frozenset().union(*(beginnings for _, _, beginnings in self._patterns))
-        return {
-            word: tuple((kind, pattern) for kind, pattern, some in self._patterns if not some or word in some)
-            for word in first
+    def patterns_in(self, tokens: Sequence[str]) -> list[_Known]:
+        """Return the patterns that may match within a sentence of these words, in the order of the file."""
+        there = frozenset(tokens) | {""}
+        found = {
+            known.number: known
+            for word in there & self._patterns.keys()
+            for known in self._patterns[word]
+            if not any(map(there.isdisjoint, known.others))
         }
+        return [found[number] for number in sorted(found)]
 
     @cached_property
     def topics(self) -> dict[str, tuple[Phrase, ...]]:

@@ -106,16 +106,19 @@ def _unquoted(match: re.Match[str]) -> str:
 
 def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
     whole = tokens_of(sentence.text, words.spaced)
-    if words.is_ruled_out(whole.bare):
+    patterns = words.patterns_in(whole.bare)
+    if not patterns or words.is_ruled_out(whole.bare):
         return None
     for said, is_end in _readings(sentence, whole, words):
         # A question asks with its last clause: `I prefer trains, can you find one?` says something first.
         if sentence.asks and is_end and words.spaced and not words.begins_with("soft", said.bare):
             continue
-        for kind, pattern in words.patterns_for(said.bare):
-            found = pattern.match(said, words)
+        for known in patterns:
+            if words.spaced and known.beginnings and said.bare[0] not in known.beginnings:
+                continue
+            found = known.pattern.match(said, words)
             if found is not None:
-                return Wish(sentence.text, _topic(kind, found, said, words), kind)
+                return Wish(sentence.text, _topic(known.kind, found, said, words), known.kind)
     return None
 
 
