@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from importlib import metadata
 from importlib.util import find_spec
@@ -25,10 +26,13 @@ from core.prompt.counters import resolve_counter
 from core.rules import diagnosis, diagnosis_server
 from core.rules.diagnosis import Checkup, Level, Symptom
 from core.store import checking, config_table, diagnosing, registry
+from core.store.checking import Finding
 from core.store.engine import Database
 
 __all__ = ["Checkup", "Level", "Symptom", "examine"]
 
+SHOWN = 5
+"""Absent parts of the schema that a pending migration is shown with."""
 CHECKED_BYTES = 1 << 30
 """A larger SQLite file is not read from end to end."""
 WAL_BYTES = 256 << 20
@@ -172,11 +176,24 @@ def _checked(db: Database) -> list[Symptom]:
         found = []
     found += [
         diagnosis.from_finding(one.severity, one.what, one.where, f"{one.there}; needed: {one.needed}", one.remedy)
-        for one in listed
+        for one in _without_what_is_to_come(listed)
     ]
     if not any(one.area in ("schema", "rights") for one in found):
         found.append(Symptom("ok", "schema", "Rights, tables, columns and indexes are as they should be."))
     return found
+
+
+def _without_what_is_to_come(listed: list[Finding]) -> list[Finding]:
+    """Return the findings with a pending migration and all that is absent until it has run as one of them."""
+    if not any(one.what == "migration" for one in listed):
+        return listed
+    absent = [one for one in listed if (one.there, one.remedy) == ("absent", checking.MIGRATE)]
+    names = [f"{one.what} {one.where}" for one in absent]
+    more = ", ".join([*names[:SHOWN], *(["more"] if names[SHOWN:] else [])])
+    kept = [one for one in listed if one not in absent]
+    return [
+        replace(one, needed=f"{one.needed}, with {more}") if one.what == "migration" and more else one for one in kept
+    ]
 
 
 def _server(db: Database) -> list[Symptom]:

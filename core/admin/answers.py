@@ -37,6 +37,22 @@ class ItemAnswer(BaseModel):
     superseded_by: int | None = Field(description="Id of the item in its place.")
 
 
+class FormerAnswer(BaseModel):
+    """What became of an item that holds no more, as far as what is stored tells."""
+
+    why: Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"] = Field(
+        description="unknown: it was deleted by hand, or pruned on demand.", examples=["expired"]
+    )
+    by: str = Field(description="model, or the kind of the run: cycle or deep; blank where it is not known.")
+    note: str = Field(description="The reason that was given, where one was.")
+
+
+class OneItemAnswer(ItemAnswer):
+    """One memory item, and what became of it."""
+
+    former: FormerAnswer | None = Field(default=None, description="Null while the item holds.")
+
+
 class ItemPageAnswer(BaseModel):
     """A page of items, newest first (rule L5)."""
 

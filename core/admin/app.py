@@ -22,6 +22,7 @@ from core.admin import (
     playground,
     queue,
     relationship,
+    tokens,
     transfer,
     upkeep,
 )
@@ -32,10 +33,6 @@ from core.defaults import check_model, known_settings
 from core.errors import ConfigError, CoreError
 from core.store.engine import Database
 
-LEAST_TOKEN = 16
-"""Characters of ADMIN_TOKEN: fewer could be guessed."""
-
-HOW_TO = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """The web framework would record parameters and error texts where the process has such a recorder (G26)."""
@@ -119,15 +116,8 @@ GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upk
 
 def _token(settings: Given, db: Database | None) -> str:
     token = known_settings(settings, db).admin_token
-    if not token:
-        raise ConfigError(
-            f"ADMIN_TOKEN is unset. The admin server does not start without one. {HOW_TO}", flag="ADMIN_TOKEN"
-        )
-    if len(token) < LEAST_TOKEN:
-        raise ConfigError(
-            f"ADMIN_TOKEN has {len(token)} characters. It must have at least {LEAST_TOKEN}. {HOW_TO}",
-            flag="ADMIN_TOKEN",
-        )
+    if problem := tokens.problem_of(token):
+        raise ConfigError(problem, flag="ADMIN_TOKEN")
     return token
 
 

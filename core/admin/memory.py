@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from core import lifelong
+from core.admin import former
 from core.admin.answers import (
     BulkAnswer,
     BulkDeletedAnswer,
     DeletedAnswer,
-    ItemAnswer,
     ItemPageAnswer,
+    OneItemAnswer,
     VersionsAnswer,
 )
 from core.admin.bodies import (
@@ -78,7 +79,7 @@ def search(
 
 
 @router.post("/edit", responses=says(404))
-def edit(context: Memory, body: EditBody, conf_uid: ConfUid = "default") -> ItemAnswer:
+def edit(context: Memory, body: EditBody, conf_uid: ConfUid = "default") -> OneItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
     given = context.asking(conf_uid)
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **given)
@@ -127,8 +128,8 @@ def purge(context: Memory, body: IdsBody, conf_uid: ConfUid = "default") -> Bulk
 
 
 @router.get("/{id}", responses=says(404))
-def get(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> ItemAnswer:  # noqa: A002 - as above
-    """Return one item, archived or not."""
+def get(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> OneItemAnswer:  # noqa: A002 - as above
+    """Return one item, archived or not; of one in the archive also why it went, where that is known."""
     return _item(context.asking(conf_uid), id)
 
 
@@ -139,8 +140,11 @@ def history(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> Versio
     return VersionsAnswer.model_validate({"versions": found})
 
 
-def _item(given: dict[str, Any], item: int) -> ItemAnswer:
-    return ItemAnswer.model_validate(lifelong.get_item(item, operator=True, **given))
+def _item(given: dict[str, Any], row_id: int) -> OneItemAnswer:
+    asking = {"operator": True, **given}
+    item = lifelong.get_item(row_id, **asking)
+    went = former.of_one(given["db"], item["persona"], item, asking)
+    return OneItemAnswer.model_validate({**item, "former": went and went._asdict()})
 
 
 def _bulk(done: lifelong.BulkResult) -> BulkAnswer:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from core import config, config_docs, logs
+from core.admin import tokens
 from core.cli import output
 from core.cli.running import Run, command
 from core.config import Problem, Settings
@@ -100,9 +101,23 @@ def check(run: Run) -> None:
         unusable = [Problem(error.flag, str(error), error.source, error.line)]
     problems = config.check(database_values=stored)
     problems += [one for one in unusable if one.text not in {known.text for known in problems}]
+    problems += _token_problems(stored)
     run.answer([_plain(problem) for problem in problems], lambda: _show_problems(problems))
     if problems:
         raise typer.Exit(1)
+
+
+def _token_problems(stored: Mapping[str, str]) -> list[Problem]:
+    """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
+    try:
+        with _untold():
+            known = config.load(database_values=stored)
+    except ConfigError:
+        return []  # told already
+    said = tokens.problem_of(known.admin_token) if known.admin_token else ""
+    (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
+    allowed = f"at least {tokens.LEAST} characters"
+    return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
 
 
 @contextmanager

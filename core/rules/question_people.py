@@ -19,13 +19,16 @@ MOST_NAMES = 2_000
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
 
-_PARTICLES = "de da di van von der la le el al bin ben the and of mr mrs ms dr user assistant bot self persona ai"
+_PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
 """Parts of names that name nobody by themselves."""
+
+_INNER_PARTICLES = frozenset({"ben"})
+"""Particles inside a name (Omar ben Salah), and first names where a name begins with them (Ben Carter)."""
 
 _ALSO_WORDS = (
     "will may mark grace hope faith joy rose bill rob art sue pat jack frank dawn june april august summer angel drew "
-    "chase dean guy max ray miles penny sunny young long king so an in ein man mai vera marie can do my are was were "
-    "it is has"
+    "chase dean guy max ray ben miles penny sunny young long king so an in ein man mai vera marie can do my are was "
+    "were it is has"
 )
 """Names that are words too: they count where the question writes them with a capital inside a sentence."""
 
@@ -98,7 +101,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
         size = _whole(parts, padded) or _partly(parts, known, capitals)
         if size:
             exact[name] = size
-        elif any(_declined(part, words, languages) for part in parts if _is_name(part)):
+        elif any(_declined(part, words, languages) for part in _naming(parts)):
             near.add(name)
     if exact:
         longest = _without_shadowed(exact)
@@ -111,8 +114,11 @@ def _inner_capitals(text: str) -> frozenset[str]:
     return frozenset(bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text))
 
 
-def _is_name(part: str) -> bool:
-    return len(part) >= _SHORTEST and part not in _split(_PARTICLES)
+def _naming(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the parts of a name that name somebody by themselves."""
+    for at, part in enumerate(parts):
+        if len(part) >= _SHORTEST and part not in _split(_PARTICLES) and not (at and part in _INNER_PARTICLES):
+            yield part
 
 
 def _whole(parts: Sequence[str], padded: str) -> int:
@@ -120,8 +126,8 @@ def _whole(parts: Sequence[str], padded: str) -> int:
 
 
 def _partly(parts: Sequence[str], words: Collection[str], capitals: Collection[str]) -> int:
-    for part in parts:
-        if _is_name(part) and part in words and (part not in _split(_ALSO_WORDS) or part in capitals):
+    for part in _naming(parts):
+        if part in words and (part not in _split(_ALSO_WORDS) or part in capitals):
             return 1
     return 0
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from core import hooks
 from core.store.engine import Database
+from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from tests.spec.admin_world import Operator
+
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A database whose clock stands at NOW."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 
@@ -24,6 +31,38 @@ def db(engine_url: str) -> Iterator[Database]:
 def stage(db: Database) -> Stage:
     """A persona of its own."""
     return Stage(db)
+
+
+# The admin application, whose packages are an extra: they are loaded where a test asks for it.
+
+
+@pytest.fixture(scope="module")
+def app(db: Database) -> FastAPI:
+    """The admin application."""
+    from tests.spec.admin_world import made
+
+    return made(db)
+
+
+@pytest.fixture
+def life(stage: Stage) -> Life:
+    """The doors in a persona of its own."""
+    return Life(stage)
+
+
+@pytest.fixture
+def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
+    """Somebody with the token, for that persona."""
+    from tests.spec.admin_world import Operator, client_of
+
+    with client_of(app) as client:
+        yield Operator(client, life.persona)
+
+
+@pytest.fixture
+def other(operator: Operator, db: Database) -> Operator:
+    """The same operator, for another persona."""
+    return type(operator)(operator.client, Stage(db).persona)
 
 
 @pytest.fixture(autouse=True)

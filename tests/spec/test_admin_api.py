@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from core.store import schema
 from core.store.engine import Database
 from tests.spec.admin_world import Operator, client_of, made
 from tests.spec.lifelong_world import ANN, Life, Model
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
+from tests.spec.stage import ELSEWHERE, HERE, NOW
 from tests.store.world import rows_of
 
 MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text": "Ann moved", "importance": 0.9}])
@@ -26,25 +25,6 @@ MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text"
 def app(db: Database) -> FastAPI:
     """The application, with a model."""
     return made(db, model=MODEL)
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
-
-
-@pytest.fixture
-def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
-    """Somebody with the token, for that persona."""
-    with client_of(app) as client:
-        yield Operator(client, life.persona)
-
-
-@pytest.fixture
-def other(operator: Operator, db: Database) -> Operator:
-    """The same operator, for another persona."""
-    return Operator(operator.client, Stage(db).persona)
 
 
 def texts(page: Any) -> list[str]:

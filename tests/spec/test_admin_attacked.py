@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 
 from core.config import Settings
 from core.store.engine import Database
 from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import Life
-from tests.spec.stage import Stage
 
 pytestmark = pytest.mark.engines("sqlite")
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\r\nX-Evil: 1"
-
-
-@pytest.fixture(scope="module")
-def app(db: Database) -> FastAPI:
-    """The application."""
-    return made(db)
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
-
-
-@pytest.fixture
-def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
-    """Somebody with the token, for that persona."""
-    with client_of(app) as client:
-        yield Operator(client, life.persona)
 
 
 def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Operator, life: Life) -> None:

@@ -14,38 +14,12 @@ from fastapi import FastAPI
 
 from core.admin import guarding, transfer
 from core.errors import StoreReadError
-from core.store.engine import Database
 from core.transfer import items_writing
-from tests.spec.admin_world import TOKEN, Operator, client_of, made
+from tests.spec.admin_world import TOKEN, Operator
 from tests.spec.lifelong_world import Life
-from tests.spec.stage import HERE, Stage
+from tests.spec.stage import HERE
 
 CHUNKS = transfer.chunks
-
-
-@pytest.fixture(scope="module")
-def app(db: Database) -> FastAPI:
-    """The application."""
-    return made(db)
-
-
-@pytest.fixture
-def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
-    return Life(stage)
-
-
-@pytest.fixture
-def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
-    """Somebody with the token, for that persona."""
-    with client_of(app) as client:
-        yield Operator(client, life.persona)
-
-
-@pytest.fixture
-def other(operator: Operator, db: Database) -> Operator:
-    """The same operator, for another persona."""
-    return Operator(operator.client, Stage(db).persona)
 
 
 def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator, life: Life) -> None:

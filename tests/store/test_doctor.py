@@ -22,9 +22,9 @@ PLAIN = Settings()
 
 
 @pytest.fixture
-def db(fresh_url: str) -> Iterator[Database]:
+def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today with a few memories in it."""
-    made = open_db(fresh_url)
+    made = open_db(fresh_migrated_url)
     for text in ("my cat is called Tofu", "Ann moved to Rome"):
         insert_memory(text, "Ann", "chat", ["cat"], own_scope(), db=made, settings=PLAIN)
     yield made
@@ -91,6 +91,17 @@ def test_f74_every_fault_is_named_with_what_mends_it(db: Database) -> None:
     assert not found.healthy
 
 
+@pytest.mark.spared("seekdb")  # test_f74_every_fault_is_named looks at the same tables there
+def test_f74_a_pending_migration_and_what_it_brings_are_one_error(db: Database) -> None:
+    """One command mends both; what else is wrong stays apart."""
+    run(db, "UPDATE schema_version SET version_num = '0000'", "DROP TABLE tag_links", "DROP TABLE scenes")
+    told = [one for one in serious(doctor.examine(db=db, settings=PLAIN)) if one.area == "schema"]
+    assert [(one.level, one.mend) for one in told] == [("error", "prompt-engine db migrate")]
+    for part in ("version 0000", "table scenes", "table tag_links"):
+        assert part in told[0].what
+
+
+@pytest.mark.spared("seekdb")  # test_f74_every_fault_is_named looks at the same tables there
 def test_f74_an_earlier_revision_and_a_row_that_differs_are_named(db: Database) -> None:
     """The command that mends each stands beside it."""
     run(db, "UPDATE schema_version SET version_num = '0000'")

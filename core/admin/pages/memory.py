@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from core import lifelong
+from core.admin import former
 from core.admin.pages import reading
 from core.admin.pages.page import Page
 from core.admin.pages.showing import plural
@@ -97,6 +98,7 @@ def listing(page: Page) -> Response:
         asked = asked._replace(offset=(found["total"] - 1) // asked.size * asked.size)
         found = find(page, asked)
     edited = reading.ids([page.query("edit")])
+    went = former.of_many(page.context.database(), page.persona, found["items"]) if asked.archived else {}
     return page.render(
         TEMPLATE,
         title="Memory",
@@ -105,6 +107,7 @@ def listing(page: Page) -> Response:
         found=found,
         kinds=(*lifelong.KINDS, WISH),
         edited=edited[0] if edited else None,
+        former=went,
         sizes=reading.PAGE_SIZES,
         flash=flash(page),
     )
@@ -121,6 +124,7 @@ def item(page: Page) -> Response:
         title="Item",
         screen="memory",
         item=found,
+        former=former.of_one(page.context.database(), page.persona, found, page.operating()),
         versions=versions[:-1][::-1],
         lines=item_sources.lines(page.context.database(), page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from core.admin.former import Former
+
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""
 
@@ -80,9 +82,22 @@ REASONS: Mapping[str, str] = {
     "days_after": "the days after the one asked for",
     "month": "the month that is asked for",
     "meaning": "what it means",
-    "meaning_near": "what stands close to it means",
+    "meaning_near": "what it and the turns around it mean",
+    "meaning_after": "what the turn after it means",
 }
 """Reasons of `core.rules.relevance_weights`, as people read them."""
+
+
+_FORMER: Mapping[str, tuple[str, str]] = {
+    "merged": ("merged into another", "It is one of several that became one item{by}."),
+    "replaced": ("replaced by another", "Replaced{by}."),
+    "dropped": ("left out", "Left out when what was saved was written anew{by}:"),
+    "expired": ("expired", "Its time as a session item was over."),
+    "pruned": ("pruned", "Pruned for its age or importance{by}."),
+    "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
+    "unknown": ("archived", "It was deleted by hand, or pruned when somebody asked for it; which is not recorded."),
+}
+"""Why an item holds no more: in a list, and as a sentence. See `core.admin.former`."""
 
 
 class Cut(NamedTuple):
@@ -159,6 +174,25 @@ def kind_name(kind: str) -> str:
     return KIND_NAMES.get(kind, kind)
 
 
+def former_word(why: str) -> str:
+    """Return why an item of the archive went, in the words of a list.
+
+    >>> former_word("pruned"), former_word("unknown")
+    ('pruned', 'archived')
+    """
+    return _FORMER[why][0]
+
+
+def former_sentence(former: Former) -> str:
+    """Return why an item holds no more, as a sentence.
+
+    >>> former_sentence(Former("pruned", "deep")), former_sentence(Former("dropped", "model", "said twice"))[-12:]
+    ('Pruned for its age or importance, by a deep run.', '"said twice"')
+    """
+    by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
+    return _FORMER[former.why][1].format(by=by if former.by else "") + (f' "{former.note}"' if former.note else "")
+
+
 def provenance_name(provenance: str) -> str:
     """Return where an item comes from, as people say it.
 
@@ -209,6 +243,8 @@ def filters() -> dict[str, Any]:
         "exact": exact,
         "near": near,
         "kind_name": kind_name,
+        "former_word": former_word,
+        "former_sentence": former_sentence,
         "provenance_name": provenance_name,
         "as_json": as_json,
         "words_of": words_of,

@@ -86,6 +86,19 @@ def test_g17_config_check_reads_the_database(run: Command, tmp_path: Path) -> No
     assert (ran.code, len(ran.out.splitlines()), ran.err) == (1, 2, "")
 
 
+def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before the start, and never quoted; without one there is no admin server, and nothing wrong."""
+    assert run("config", "check").json == []
+    for token, problems in (("sixteen-letters!", 0), ("secret-of-15-ch", 1)):
+        monkeypatch.setenv("ADMIN_TOKEN", token)
+        ran = run("config", "check")
+        assert (ran.code, len(ran.json)) == (problems, problems)
+        assert token not in ran.out + ran.err
+    (said,) = run("config", "check").json
+    assert (said["flag"], said["source"]) == ("ADMIN_TOKEN", "environment")
+    assert said["text"].startswith("ADMIN_TOKEN has 15 characters. It must have at least 16.")
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_config_show_makes_no_database(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool

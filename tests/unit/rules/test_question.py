@@ -141,6 +141,22 @@ def test_t16_people_are_named_by_whole_and_first_names_possessives_and_cases(tex
 
 
 @pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("What did Ben cook yesterday?", {"Ben"}),
+        ("Where does Ben's sister live?", {"Ben"}),
+        ("What did Omar ben Salah cook?", {"Omar ben Salah"}),
+        ("What does Salah like?", {"Omar ben Salah"}),
+        ("waar ben ik geweest?", set()),
+        ("What did Omar Ben Salah say?", {"Omar ben Salah"}),
+    ],
+)
+def test_t16_ben_is_a_first_name_and_no_name_as_a_particle(text: str, named: set[str]) -> None:
+    """A first name in English and German, a particle of Arabic names, a verb in Dutch: the capital tells."""
+    assert read(text, speaker_names=("Ben", "Omar ben Salah", "Ada"), languages=("en", "nl")).people == named
+
+
+@pytest.mark.parametrize(
     ("text", "own", "other"),
     [
         ("Where do I live?", True, False),
@@ -235,8 +251,8 @@ def test_any_date_in_digits_is_read_without_failing(year: int, month: int, day: 
 @pytest.mark.parametrize("text", ["a" * 10**6, "7 mai " * 10**5, "年5月" * 10**5, "\u0301" * 10**6, "when " * 10**5])
 def test_a_text_of_a_megabyte_is_read_in_bounded_time(text: str) -> None:
     read("warm")
-    start = time.perf_counter()
+    start = time.process_time()
     read(text)
     time_expressions(text)
     has_number(text)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
