@@ -33,8 +33,7 @@ MARGIN = 6
 DEEPER, ROUNDS = 4, 6
 MOST_CHATS = 50
 """Most other conversations read at once."""
-_OWN_LOAD = chat_history_cache.load_chat_history
-_OWN_LOAD_GLOBAL = chat_history_cache.load_global_chat_history
+_OWN_LOAD, _OWN_LOAD_GLOBAL = chat_history_cache.ORIGINAL_LOADS
 
 _SWITCHES = (
     "enable_history_current_chat",

@@ -244,6 +244,8 @@ class _Job:
         self.task = asyncio.current_task()
         self.loop = asyncio.get_running_loop()
         if self.abandoned:
+            if inspect.iscoroutine(awaitable):
+                awaitable.close()  # or Python complains of one that nobody awaited
             raise asyncio.CancelledError
         return await awaitable
 

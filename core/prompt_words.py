@@ -81,7 +81,7 @@ def _texts(given: Any) -> list[str]:
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
 
 
-_OWN = {"extract_tags": synth_tagging.extract_tags, "expand_tags": synth_tagging.expand_tags}
+_OWN = synth_tagging.ORIGINALS
 
 
 def replacement(name: str) -> Callable[..., Any] | None:

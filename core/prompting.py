@@ -28,7 +28,7 @@ from core.store.viewing import Seen
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_OWN_BUILD = history_engine.HistoryEngine.build_context
+_OWN_BUILD = history_engine.ORIGINAL_BUILD
 
 
 @dataclass(slots=True)

@@ -187,3 +187,7 @@ def list_tags(
         {"tag": tag, "uses": uses, "aliases": aliases.get(tag, []), "links": dict(sorted(known.links.get(tag, ())))}
         for tag, uses in sorted(known.tags.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
+
+
+ORIGINALS = {"extract_tags": extract_tags, "expand_tags": expand_tags}
+"""What stands here while no host has put something else in its place (G2); noted at once, before anybody can."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
+import threading
 import time
 from datetime import UTC, date, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -301,12 +305,52 @@ def test_g3_a_stand_in_gets_the_arguments_it_takes_and_is_given_up_when_it_hangs
 ) -> None:
     monkeypatch.setattr(synth_tagging, "extract_tags", lambda text: ["cat"])
     assert stage.explain("anything at all")[1]["tags"] == ["cat"]
-    set_hook("static_injections", lambda: time.sleep(2) or {"late": 1})
+    gate = threading.Event()
+    set_hook("static_injections", lambda: gate.wait(60) and {"late": 1})
     started = time.monotonic()
     prompt, report = stage.explain("hi", HOOK_TIMEOUT_SECONDS=0.2)
-    assert time.monotonic() - started < 1.5
+    gate.set()
+    assert time.monotonic() - started < 30
     assert "late" not in prompt["context"]
     assert failed(report) == ["static_injections"]
+
+
+_REPLACED = """
+from core import chat_history_cache, prompt_engine, synth_core_memory, synth_tagging
+from core.db import open_database
+from core.history_engine import HistoryEngine
+
+called = set()
+
+
+def replace(place, name, answer):
+    def stand_in(*arguments, **more):
+        called.add(name)
+        return answer
+
+    setattr(place, name, stand_in)
+
+
+names = {"extract_tags": synth_tagging, "expand_tags": synth_tagging, "search_memories": synth_core_memory}
+names |= dict.fromkeys(("load_chat_history", "load_global_chat_history"), chat_history_cache)
+for name, place in names.items():
+    replace(place, name, [])
+message = {"message_id": "1", "date": 0, "text": "my cat", "interface_path": "tg/1", "from_user": {"id": "ann"}}
+prompt_engine.build_json_prompt(message, db=open_database("sqlite://"))
+print(*sorted(set(names) - called))
+"""
+
+
+_ENGINE = "replace(HistoryEngine, 'build_context', {})\nnames = {'build_context': None}\n"
+
+
+@pytest.mark.parametrize("first", ["", _ENGINE], ids=["parts", "engine"])
+def test_g2_what_a_host_replaced_before_its_first_prompt_counts(first: str) -> None:
+    """At its start nothing of a prompt is loaded yet; what stands there then must not be taken for our own."""
+    program = _REPLACED.replace("message = {", first + "message = {", 1)
+    root = Path(__file__).resolve().parents[2]
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    assert ran.stdout == "\n", f"not asked: {ran.stdout}"
 
 
 @pytest.mark.parametrize(
