@@ -25,7 +25,7 @@ from core.scope import Scope
 from core.shapes import Hit
 from core.store import looking, sources, viewing
 from core.store.engine import Database
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 T = TypeVar("T")
 Shuffle = Callable[[MutableSequence[Any]], object]

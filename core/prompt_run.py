@@ -13,7 +13,7 @@ from core.prompt.report import Report
 from core.scope import Scope
 from core.shapes import IncomingMessage
 from core.store.engine import Database
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 from core.store.viewing import Viewer
 
 

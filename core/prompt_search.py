@@ -19,10 +19,11 @@ from core.shapes import HistoryEntry, Hit
 from core.store import sources
 from core.store.dialects import from_microseconds
 from core.store.engine import Database
-from core.store.search_read import FoundRow, RowsWanted
+from core.store.found_rows import FoundRow
+from core.store.search_read import RowsWanted
 from core.store.viewing import Viewer
 
-_OWN_SEARCH = synth_core_memory.search_memories
+_OWN_SEARCH = synth_core_memory.ORIGINAL_SEARCH
 
 
 def start_search(run: Run) -> None:
@@ -74,6 +75,8 @@ def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) ->
     search, db, drop = run.search, run.db, dropper(run, lists, shown)
 
     def work() -> list[searching.Chosen]:
+        if not run.down:
+            search.compare(db, run.found)
         chosen = search.finish(run.found, drop)
         enough = search.is_done(len(chosen))
         chosen = chosen if enough or run.down else searching.deeper(search, db, drop)

@@ -264,11 +264,13 @@ def dedupe(
     kept: list[Row] = []
     seen: set[object] = set()
     for row in rows:
-        source, number, shown = identity(row)
         text = content(row)
-        same_row: object = source, number, shown[:IDENTITY_CHARS]
         same_text: object = content_digest(text) if isinstance(text, str) else text
-        if same_row not in seen and (same_text is None or same_text not in seen):
+        if same_text is not None and same_text in seen:
+            continue
+        source, number, shown = identity(row)
+        same_row: object = source, number, shown[:IDENTITY_CHARS]
+        if same_row not in seen:
             kept.append(row)
             seen.add(same_row)
             if same_text is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -46,6 +46,7 @@ _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 class _Said:
     tokens: tuple[str, ...]
     """Words; of scripts without spaces single characters."""
+    words: frozenset[str]
     telling: frozenset[str]
     """The tokens that carry meaning; all, where none does."""
     chars: int
@@ -111,7 +112,7 @@ def _read(text: str) -> _Said:
     if not tokens:
         tokens = [char for char in said if not char.isspace()]
     words = frozenset(tokens)
-    return _Said(tuple(tokens), words - _weak() or words, len(text))
+    return _Said(tuple(tokens), words, words - _weak() or words, len(text))
 
 
 def _are_near(first: _Said, second: _Said) -> bool:
@@ -121,6 +122,8 @@ def _are_near(first: _Said, second: _Said) -> bool:
             return False
     if first.tokens == second.tokens:
         return True
+    if _both_say_more(first, second):
+        return False
     left, right = first.counts - second.counts, second.counts - first.counts
     if any(_must_agree(word) for word in (*left, *right)):
         return False
@@ -164,6 +167,26 @@ def _clitics() -> tuple[str, ...]:
 def _must_agree(word: str) -> bool:
     """Return whether a word may not stand in one of the two alone: it holds a digit."""
     return any(char.isdigit() for char in word)
+
+
+def _both_say_more(first: _Said, second: _Said) -> bool:
+    """Return whether each of the two has a word of meaning that is no spelling or ending of any word of the other.
+
+    Most texts that are compared do, and a word of each tells: all of them are joined in pairs only where none is left.
+    """
+    left, right = first.telling, second.telling
+    return any(_is_apart(word, second.words, _same_word) for word in left if word not in second.words) and any(
+        _is_apart(word, first.words, _same_as_word) for word in right if word not in first.words
+    )
+
+
+def _is_apart(word: str, others: Iterable[str], same: Callable[[str, str], bool]) -> bool:
+    first = word[0]
+    return not any(first == other[0] and same(word, other) for other in others) and not _is_weak(word)
+
+
+def _same_as_word(word: str, other: str) -> bool:
+    return _same_word(other, word)
 
 
 def _without_same_words(left: Counter[str], right: Counter[str]) -> tuple[Counter[str], Counter[str]]:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, tzinfo
+from functools import lru_cache
 
 from core.rules.calendar_words import Calendar, calendar
 from core.rules.day_spans import YEARS, Days, counted_back, days_of, month_span, span, yearless
@@ -81,9 +82,21 @@ def _all(text: str, today: date, languages: Sequence[str]) -> Iterator[Days]:
     rest = _NUMERIC.sub(" ; ", _ISO.sub(" ; ", said))
     yield from cjk_days(rest, today)
     words, as_said = _TOKEN.findall(rest)[:MOST_TOKENS], _TOKEN.findall(text)[:MOST_TOKENS]
-    readings = [list(_Reader(known, today, words, as_said).read()) for known in map(calendar, languages) if known]
+    dated = any(word.isdecimal() for word in words)
+    spoken = (code for code in languages if dated or not _telling(code).isdisjoint(words))
+    readings = [list(_Reader(known, today, words, as_said).read()) for known in map(calendar, spoken) if known]
     # Of several languages the one that reads most into the words: `7 mai 2023` is a year in English, a day in French.
     yield from min(filter(None, readings), key=_length, default=[])
+
+
+@lru_cache(maxsize=64)
+def _telling(language: str) -> frozenset[str]:
+    """Return the words of a language without which nothing but digits names a day."""
+    known = calendar(language)
+    if known is None:
+        return frozenset()
+    phrases = frozenset(phrase[0] for phrase in known.days)
+    return phrases.union(known.months, known.weekdays, known.units, known.seasons)
 
 
 def _length(days: Sequence[Days]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 K1 = 1.2
 """How soon repeating a word stops counting."""
@@ -12,6 +13,10 @@ B = 0.75
 """How much a long text is held back; 0 not at all, 1 in proportion."""
 INSIDE = 0.25
 """Worth of the same letters inside another word, against the whole word (T29a)."""
+
+
+_NONE: frozenset[str] = frozenset()
+_NO_PARTS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(slots=True, eq=False)
@@ -25,13 +30,13 @@ class Candidate:
     """Length of its text in words; 0 when unknown."""
     matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
     """Index of the text looked for to (times found, as a whole word)."""
-    tags: set[str] = field(default_factory=set)
+    tags: frozenset[str] = _NONE
     """Tags asked for that it holds."""
     tier: int = 2
     score: float = 0.0
     holds_more: bool = False
     """It holds one more of the texts, not yet known which."""
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
     """What the score is made of, by the reasons of `core.rules.relevance_weights`."""
     context: bool = False
     """It matches nothing itself and stands close to a row that does (T24)."""
@@ -40,11 +45,12 @@ class Candidate:
 
     def match(self, wanted: int, times: int, whole: bool) -> None:
         """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""
-        before = self.matched.get(wanted)
+        matched = self.matched
+        before = matched.get(wanted)
         if before is None or (whole and not before[1]):
-            self.matched[wanted] = (times, whole)
+            matched[wanted] = (times, whole)
         elif whole == before[1]:
-            self.matched[wanted] = (before[0] + times, whole)
+            matched[wanted] = (before[0] + times, whole)
 
 
 def rarity_weight(docs: int, rows: int) -> float:
@@ -67,8 +73,16 @@ def saturation(times: float, words: float, mean_words: float) -> float:
 
     Source: T29e.
     """
-    length = 1 - B + B * (words or mean_words) / max(mean_words, 1.0)
-    return times * (K1 + 1) / (times + K1 * length)
+    return times * (K1 + 1) / (times + hold_back(words, mean_words))
+
+
+def hold_back(words: float, mean_words: float) -> float:
+    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it.
+
+    >>> hold_back(10, 10.0), hold_back(0, 10.0) < hold_back(20, 10.0)
+    (1.2, True)
+    """
+    return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
 
 
 def score(
@@ -90,13 +104,13 @@ def score(
     Source: T29.
     """
     total = 0.0
-    counted: set[str] = set()
+    held_back = hold_back(candidate.words, mean_words)
     for wanted, (times, whole) in candidate.matched.items():
-        gained = worth[wanted] * saturation(times, candidate.words, mean_words)
+        gained = worth[wanted] * (times * (K1 + 1) / (times + held_back))  # `saturation`
         total += gained if whole else INSIDE * gained
-        counted.add(texts[wanted])
-    for tag in candidate.tags - counted:
-        total += tag_worth.get(tag, 0.0)
+    if candidate.tags:
+        for tag in sorted(candidate.tags - {texts[wanted] for wanted in candidate.matched}):
+            total += tag_worth.get(tag, 0.0)
     if candidate.holds_more:
         total += min((w for w in worth if w), default=0.0)
     if not total and worth:

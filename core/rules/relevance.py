@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
 
 from core.rules import relevance_neighbours as neighbours
 from core.rules.passages import PASSAGE
-from core.rules.ranking import saturation
+from core.rules.ranking import K1, hold_back
+from core.rules.relevance_meaning import AsOne, meanings
 from core.rules.relevance_rows import Asked, Row, together
-from core.rules.relevance_weights import REPEAT, REPEAT_WITHIN, between
+from core.rules.relevance_weights import REPEAT, REPEAT_AGAIN, between
 
-OF_WORDS = frozenset({"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near"})
+OF_WORDS = frozenset(
+    {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
+)
 """Reasons that stand on words found, or on the meaning of the whole; the others never decide alone."""
 MOST_LENGTH = 60
 """Words beyond which a longer text is no better."""
 USUAL_LENGTH = 20
 """Words of a text that is neither favoured nor held back for its length."""
 SPACED = 80
-"""Rows that are looked at for what stands close to a better one."""
+"""Rows that are looked at for what stands in the session of a better one."""
 LEAST_CONTEXT = 0.1
 """What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
 CONTEXT_SHARE = 0.3
@@ -36,7 +40,7 @@ FULL_MATCH = 0.1
 """Reasons beside the words count in full from here on, and less below: they never decide alone."""
 
 
-def matches(rows: Sequence[Row], asked: Asked) -> None:
+def matches(rows: Sequence[Row], asked: Asked, as_one: AsOne | None = None) -> None:
     """Give each row the reasons that stand on the words asked for.
 
     | reason | what it is |
@@ -47,14 +51,23 @@ def matches(rows: Sequence[Row], asked: Asked) -> None:
     | context | as own, where each word may stand in a neighbouring passage too, fading with the words between |
     | session | BM25 of all rows of its session |
     | beside | own of the better neighbour, for short rows |
-    | meaning, meaning_near | how near its vector is to the question; the same of the turns around it, fading |
+    | meaning | how near its vector is to the question |
+    | meaning_near, meaning_after | the same of the turns around it together with it; of the turn after it |
 
     Source: T24, T29.
     """
     mean = min(float(PASSAGE), asked.mean_words)
     for row in rows:
         own = turn = share = row.tags / asked.total
-        if any(row.passages):
+        if len(row.passages) == 1:
+            held = row.passages[0]
+            if held:
+                value = _bm25(held, max(1, row.words), mean, asked)
+                alike = row.words and mean == asked.mean_words  # usual: one passage of turns that are not long
+                own += value
+                turn += value if alike else _bm25(held, row.words, asked.mean_words, asked)
+                share += _share(held, asked)
+        elif any(row.passages):
             size = max(1, row.words) / len(row.passages)
             found = [held for held in row.passages if held]
             own += max([_bm25(held, size, mean, asked) for held in found])
@@ -65,12 +78,14 @@ def matches(rows: Sequence[Row], asked: Asked) -> None:
     neighbours.contexts(of_threads, asked, mean)
     neighbours.sessions(of_threads, asked)
     neighbours.besides(of_threads)
-    if any(row.meaning for row in rows):
-        neighbours.meanings(of_threads)
+    if as_one is not None:
+        meanings(of_threads, as_one)
 
 
 def _bm25(held: Mapping[int, float], words: float, mean: float, asked: Asked) -> float:
-    return sum([asked.worth[n] * saturation(times, words, mean) for n, times in held.items()]) / asked.total
+    worth, held_back = asked.worth, hold_back(words, mean)
+    found = [worth[n] * (times * (K1 + 1) / (times + held_back)) for n, times in held.items()]  # `saturation`
+    return sum(found) / asked.total
 
 
 def _share(held: Mapping[int, float], asked: Asked) -> float:
@@ -95,14 +110,17 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
     Source: T29.
     """
     reasons = row.reasons
-    match = max(reasons["context"], reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
+    match, own = reasons["context"], reasons.get("own", 0.0)
+    match = max(match, own)
+    if "meaning" in reasons:
+        match = max(match, LIKE * reasons["meaning"])
     beside = 1.0
     if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
         beside = match / FULL_MATCH
     total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
     for name, value in reasons.items():
         if value:
-            total += weights[name] * value * (1.0 if name in OF_WORDS else beside)
+            total += weights[name] * value if beside == 1.0 or name in OF_WORDS else weights[name] * value * beside
     row.score = round(total, 6)
 
 
@@ -121,33 +139,40 @@ def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def spaced(ordered: Sequence[Row], long: float) -> list[int]:
-    """Return the places of the rows in the order they are chosen: a little is off what stands close to a better one.
+    """Return the places of the rows in the order they are chosen: a little is off for a better row of the session.
 
-    Among short turns the order stays. Of many rows the first SPACED change places among themselves alone.
+    What was told in one talk, one row of it may tell; another talk tells more than the next row. Each further row of a
+    session adds less to what is off, so that one where much of the answer stands still gives several. Of many rows the
+    first SPACED change places among themselves alone.
 
     Args:
         ordered: rows, best first.
         long: `share_of_long` of the visible conversations.
 
-    >>> rows = [Row("a", n, 60, [{}], score=s, place=n) for n, s in ((0, 3.0), (1, 2.9), (50, 2.8))]
+    Source: T29.
+
+    >>> rows = [Row("a", n, 60, [{}], score=s, session=n // 2) for n, s in ((0, 3.0), (1, 2.9), (2, 2.3))]
     >>> spaced(rows, 1.0), spaced(rows, 0.0)
     ([0, 2, 1], [0, 1, 2])
     """
-    off = between(REPEAT, long)
-    places = list(range(len(ordered)))
-    if not off:
-        return places
-    rows = ordered[:SPACED]
-    left = {n: row.score for n, row in enumerate(rows)}
-    taken = [off * (1.0 - math.exp(-row.words / PASSAGE)) for row in rows]
+    most = between(REPEAT, long)
+    off: dict[tuple[str, int], float] = {}
+    less: dict[tuple[str, int], float] = {}
+    left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]
+    heapify(left)
     chosen: list[int] = []
     while left:
-        best = max(left, key=left.__getitem__)
-        chosen.append(best)
-        del left[best]
-        of = rows[best]
-        for n in left:
-            row = rows[n]
-            if row.session == of.session and row.thread == of.thread and abs(row.place - of.place) <= REPEAT_WITHIN:
-                left[n] -= taken[n]
-    return chosen + places[len(chosen) :]
+        worth, n = left[0]
+        row = ordered[n]
+        session = (row.thread, row.session)
+        now = off.get(session, 0.0) - row.score
+        if now > worth:  # rows of its session were chosen since
+            heapreplace(left, (now, n))
+            continue
+        heappop(left)
+        chosen.append(n)
+        step = less.get(session, most)
+        off[session] = off.get(session, 0.0) + step
+        less[session] = step * REPEAT_AGAIN
+    chosen += range(len(chosen), len(ordered))
+    return chosen

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from core.rules.ranking import rarity_weight, saturation
+from core.rules.ranking import K1, hold_back, rarity_weight, saturation
 from core.rules.relevance_rows import Asked, Row, together
 
 FADE_BACK, FADE_ON = 150.0, 50.0
@@ -113,16 +113,20 @@ def _contexts_of(session: Sequence[Row], asked: Asked, mean: float) -> None:
         size = max(1, row.words) / len(row.passages)
         near = n > 0 and touch(session[n - 1], row)
         for passage in row.passages:
-            held = {i: saturation(times, size, mean) for i, times in passage.items()} if passage else passage
-            places.append(_Place(n, size, near, held, dict(held)))
+            held = passage
+            if passage:
+                held_back = hold_back(size, mean)  # `saturation`
+                held = {i: times * (K1 + 1) / (times + held_back) for i, times in passage.items()}
+            places.append(_Place(n, size, near, held, held))
             near = True
     _carry(places, FADE_BACK)
     places.reverse()
     _carry(places, FADE_ON, back=True)
     best = [0.0] * len(session)
+    worth = asked.worth
     for place in places:
         if place.reached:
-            value = sum([asked.worth[i] * times for i, times in place.reached.items()])
+            value = sum([worth[i] * times for i, times in place.reached.items()])
             best[place.row] = max(best[place.row], value)
     for row, value in zip(session, best, strict=True):
         row.reasons["context"] = (value + row.tags) / asked.total
@@ -139,7 +143,7 @@ class _Place:
     held: dict[int, float]
     """How much each text counts that it holds."""
     reached: dict[int, float]
-    """The same with what reaches it from others."""
+    """The same with what reaches it from others: one with `held` where nothing does."""
 
 
 def _carry(places: Sequence[_Place], fade: float, *, back: bool = False) -> None:
@@ -153,12 +157,16 @@ def _carry(places: Sequence[_Place], fade: float, *, back: bool = False) -> None
                 carried = {i: left for i, value in carried.items() if (left := value * kept) > FADED}
             else:
                 carried = {}
+            reached = place.reached
             for i, value in carried.items():
-                if value > place.reached.get(i, 0.0):
-                    place.reached[i] = value
-        for i, value in place.held.items():
-            if value > carried.get(i, 0.0):
-                carried[i] = value
+                if value > reached.get(i, 0.0):
+                    if reached is place.held:
+                        reached = place.reached = dict(reached)
+                    reached[i] = value
+        if place.held:
+            for i, value in place.held.items():
+                if value > carried.get(i, 0.0):
+                    carried[i] = value
         before = place
 
 
@@ -195,29 +203,3 @@ def besides(found: Threads) -> None:
                         if own:
                             value = own * math.exp(-max(1, one.words) / SHORT_ROW)
                             one.reasons["beside"] = max(value, one.reasons.get("beside", 0.0))
-
-
-def meanings(found: Threads) -> None:
-    """Give each row the reasons `meaning` and `meaning_near`: its own, and the nearest of the turns around it, fading.
-
-    The answer to a question may be as far from it in meaning as in words, while the turn before is near.
-    """
-    for of_thread in found:
-        for session in of_thread:
-            for row in session:
-                row.reasons["meaning"] = row.meaning
-            if len(session) > 1:
-                _carry_meaning(session, FADE_BACK)
-                _carry_meaning(session[::-1], FADE_ON)
-
-
-def _carry_meaning(session: Sequence[Row], fade: float) -> None:
-    carried = 0.0
-    for before, row in pairwise(session):
-        carried = max(carried, before.meaning)
-        if not touch(before, row):
-            carried = 0.0
-            continue
-        carried *= math.exp(-(row.words + before.words) / (2.0 * fade))
-        if carried > row.reasons.get("meaning_near", 0.0):
-            row.reasons["meaning_near"] = carried

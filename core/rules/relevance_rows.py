@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class Row:
     """What the tags it holds are worth, beside those that are looked for as words too."""
     meaning: float = 0.0
     """How near it is to the question by its vector, where there is an embedder."""
+    vector: Any = None
+    """That vector, of length 1; None where it has none."""
     windows: Sequence[int] = ()
     """Numbers of the windows it was read in; two rows of one window have all rows between them at hand."""
     session: int = 0

@@ -26,8 +26,9 @@ WEIGHTS: dict[str, Weight] = {
     "share": Weight(1.0, 2.0),
     "session": Weight(2.5, 1.0),
     "beside": Weight(1.0, 5.0),
-    "meaning": Weight(3.5, 4.0),
-    "meaning_near": Weight(2.0, 0.0),
+    "meaning": Weight(3.0, 2.5),
+    "meaning_near": Weight(4.5, 0.0),
+    "meaning_after": Weight(0.0, 2.5),
     "person": Weight(1.5, 0.75),
     "first": Weight(0.0, 3.0),
     "length": Weight(1.0, 0.0),
@@ -38,10 +39,17 @@ WEIGHTS: dict[str, Weight] = {
     "month": Weight(4.0, 4.0),
 }
 
-REPEAT = Weight(0.0, 1.0)
-"""Taken off a row for each better one chosen close by: in long turns the next one says much the same."""
-REPEAT_WITHIN = 8
-"""Rows on either side that count as close by."""
+BY_MEANING: dict[str, Weight] = {
+    "context": Weight(4.0, 0.0),
+    "turn": Weight(0.0, 0.7),
+    "session": Weight(1.25, 0.5),
+}
+"""What these are worth instead where the meaning of rows is known: it tells much of what they tell."""
+
+REPEAT = Weight(0.4, 2.0)
+"""Taken off a row where a better one of its session was chosen: in long turns the next one says much the same."""
+REPEAT_AGAIN = 0.25
+"""Of that, for each further one: four rows of a session lose little more than two."""
 
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
@@ -65,10 +73,17 @@ def between(weight: Weight, long: float) -> float:
     return weight.short + (weight.long - weight.short) * long
 
 
-def weights_for(long: float) -> dict[str, float]:
+def weights_for(long: float, by_meaning: float = 0.0) -> dict[str, float]:
     """Return what each reason is worth among turns that are long to this share.
 
-    >>> weights_for(0.0)["context"], weights_for(1.0)["context"]
-    (6.0, 0.0)
+    Args:
+        by_meaning: how far meaning stands beside the words, 0 to 1.
+
+    >>> weights_for(0.0)["context"], weights_for(1.0)["context"], weights_for(0.0, by_meaning=0.5)["context"]
+    (6.0, 0.0, 5.0)
     """
-    return {name: between(weight, long) for name, weight in WEIGHTS.items()}
+    found = {name: between(weight, long) for name, weight in WEIGHTS.items()}
+    if by_meaning:
+        for name, weight in BY_MEANING.items():
+            found[name] += by_meaning * (between(weight, long) - found[name])
+    return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.rules.ranking import Candidate
 
 MOST_STRETCHES = 16
-"""Most stretches; each is read by two look-ups, what was said before and what after."""
+"""Most stretches; each is read by one look-up of what was said after, and most by one of what was said before."""
 MOST_ROWS = 240
 """Most rows of all stretches together, as far as one stretch is possible at all."""
 MOMENTS = 120_000_000
@@ -21,6 +21,12 @@ LEADS = 2
 """Best candidates that are led from, for each stretch."""
 MOST_SHARING = 8
 """Most candidates in one stretch."""
+FOLLOWING = 2
+"""Rows more that are read for each further candidate in a stretch."""
+BEFORE_SHORT, MOST_BEFORE = 0.5, 4
+"""Share of CONTEXT_REACH that is read before a row among short turns, and the stretches of which it is: an answer
+follows its question. Among long turns it is all of both, since what is said at length may answer what comes after, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +43,22 @@ class Stretch:
     """Rows read from that time on."""
 
 
-def stretches(best: Sequence[Candidate], chat: int, reach: int) -> list[Stretch]:
+def stretches(best: Sequence[Candidate], chat: int, reach: int, long: float = 0.0) -> list[Stretch]:
     """Return the stretches to read around the best chat rows, those of the best first.
 
     Args:
         best: candidates, best first.
         chat: number of the chat source: other rows have no neighbours.
         reach: CONTEXT_REACH, messages on either side; 0 gives none.
+        long: `relevance_weights.share_of_long` of the visible conversations.
 
     Source: T24.
 
     >>> rows = [Candidate(2, 7, 500), Candidate(2, 8, 900), Candidate(2, 9, 10**12), Candidate(0, 1, 0)]
     >>> [(s.row_id, s.first_us, s.before, s.after) for s in stretches(rows, 2, 4)]
-    [(7, 500, 4, 9), (9, 1000000000000, 4, 5)]
+    [(7, 500, 2, 7), (9, 1000000000000, 2, 5)]
+    >>> [(s.row_id, s.before, s.after) for s in stretches(rows, 2, 4, 1.0)]
+    [(7, 4, 7), (9, 4, 5)]
     """
     if reach <= 0:
         return []
@@ -62,8 +71,15 @@ def stretches(best: Sequence[Candidate], chat: int, reach: int) -> list[Stretch]
         else:
             groups.append([place])
     groups.sort(key=min)
-    # Those that share a stretch lie a few messages apart: as many are read as reach from the first past the last.
+    before = max(1, round(reach * (BEFORE_SHORT + (1.0 - BEFORE_SHORT) * long)))
+    most_before = round(MOST_BEFORE + (most - MOST_BEFORE) * long)
+    # Those that share a stretch lie a few messages apart.
     return [
-        Stretch(leads[min(group)].id, leads[group[0]].at_us, reach, 1 + reach + min(reach, 4) * (len(group) - 1))
-        for group in groups[:most]
+        Stretch(
+            leads[min(group)].id,
+            leads[group[0]].at_us,
+            before if number < most_before else 0,
+            1 + reach + min(reach, FOLLOWING) * (len(group) - 1),
+        )
+        for number, group in enumerate(groups[:most])
     ]

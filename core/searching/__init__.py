@@ -7,6 +7,7 @@
 | `resolve` | joins the two into a `Search` | - |
 | `Search.gather` | brings candidates from the search tables, or by the plain predicates | 1 round trip |
 | `Search.rows_wanted`, `rows_wanted` | name the rows to bring; the caller reads them | 1 round trip |
+| `Search.compare` | with an embedder, compares older rows that stand around candidates | 1 statement, seldom |
 | `Search.finish` | chooses the hits | - |
 | `deeper` | goes on where too few came out and `Search.is_done` says no | more |
 

@@ -21,7 +21,7 @@ from core.rules.relevance_weights import share_of_long
 from core.rules.words import stem
 from core.store import sources
 from core.store.dialects import microseconds
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 if TYPE_CHECKING:
     from core.searching.state import Search
@@ -80,7 +80,7 @@ def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
     beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
     total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
-    asked = Asked(worth, max(total, 1e-9), words / rows if rows else 1.0, _long(search))
+    asked = Asked(worth, max(total, 1e-9), words / rows if rows else 1.0, long_of(search))
     days = [(microseconds(since), microseconds(until)) for since, until in question.days]
     probes = _probes(search, groups, worth)
     every = [(probe.text, probe) for probe in probes]
@@ -154,7 +154,8 @@ def _tag_worth(search: Search, rows: int) -> dict[str, float]:
     return {tag: ranking.rarity_weight(counted[tag], rows) for tag in search.query.tags if tag in counted}
 
 
-def _long(search: Search) -> float:
+def long_of(search: Search) -> float:
+    """Return how far the turns of the visible conversations are long ones: `share_of_long`."""
     chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
     turns = sum(n for n, _ in chat)
     return share_of_long(sum(n for _, n in chat) / turns) if turns else 0.0

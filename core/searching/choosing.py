@@ -12,12 +12,12 @@ from core.rules.ranking import Candidate
 from core.rules.relevance_time import HALF, on_days
 from core.rules.relevance_weights import weights_for
 from core.rules.surroundings import stretches
-from core.searching import scoring
+from core.searching import asking, scoring
 from core.searching.gathering import is_first_tier
 from core.shapes import Hit
 from core.store import sources
 from core.store.dialects import from_microseconds
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 if TYPE_CHECKING:
     from core.searching.state import Chosen, Drop, Search
@@ -43,12 +43,15 @@ def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
         least = LEAST_READ_OF_MESSAGE if search.query.text else LEAST_READ
         most = (max(least, 3 * search.query.limit) + extra) * 4**depth
         kept = {(c.source, c.id) for c in best[:most]}
-        for number in search.reports:
-            kept |= {(c.source, c.id) for c in [x for x in best if x.source == number][: 2 + extra // 4]}
+        if len(best) > most:
+            for number in search.reports:
+                kept |= {(c.source, c.id) for c in [x for x in best if x.source == number][: 2 + extra // 4]}
+            chosen = [c for c in chosen if (c.source, c.id) in kept]
         search.complete &= len(best) <= len(kept)
-        chosen = [c for c in chosen if (c.source, c.id) in kept]
         reach = search.settings.context_reach if search.query.text else 0
-        search.stretches = stretches(best, sources.CHAT.number, reach)
+        # By its meaning a turn before tells as much as one after: it is read as among long turns.
+        before = max(asking.long_of(search), search.by_meaning)
+        search.stretches = stretches(best, sources.CHAT.number, reach, before)
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
@@ -87,7 +90,7 @@ def _favour_meaning(search: Search, candidates: Iterable[Candidate]) -> None:
         return
     most = max((c.score for c in candidates), default=0.0) or 1.0
     for c in candidates:
-        c.score += most * search.settings.semantic_weight * search.meaning.of(c.source, c.id)
+        c.score += most * search.meaning.of(c.source, c.id)
 
 
 def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
@@ -100,16 +103,18 @@ def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop 
     recent = search.query.ranking == "recency"
     lines: dict[tuple[int, int], scoring.Line] = {}
     if search.query.text and not recent:
-        lines = {(line.found.source, line.found.id): line for line in scoring.score(search, rows)}
-        kept = [(line.candidate, line.found) for line in lines.values()]
+        scored = scoring.score(search, rows)
+        lines = {(line.found.source, line.found.id): line for line in scored}
+        kept = [(line.candidate, line.found) for line in scored]
     else:
         kept = [(c, row) for c in search.candidates if (row := rows.get((c.source, c.id))) is not None]
         kept = _pools(search, kept) if recent else kept
-    kept = [pair for pair in kept if not _is_dropped(search, pair, drop)]
+    kept = _without_dropped(search, kept, drop)
+    tag_numbers = search.tag_numbers
     for c, row in kept:
         if not lines:
             scoring.complete_match(search, c, row)
-        if is_first_tier(search, c):
+        if (c.tags or tag_numbers) and is_first_tier(search, c):
             c.tier = 1
     if not (lines or recent):
         _by_own_words(search, [c for c, _ in kept])
@@ -123,7 +128,7 @@ def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop 
         elif (c.source, c.id) not in rank and not c.context:
             search.leave(c, "limit")
     made = []
-    weights = weights_for(search.long)
+    weights = weights_for(search.long, search.by_meaning)
     for c in ranking.newest_first(ordered):
         row = by_row[c.source, c.id]
         if lines:
@@ -178,6 +183,12 @@ def _pools(search: Search, kept: Sequence[Pair]) -> list[Pair]:
     return made
 
 
+def _without_dropped(search: Search, kept: list[Pair], drop: Drop | None) -> list[Pair]:
+    if drop is None and not search.query.exclude.conversations:
+        return kept
+    return [pair for pair in kept if not _is_dropped(search, pair, drop)]
+
+
 def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
     c, row = pair
     left_out = c.source == sources.CHAT.number and row.conversation in search.query.exclude.conversations
@@ -191,6 +202,9 @@ def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
 def _deduped(search: Search, pairs: Sequence[Pair], lines: dict[tuple[int, int], scoring.Line]) -> list[Pair]:
     """Return the rows without those that say the same as a newer one, which is worth what the best of them is."""
     newest = sorted(pairs, key=lambda pair: (-pair[0].at_us, pair[0].source, -pair[0].id))
+    contents = [_content(search, row) for _, row in newest]
+    if None not in contents and len(set(contents)) == len(contents):
+        return newest
     kept = hits.dedupe(
         newest,
         identity=lambda pair: (sources.BY_NUMBER[pair[0].source].name, pair[0].id, pair[1].texts[0]),

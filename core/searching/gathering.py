@@ -17,7 +17,7 @@ from core.rules.lookups import UNLISTED, Lookup, Plan
 from core.rules.lookups_recency import by_recency
 from core.rules.lookups_relevance import MOST_INDEX_ROWS, Depth, by_relevance
 from core.rules.ranking import Candidate
-from core.store import postings, search_plain, sources
+from core.store import postings_read, search_plain, sources
 from core.store.dialects import microseconds
 from core.store.engine import Database
 from core.store.sources import SourceTable
@@ -31,6 +31,7 @@ BUDGET_OF_MESSAGE = 600
 """As BUDGET, where there is a message: its words count together, and each finds rows that another's rows lie beside."""
 ROUNDS = 3
 """Rounds of relevance mode that read eight times more of the same, before the newest matching rows are read."""
+_CHAT = sources.CHAT.number
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 
@@ -116,7 +117,7 @@ def _indexed(
     search: Search, db: Database, indexed: Sequence[SourceTable], depth: int
 ) -> dict[tuple[int, int], Candidate]:
     plan = _plan(search, [s.number for s in indexed], depth)
-    read = postings.read(db, plan.lookups, search.texts, search.limits)
+    read = postings_read.read(db, plan.lookups, search.texts, search.limits)
     search.complete &= plan.complete and not read.full
     found = _collect(search, plan.lookups, read.postings)
     for source, row_id in search.query.exclude.rows:
@@ -149,29 +150,35 @@ def _plain(
 def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> dict[tuple[int, int], Candidate]:
     """Return the rows found, each with what it is known to match."""
     held_by = _Held(search)
+    by_words = [lookup.kind == "words" and lookup.proves < 0 for lookup in lookups]
+    plain = [by and not (x.also or x.first_tier) for by, x in zip(by_words, lookups, strict=True)]
     found: dict[tuple[int, int], Candidate] = {}
     for number, key, source, at_us, row_id, times, length in read:
-        lookup = lookups[number]
-        by_keys = lookup.kind == "words" and lookup.proves < 0 and key not in ("", UNLISTED)
+        by_keys = by_words[number] and key not in ("", UNLISTED)
         held = held_by[key, source] if by_keys else ()
         if by_keys and not held:
             continue  # a tag, which is a word to look for in the chat alone
-        c = found.get((source, row_id))
+        place = (source, row_id)
+        c = found.get(place)
         if c is None:
-            c = found[source, row_id] = Candidate(source, row_id, at_us)
+            c = found[place] = Candidate(source, row_id, at_us)
         c.words = length or c.words
         for i, whole in held:
             c.match(i, times, whole)
+        if plain[number]:
+            continue
+        lookup = lookups[number]
         if lookup.kind == "tags" and key:
-            c.tags.add(key)
+            c.tags = c.tags.union((key,))
         elif lookup.proves >= 0:
             c.match(lookup.proves, 1, search.words[lookup.proves].verify)
         c.holds_more = c.holds_more or bool(lookup.also)
         if lookup.first_tier:
             c.tier = 1
     if search.query.tags and search.query.keywords:
+        tag_numbers = search.tag_numbers
         for c in found.values():
-            if c.tier != 1 and is_first_tier(search, c):
+            if c.tier != 1 and (c.tags or tag_numbers) and is_first_tier(search, c):
                 c.tier = 1
     return found
 
@@ -197,6 +204,6 @@ class _Held(dict[tuple[str, int], list[tuple[int, bool]]]):
 
 def is_first_tier(search: Search, c: Candidate) -> bool:
     """Return whether what a row is known to match holds a tag and a keyword (T22, T23)."""
-    if search.keyword_numbers.isdisjoint(c.matched):
+    if not c.tags and (c.source != _CHAT or search.tag_numbers.isdisjoint(c.matched)):
         return False
-    return bool(c.tags) or (c.source == sources.CHAT.number and not search.tag_numbers.isdisjoint(c.matched))
+    return not search.keyword_numbers.isdisjoint(c.matched)

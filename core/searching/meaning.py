@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,29 +50,89 @@ Place = tuple[int, int]
 """Source and id of a row."""
 
 
+class _Held:
+    """The newest vectors of an audience that one model made, newest first; those of one row follow each other."""
+
+    def __init__(
+        self, rows: Sequence[Place], at_us: Sequence[int], matrix: Any, lengths: Any, read_at: float, most: int
+    ) -> None:
+        self.of = rows
+        """The row of each vector."""
+        self.at_us = at_us
+        self.matrix, self.lengths = matrix, lengths
+        self.read_at, self.most = read_at, most
+        self.starts = [n for n, row in enumerate(rows) if n == 0 or row != rows[n - 1]]
+        """The first vector of each row."""
+        self.rows = [rows[n] for n in self.starts]
+        self.number = {row: n for n, row in enumerate(self.rows)}
+
+    def likeness(self, asked: Any) -> Any:
+        """Return the cosine of the best vector of each row."""
+        # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as one takes for this.
+        values = np.einsum("ij,j->i", self.matrix.astype(np.float32), asked) / self.lengths
+        return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
+
+    def vectors(self, places: Iterable[Place], asked: Any) -> dict[Place, Any]:
+        """Return the vector of each row that is here, of length 1: of several the one nearest to what is asked."""
+        here = [(place, n) for place in places if (n := self.number.get(place)) is not None]
+        if not here:
+            return {}
+        chosen = [self._nearest(n, asked) for _, n in here]
+        found = self.matrix[chosen].astype(np.float32) / self.lengths[chosen, None]
+        return {place: vector for (place, _), vector in zip(here, found, strict=True)}
+
+    def _nearest(self, n: int, asked: Any) -> int:
+        start, end = self.starts[n], self.starts[n + 1] if n + 1 < len(self.starts) else len(self.of)
+        if end - start == 1:
+            return start
+        return start + int(np.argmax(self.matrix[start:end].astype(np.float32) @ asked / self.lengths[start:end]))
+
+
 @dataclass(slots=True)
 class Meanings:
     """How near rows are to what is asked: 0 for as near as the others, 1 for STEPS standard deviations nearer."""
 
-    worth: dict[Place, float] = field(default_factory=dict)
-    asked: Any = None
+    asked: Any
     """The vector of the message: a search that goes deeper does not ask for it again."""
+    mean: float
+    spread: float
+    held: list[_Held] = field(default_factory=list)
+    worth: dict[Place, float] = field(default_factory=dict)
+    weight: float = 1.0
+    """SEMANTIC_WEIGHT."""
+    is_whole: bool = False
+    """All vectors of the audiences seen are among those held."""
+
+    def take(self, held: _Held, like: Any) -> None:
+        """Take rows along, with the cosine of each."""
+        self.held.append(held)
+        self.worth.update(zip(held.rows, self.scaled(like).tolist(), strict=True))
+
+    @property
+    def share(self) -> float:
+        """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
+        return min(1.0, self.weight) if self.worth else 0.0
 
     def of(self, source: int, row_id: int) -> float:
-        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
-        return self.worth.get((source, row_id), 0.0)
+        """Return what the meaning of a row is worth, weighted; 0 where nothing is known of it."""
+        return self.weight * self.worth.get((source, row_id), 0.0)
 
+    def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
+        """Return the vectors of rows, each of length 1, as far as they are known."""
+        return {place: vector for one in self.held for place, vector in one.vectors(places, self.asked).items()}
 
-@dataclass(slots=True)
-class _Held:
-    """The newest vectors of an audience that one model made, newest first."""
+    def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
+        """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
+        if not groups:
+            return []
+        first = np.cumsum([0, *(len(group) for group in groups[:-1])])
+        sums = np.add.reduceat(np.stack([vector for group in groups for vector in group]), first)
+        like = np.einsum("ij,j->i", sums, self.asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+        return self.scaled(like, self.weight).tolist()  # type: ignore[no-any-return]
 
-    places: list[Place]
-    at_us: list[int]
-    matrix: Any
-    lengths: Any
-    read_at: float
-    most: int
+    def scaled(self, like: Any, weight: float = 1.0) -> Any:
+        """Return cosines as what they are worth."""
+        return np.maximum(0.0, (like - self.mean) * (weight / self.spread / STEPS))
 
 
 class _Cache:
@@ -94,18 +154,49 @@ def add(search: Search, db: Database, embedder: Any) -> None:
     if given_up or not search.query.text or not search.viewer.audiences or not settings.semantic_weight:
         return
     try:
+        if before is None:
+            db.let_go()
         asked = before.asked if before else _asked(embedder, search.query.text, settings.hook_timeout_seconds)
         held = _held(db, search, embedder.name, len(asked))
-        like, at_us = _likeness(held, asked)
-        missing = [p for c in search.candidates if (p := (c.source, c.id)) not in like]
-        older = embeddings.of_rows(db, embedder.name, search.viewer.audiences, missing)
-        mean, spread = _usual(like.values())
-        like |= _likeness([_matrix(older, len(asked))], asked)[0]
-        meanings = Meanings({p: max(0.0, (value - mean) / spread / STEPS) for p, value in like.items()}, asked)
-        _add_nearest(search, db, meanings, at_us)
+        known = {place for one in held for place in one.rows}
+        older = _older(search, db, len(asked), [p for c in search.candidates if (p := (c.source, c.id)) not in known])
+        like = [one.likeness(asked) for one in (*held, older)]
+        # What is usual is told by rows of any kind, not by those that hold the words, where there are enough of them.
+        usual = _usual(like[:-1] if len(known) >= FEWEST else like)
+        is_whole = len(held) == len(_rows_of(search)) and all(len(one.of) < one.most for one in held)
+        meanings = Meanings(asked, *usual, weight=settings.semantic_weight, is_whole=is_whole)
+        for one, values in zip((*held, older), like, strict=True):
+            meanings.take(one, values)
+        _add_nearest(search, db, meanings)
         search.meaning = meanings
     except (EmbedderError, StoreReadError) as error:
         search.fail_meaning(error)
+
+
+def add_around(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
+    """Compare rows too that were brought for their neighbours; what fails is noted and changes nothing.
+
+    All of them are, but where the audiences seen have more vectors than are held.
+    """
+    missing = [] if meanings.is_whole else [place for place in rows if place not in meanings.worth]
+    try:
+        older = _older(search, db, len(meanings.asked), missing)
+    except StoreReadError as error:
+        search.fail_meaning(error)
+    else:
+        meanings.take(older, older.likeness(meanings.asked))
+
+
+def _older(search: Search, db: Database, dimensions: int, rows: Iterable[Place]) -> _Held:
+    """Return the vectors of rows that are not among those held."""
+    return _matrix(embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, rows), dimensions)
+
+
+def _rows_of(search: Search) -> dict[int, int]:
+    """Return the audiences seen in which something was said, with how many rows they have."""
+    viewer = search.viewer
+    rows = {a: sum(viewer.docs.get((a, s.number), (0, 0))[0] for s in sources.ALL) for a in viewer.audiences}
+    return {audience: count for audience, count in rows.items() if count}
 
 
 def _asked(embedder: Any, text: str, timeout_seconds: float) -> Any:
@@ -119,11 +210,10 @@ def _asked(embedder: Any, text: str, timeout_seconds: float) -> Any:
 
 def _held(db: Database, search: Search, model: str, dimensions: int) -> list[_Held]:
     """Return the vectors of the audiences seen, the newest SEMANTIC_NEWEST of them about; what is missing is read."""
-    newest, viewer = search.settings.semantic_newest, search.viewer
+    newest, rows = search.settings.semantic_newest, _rows_of(search)
     if not newest:
         return []
-    rows = {a: sum(viewer.docs.get((a, s.number), (0, 0))[0] for s in sources.ALL) for a in viewer.audiences}
-    seen = sorted((a for a in rows if rows[a]), key=lambda a: (-rows[a], a))[:MOST_AUDIENCES]
+    seen = sorted(rows, key=lambda a: (-rows[a], a))[:MOST_AUDIENCES]
     most = max(1, newest if len(seen) == 1 else 2 * newest // max(1, len(seen)))
     cache: _Cache = db.caches.setdefault(__name__, _Cache())
     now = time.monotonic()
@@ -143,7 +233,7 @@ def _held(db: Database, search: Search, model: str, dimensions: int) -> list[_He
         fresh = _matrix(read[audience], dimensions, read_at=now, most=most)
         if one is None:
             one = fresh
-        elif fresh.places:
+        elif fresh.of:
             one = _joined(fresh, one)
         made.append(one)
         with cache.lock:
@@ -163,10 +253,10 @@ def _matrix(vectors: Sequence[Vector], dimensions: int, *, read_at: float = 0.0,
 
 
 def _joined(fresh: _Held, known: _Held) -> _Held:
-    most = max(known.most, len(fresh.places))
+    most = max(known.most, len(fresh.of))
     return _Held(
-        (fresh.places + known.places)[:most],
-        (fresh.at_us + known.at_us)[:most],
+        [*fresh.of, *known.of][:most],
+        [*fresh.at_us, *known.at_us][:most],
         np.concatenate([fresh.matrix, known.matrix])[:most],
         np.concatenate([fresh.lengths, known.lengths])[:most],
         known.read_at,
@@ -174,42 +264,27 @@ def _joined(fresh: _Held, known: _Held) -> _Held:
     )
 
 
-def _likeness(held: Iterable[_Held], asked: Any) -> tuple[dict[Place, float], dict[Place, int]]:
-    """Return the cosine of the best piece of each row, and the row's time."""
-    like: dict[Place, float] = {}
-    at_us: dict[Place, int] = {}
-    for one in held:
-        if not one.places:
-            continue
-        # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as one takes for this.
-        values = (np.einsum("ij,j->i", one.matrix.astype(np.float32), asked) / one.lengths).tolist()
-        for place, moment, value in zip(one.places, one.at_us, values, strict=True):
-            if value > like.get(place, -2.0):
-                like[place] = value
-                at_us[place] = moment
-    return like, at_us
-
-
-def _usual(values: Iterable[float]) -> tuple[float, float]:
+def _usual(like: Sequence[Any]) -> tuple[float, float]:
     """Return mean and spread of all but the nearest, which may be what is looked for."""
-    found = np.sort(np.fromiter(values, dtype=np.float32))[:-1]
+    found = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(found):
         return 0.0, USUAL_SPREAD
     spread = float(found.std())
     return float(found.mean()), max(spread, 1e-6) if len(found) >= FEWEST else max(spread, USUAL_SPREAD)
 
 
-def _add_nearest(search: Search, db: Database, meanings: Meanings, at_us: Mapping[Place, int]) -> None:
+def _add_nearest(search: Search, db: Database, meanings: Meanings) -> None:
+    """Make candidates of rows that are none yet and near enough, the nearest first, as far as they may be found."""
     known = {(c.source, c.id) for c in search.candidates}
     wanted = {s.number for s in search.query.sources}
     left_out = search.query.exclude.rows
+    at_us = {row: one.at_us[n] for one in meanings.held for row, n in zip(one.rows, one.starts, strict=True)}
     nearest = sorted(
         (
             place
             for place, worth in meanings.worth.items()
             if worth >= LEAST_LIKE
             and place not in known
-            and place in at_us
             and place[0] in wanted
             and (sources.BY_NUMBER[place[0]].name, place[1]) not in left_out
         ),

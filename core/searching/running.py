@@ -8,7 +8,7 @@ from core.errors import StoreReadError
 from core.searching.state import Chosen, Drop, Search
 from core.store import reading, search_read, sources
 from core.store.engine import Database
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 MOST_ROUNDS = 12
 
@@ -16,7 +16,9 @@ MOST_ROUNDS = 12
 def run(search: Search, db: Database, drop: Drop | None = None) -> list[Chosen]:
     """Gather, read and finish, deeper where fewer hits than the limit came out and more rows may match (T24, T27)."""
     search.gather(db)
-    chosen = search.finish(read_rows(search, db, search.rows_wanted()), drop)
+    rows = read_rows(search, db, search.rows_wanted())
+    search.compare(db, rows)
+    chosen = search.finish(rows, drop)
     return chosen if search.is_done(len(chosen)) else deeper(search, db, drop)
 
 
@@ -25,7 +27,9 @@ def deeper(search: Search, db: Database, drop: Drop | None = None) -> list[Chose
     chosen: list[Chosen] = []
     for depth in range(1, MOST_ROUNDS):
         search.gather(db, depth)
-        chosen = search.finish(read_rows(search, db, search.rows_wanted(depth=depth)), drop)
+        rows = read_rows(search, db, search.rows_wanted(depth=depth))
+        search.compare(db, rows)
+        chosen = search.finish(rows, drop)
         if search.is_done(len(chosen)):
             break
     return chosen

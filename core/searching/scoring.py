@@ -21,7 +21,7 @@ from core.rules.relevance_weights import weights_for
 from core.searching.asking import Asking, asking
 from core.store import sources
 from core.store.dialects import from_microseconds
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 if TYPE_CHECKING:
     from core.searching.state import Search
@@ -34,6 +34,7 @@ CLOSE_CHARS = 600
 Found = Mapping[tuple[int, int], FoundRow]
 _CHAT = sources.CHAT.number
 _NOTHING: list[dict[int, float]] = [{}]
+_NO_PLACES: dict[int, list[passages.Place]] = {}
 
 
 @dataclass(slots=True)
@@ -59,10 +60,12 @@ def score(search: Search, found: Found) -> list[Line]:
         if candidate is not None:
             complete_match(search, candidate, row)
         rows.append((candidate, row, _row(search, of, candidate, row)))
-    if search.meaning is not None:
+    meaning = search.meaning
+    if meaning is not None:
+        vectors = meaning.vectors(list(found))
         for _, row, made in rows:
-            made.meaning = search.settings.semantic_weight * search.meaning.of(row.source, row.id)
-    relevance.matches([row for _, _, row in rows], of.asked)
+            made.meaning, made.vector = meaning.of(row.source, row.id), vectors.get((row.source, row.id))
+    relevance.matches([row for _, _, row in rows], of.asked, None if meaning is None else meaning.as_one)
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
     answers = asks(search.query.text, of.languages)
     left_out = search.query.exclude.rows
@@ -87,14 +90,14 @@ def _is_near(row: Row, of: Asking) -> bool:
     """Return whether a row that matches nothing stands close enough to rows that do, or was said on a day asked for."""
     if row.reasons["context"] >= relevance.LEAST_CONTEXT:
         return True
-    return any(since <= row.at_us < until for since, until in of.days)
+    return bool(of.days) and any(since <= row.at_us < until for since, until in of.days)
 
 
 def complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
     """Note what the look-ups did not ask of this row: its tags, and words beyond the budget; then its tier (T23)."""
     if row.tags is not None and search.query.tags:
         stored = hits.stored_tags(row.tags)
-        c.tags.update(t for t in search.query.tags if t in stored)
+        c.tags = c.tags.union(t for t in search.query.tags if t in stored)
     folded, matched = row.folded, c.matched
     for i, text, verify in search.said_in_chat if c.source == _CHAT else search.said_elsewhere:
         if text in folded and i not in matched:
@@ -112,13 +115,14 @@ def _row(search: Search, of: Asking, candidate: Candidate | None, found: FoundRo
     """
     folded = found.folded
     is_chat = found.source == _CHAT
-    places: dict[int, list[passages.Place]] = {}
+    places: dict[int, list[passages.Place]] = _NO_PLACES
     for text, probe in of.looked_for:
         if text in folded and (is_chat or not probe.chat_only):
-            at = passages.find_places(folded, probe.text, probe.terms, always_whole=probe.always_whole)
+            at = passages.find_places(folded, text, probe.terms, always_whole=probe.always_whole)
             if probe.whole_only:
                 at = [place for place in at if place[1]]
             if at:
+                places = places or {}
                 places.setdefault(probe.group, []).extend(at)
     words = (candidate.words if candidate is not None else 0) or _words(found)
     thread = found.conversation if is_chat else f"\x00{found.source}/{found.id}"
@@ -153,7 +157,7 @@ def _words(found: FoundRow) -> int:
 
 def _beside_words(search: Search, lines: Sequence[Line], of: Asking) -> None:
     """Give the rows the reasons beside their words, and their scores; texts are read of the best rows alone."""
-    question, weights = of.question, weights_for(of.asked.long)
+    question, weights = of.question, weights_for(of.asked.long, search.by_meaning)
     asker = search.viewer.scope.participant or ""
     told = bool(question.people or question.self_person or question.other)
     said_by: dict[Speaker, float] = {}
@@ -169,12 +173,16 @@ def _beside_words(search: Search, lines: Sequence[Line], of: Asking) -> None:
         if question.days:
             reasons.update(on_days(question.days, from_microseconds(found.at_us)))
         relevance.weigh(line.row, weights)
+    wants_time = question.wants_time and weights["time"]
+    wants_number = question.wants_number and weights["number"]
+    if not (weights["first"] or wants_time or wants_number):
+        return
     for line in sorted(lines, key=lambda one: -one.row.score)[:READ_CLOSELY]:
         text, reasons = line.found.folded[:CLOSE_CHARS], line.row.reasons
         if weights["first"]:
             reasons["first"] = speaks_of_self(text, of.languages)
-        if question.wants_time and weights["time"]:
+        if wants_time:
             reasons["time"] = float(time_expressions(text, of.languages) > 0)
-        if question.wants_number and weights["number"]:
+        if wants_number:
             reasons["number"] = float(has_number(text, of.languages))
         relevance.weigh(line.row, weights)

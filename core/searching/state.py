@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ from core.shapes import Hit, LeftOut
 from core.store import sources
 from core.store.dialects import EPOCH
 from core.store.engine import Database
+from core.store.found_rows import FoundRow
 from core.store.postings import Limits
-from core.store.search_read import FoundRow
 from core.store.viewing import Viewer
 
 if TYPE_CHECKING:
@@ -109,6 +109,11 @@ class Search:
         """Return the texts looked for, by the indexes of `Candidate.matched`."""
         return [w.text for w in self.words]
 
+    @property
+    def by_meaning(self) -> float:
+        """Return how far meaning stands beside the words, 0 to 1: 0 where nothing is known of it."""
+        return 0.0 if self.meaning is None else self.meaning.share
+
     def gather(self, db: Database, depth: int = 0) -> None:
         """Read the candidates; what is not indexed yet is asked by the plain predicates.
 
@@ -125,6 +130,13 @@ class Search:
             from core.searching import meaning  # noqa: PLC0415 - loads numpy, which only an embedder needs
 
             meaning.add(self, db, self.embedder)
+
+    def compare(self, db: Database, rows: Iterable[tuple[int, int]]) -> None:
+        """Compare the rows that were brought with the message by their meaning too, where there is an embedder."""
+        if self.meaning is not None:
+            from core.searching import meaning  # noqa: PLC0415 - as in `gather`
+
+            meaning.add_around(self, db, self.meaning, rows)
 
     def fail_meaning(self, error: CoreError) -> None:
         """Note that nothing is known about the meaning of rows: the words alone decide (F57)."""

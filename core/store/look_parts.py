@@ -108,19 +108,22 @@ def seen(all_of_server: bool, family: str) -> Part:
     direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
 
     def one(kind: str, server: Any, ref: Any) -> Any:
-        return found.where(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
+        return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
 
-    blank = literal("", Key(512))
-    made = union(
-        one("persona", literal("", Key(191)), blank),
+    nowhere, blank = literal("", Key(191)), literal("", Key(512))
+    named = (
+        one("persona", nowhere, blank),
         one("server", _SERVER, blank),
-        one("server", literal("", Key(191)), blank),
-        one("server", known, blank),
-        one("direct", literal("", Key(191)), _WHO),
-        one("direct", literal("", Key(191)), person),
-        one("direct", literal("", Key(191)), direct),
+        one("server", nowhere, blank),
+        one("direct", nowhere, _WHO),
         one("conversation", _SERVER, _KEY),
-        one("conversation", known, _KEY),
+    )
+    # Few SELECTs: servers plan each of them for every part that reads this.
+    made = union(
+        found.where(or_(*named)),
+        found.where(or_(one("server", known, blank), one("conversation", known, _KEY))),
+        found.where(one("direct", nowhere, person)),
+        found.where(one("direct", nowhere, direct)),
     )
     return Part(made, family)
 
@@ -266,6 +269,11 @@ def _said_here() -> Any:
     return said.limit(1).scalar_subquery()
 
 
+def _in_range(v: Any) -> list[Any]:
+    low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
+    return [v.head == bindparam("head", type_=Integer()), v.part >= low, v.part < high]
+
+
 @lru_cache(maxsize=4)
 def known_words(family: str, near: bool = False) -> Part:
     """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts.
@@ -276,9 +284,7 @@ def known_words(family: str, near: bool = False) -> Part:
     number = bindparam("at", type_=Integer())
     head = bindparam("head", type_=Integer())
     found = select(head.label("head"), number.label("at"), _OF_WORD, v.term)
-    found = found.where(
-        v.head == head, v.part >= bindparam("low", type_=Key(170)), v.part < bindparam("high", type_=Key(170))
-    )
+    found = found.where(*_in_range(v))
     if near:
         found = found.where(_said_here().is_(None))
     return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
@@ -296,9 +302,10 @@ def counted(family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def cut(family: str) -> Part:
-    """Return what brings which pieces stand in more known words than are taken, the one over `heads` or `inner`."""
-    w = _WORDS.c
-    count = func.count()
-    beyond = (w.head == 1) & (count > bindparam("heads", type_=Integer()))
-    beyond |= (w.head == 0) & (count > bindparam("inner", type_=Integer()))
-    return Part(select(*_row(CUT, n=[w.at])).group_by(w.head, w.at).having(beyond), family)
+    """Return what brings the number of a piece that stands in more known words of a range than are taken.
+
+    One look-up beyond those: to count the CTE `words`, servers would work all of it out once more.
+    """
+    v = search_vocab.c
+    found = select(*_row(CUT, n=[bindparam("at", type_=Integer())])).where(*_in_range(v))
+    return Part(found.order_by(v.part, v.term).limit(1).offset(bindparam("taken", type_=Integer())), family)

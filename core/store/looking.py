@@ -95,14 +95,24 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += [look_parts.settings(family)] if request.want_config else []
     parts += [look_parts.counted(family)] if words else []
-    parts += [look_parts.cut(family)] if ranges else []  # MySQL merges a CTE of constants, and then finds no column
     parts += look_parts.recent(wide, family) if request.recent else ()
     named = f"seen AS ({seen})" + (f", words AS ({statements.union(words, family)})" if words else "")
     branches = [part.text(shared, into) for part in parts]
+    # Of words that may be meant by a slip it does not matter whether there are more of them.
+    branches += [look_parts.cut(family).text({**shared, **r}, into) for r in ranges if not r["word"]]
     return f"WITH {named} {statements.union(branches, family)}"
 
 
-_NOTHING = {"head": 1, "at": -9, "low": NO_MATCH, "high": NO_MATCH, "most": 1, "word": "", "word_end": NO_MATCH}
+_NOTHING = {
+    "head": 1,
+    "at": -9,
+    "low": NO_MATCH,
+    "high": NO_MATCH,
+    "taken": 0,
+    "most": 1,
+    "word": "",
+    "word_end": NO_MATCH,
+}
 """A range in which no word lies."""
 
 
@@ -119,11 +129,11 @@ def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> Iterato
     for at, f in enumerate(fragments):
         near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}
         if f.at_end:
-            high = f.text + LAST_CHAR
-            yield {"head": 1, "at": at, "low": f.text, "high": high, "most": shared["heads"] + 1, **near}
+            taken, high = shared["heads"], f.text + LAST_CHAR
+            yield {"head": 1, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
         if f.at_start:
-            high = f.text + (LAST_CHAR if f.at_end else "\x00")
-            yield {"head": 0, "at": at, "low": f.text, "high": high, "most": shared["inner"] + 1, **near}
+            taken, high = shared["inner"], f.text + (LAST_CHAR if f.at_end else "\x00")
+            yield {"head": 0, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:

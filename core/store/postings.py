@@ -1,51 +1,37 @@
-"""Reads the search tables: the second round trip of a search (D35).
+"""The SELECTs that read the search tables, one for each look-up: the second round trip of a search (D35).
 
-`read` runs the look-ups that `core.rules.lookups_recency` and `core.rules.lookups_relevance` decided on, as one UNION
-ALL of limited branches. Every branch holds the audiences it may read.
+`core.store.postings_read` joins those of the look-ups that `core.rules.lookups_recency` and
+`core.rules.lookups_relevance` decided on. Every one holds the audiences it may read.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Integer, String, and_, bindparam, cast, func, literal_column, null, or_, select, type_coerce
 from sqlalchemy.types import NullType
 
 from core.rules.lookups import Lookup
-from core.store import sources, statements
-from core.store.bulk import chunks
+from core.store import sources
 from core.store.dialects import (
     ID,
     Key,
     Time,
-    from_key,
     from_microseconds,
     has_keyword,
-    like_pattern,
-    microseconds,
-    read_time,
 )
-from core.store.engine import Database
 from core.store.schema import search_tag, search_term
 from core.store.statements import Part
 
 AT_LEAST, AT_MOST = -(2**63) + 1, 2**63 - 1
 NO_MATCH = "\x02"
 """A pattern no stored text matches: fills the places of a branch that are not needed."""
-MOST_BRANCHES = 96
-"""Most branches of one statement; more are read in several."""
+BETWEEN: Literal["\n"] = "\n"
+"""Stands between packed postings; words and tags hold none."""
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-
-
-Posting = tuple[int, str, int, int, int, int, int]
-"""One row found: number of the look-up, key (blank where it is not told), source, microseconds, row id, times, words.
-
-A plain tuple: a search reads hundreds of them.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +76,7 @@ def _places(items: Sequence[object]) -> int:
     return next(s for s in _STEPS if s >= len(items))
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """What the text of a branch depends on."""
 
     kind: str
@@ -109,12 +95,13 @@ class _Shape(NamedTuple):
     also: int = 0
     """How many words there are places for, of which the row must hold one beside its key; 0 asks for none."""
     packed: bool = False
-    """Each posting is one text: what PyMySQL spends on a row goes by its columns."""
+    """All postings are one text, with its size: PyMySQL spends more on a row than the server on finding it."""
 
 
-def _shape(lookup: Lookup, limits: Limits) -> _Shape:
+def shape_of(lookup: Lookup, limits: Limits) -> Shape:
+    """Return what the text of the look-up's SELECT depends on."""
     only = lookup.sources[0] if len(lookup.sources) == 1 else -1
-    return _Shape(
+    return Shape(
         lookup.kind,
         only,
         lookup.limit is not None,
@@ -129,7 +116,8 @@ def _shape(lookup: Lookup, limits: Limits) -> _Shape:
 
 
 @lru_cache(maxsize=512)
-def _part(shape: _Shape, family: str) -> Part:
+def part_of(shape: Shape, family: str) -> Part:
+    """Return the SELECT of a shape, compiled."""
     return Part(_walk(shape, family) if shape.kind == "walk" else _posted(shape), family)
 
 
@@ -141,7 +129,7 @@ def _number(name: str) -> Any:
     return bindparam(name, type_=ID)
 
 
-def _posted(shape: _Shape) -> Any:
+def _posted(shape: Shape) -> Any:
     """Return the branch that reads postings, and compares their rows where the shape says so."""
     postings: Any = search_tag if shape.kind == "tags" else search_term
     p: Any = postings.c
@@ -175,10 +163,20 @@ def _posted(shape: _Shape) -> Any:
     made = made.distinct() if shape.distinct else made
     if shape.limited:
         made = made.order_by(p.at_us.desc(), p.row_id.desc()).limit(_number("limit"))
+    if shape.packed:
+        found = made.subquery("found")
+        joined = type_coerce(joined_by(BETWEEN, found.c.packed), NullType())
+        size = func.sum(func.length(found.c.packed) + literal_column("1"))
+        return select(size.label("size"), joined.label("packed")).select_from(found)
     return made
 
 
-def _of_keys(p: Any, shape: _Shape) -> list[Any]:
+def joined_by(between: Literal["", "\n"], texts: Any) -> Any:
+    """Return the texts of all rows as one, on servers."""
+    return func.group_concat(texts.op("SEPARATOR")(literal_column("''" if not between else "'\n'")))
+
+
+def _of_keys(p: Any, shape: Shape) -> list[Any]:
     key = p.tag if shape.kind == "tags" else p.term
     return [
         p.audience_id.in_(_many("audiences", ID)),
@@ -204,7 +202,7 @@ def _held(p: Any, table: Any, key: str, name: str, places: int) -> Any:
     return func.coalesce(*probes, literal_column("0")) == literal_column("1")
 
 
-def _not_of_conversations(p: Any, shape: _Shape) -> Any:
+def _not_of_conversations(p: Any, shape: Shape) -> Any:
     chat = sources.CHAT.table.c
     left_out: Any = select(literal_column("1")).where(
         chat.id == p.row_id,
@@ -216,11 +214,11 @@ def _not_of_conversations(p: Any, shape: _Shape) -> Any:
     return or_(p.source != literal_column(str(sources.CHAT.number)), ~left_out.exists())
 
 
-def _without(shape: _Shape, row: Any) -> list[Any]:
+def _without(shape: Shape, row: Any) -> list[Any]:
     return [row.c.interface_path.not_in(_many("without", Key(512)))] if shape.without else []
 
 
-def _walk(shape: _Shape, family: str) -> Any:
+def _walk(shape: Shape, family: str) -> Any:
     source = sources.BY_NUMBER[shape.source]
     table: Any = source.table
     row = table.c
@@ -249,7 +247,7 @@ def as_text(moment: Any, family: str) -> Any:
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
-def _compared(shape: _Shape, row: Any) -> list[Any]:
+def _compared(shape: Shape, row: Any) -> list[Any]:
     """Return the conditions that the row holds one text of each group."""
     return [
         or_(*(has_keyword(row.c.text_folded, bindparam(f"like{g}_{n}")) for n in range(places)))
@@ -265,85 +263,3 @@ def within(column: Any, bounds: tuple[bool, bool]) -> list[Any]:
         before = column < bindparam("until", type_=Time())
         made.append(before if since else or_(before, column.is_(None)))
     return made
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What the look-ups brought."""
-
-    postings: list[Posting]
-    full: bool
-    """A look-up came back with as many rows as it may: there may be more."""
-
-
-def read(db: Database, lookups: Sequence[Lookup], texts: Sequence[str], limits: Limits) -> Read:
-    """Return the postings of all look-ups, in one round trip for up to MOST_BRANCHES of them.
-
-    Args:
-        lookups: from the plans in `core.rules`.
-        texts: the texts looked for, by the indexes of the look-ups.
-        limits: what holds for all.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
-    found: list[Posting] = []
-    for part in chunks(enumerate(lookups), MOST_BRANCHES):
-        found += _read_part(db, part, texts, limits)
-    counts = Counter(p[0] for p in found)
-    full = any(x.limit is not None and counts[n] >= x.limit for n, x in enumerate(lookups))
-    return Read(found, full)
-
-
-def _read_part(
-    db: Database, lookups: Sequence[tuple[int, Lookup]], texts: Sequence[str], limits: Limits
-) -> list[Posting]:
-    shared = limits.values()
-    values: list[Any] = []
-    branches = []
-    packed = db.family == "mysql" and not any(lookup.distinct or lookup.kind == "walk" for _, lookup in lookups)
-    for number, lookup in lookups:
-        shape = _shape(lookup, limits)._replace(packed=packed)
-        own = {**shared, **_values(number, shape, lookup, texts)}
-        if lookup.between is not None:
-            own["since_us"] = max(lookup.between[0], limits.since_us)
-            own["until_us"] = min(lookup.between[1], limits.until_us)
-        branches.append(_part(shape, db.family).text(own, values))
-    statement = statements.union(branches, db.family)
-    rows = db.read_driver(statement, values, source="the search index")
-    if packed:
-        return [_unpacked(row[0]) for row in rows]
-    keys: dict[Any, str] = {}
-    made: list[Posting] = []
-    for number, raw, source, at, row_id, times, words in rows:
-        if at is None:  # a walk
-            made.append((number, "", source, microseconds(read_time(raw and from_key(raw))), row_id, 1, 0))
-            continue
-        key = keys.get(raw)
-        if key is None:
-            key = keys[raw] = "" if raw is None else from_key(raw)
-        # A union of numbers and NULLs comes as Decimal from some servers.
-        made.append((number, key, source, int(at), row_id, int(times or 1), int(words or 0)))
-    return made
-
-
-def _unpacked(packed: bytes | str) -> Posting:
-    number, source, at, row_id, times, words, key = from_key(packed).split(" ", 6)
-    return int(number), key, int(source), int(at), int(row_id), int(times) or 1, int(words)
-
-
-def _values(number: int, shape: _Shape, lookup: Lookup, texts: Sequence[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        "i": number,
-        "audiences": lookup.audiences,
-        "keys": lookup.keys,
-        "source": shape.source,
-        "sources": lookup.sources,
-        "limit": lookup.limit,
-        "scan": lookup.scan,
-        **{f"also_{n}": key for n, key in enumerate(lookup.also)},
-    }
-    for g, (group, places) in enumerate(zip(lookup.groups, shape.groups, strict=True)):
-        for n in range(places):
-            values[f"like{g}_{n}"] = like_pattern(texts[group[n]]) if n < len(group) else NO_MATCH
-    return values

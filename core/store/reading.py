@@ -16,12 +16,13 @@ from sqlalchemy.types import NullType
 
 from core.rules.live import read_message
 from core.shapes import DiaryEntry, HistoryEntry, ReplyNote
-from core.store import search_read, section_parts, sources, statements
+from core.store import found_rows, search_read, section_parts, sources, statements
 from core.store.dialects import ID, Key, Time, from_key, read_time
 from core.store.engine import Database
+from core.store.found_rows import FoundRow
 from core.store.rows import read_object, read_texts
 from core.store.schema import ai_diary, chat_history_cache
-from core.store.search_read import FoundRow, RowsWanted
+from core.store.search_read import RowsWanted
 from core.store.section_parts import SectionPart, SectionRow
 from core.store.statements import Part
 from core.store.viewing import Recent, Viewer
@@ -80,12 +81,31 @@ def read(
         "now": db.clock(),
         "here": viewer.scope.conversation or "",
     }
+    titles = {r.key: r.title for r in history.recent}
+    found = _asked(db, viewer, rows, history, sections, shared)
+    brought, is_whole = _sorted_out(found, titles, history.recent_most)
+    if not is_whole:
+        found = _asked(db, viewer, rows, history, sections, shared, whole=False)
+        brought, _ = _sorted_out(found, titles, history.recent_most)
+    return brought
+
+
+def _asked(
+    db: Database,
+    viewer: Viewer,
+    rows: RowsWanted | None,
+    history: HistoryWanted,
+    sections: Sequence[SectionPart],
+    shared: Mapping[str, Any],
+    *,
+    whole: bool = True,
+) -> Sequence[Any]:
     values: list[Any] = []
     recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
     found_rows = search_read.RowBranches()
     if rows is not None:
         alone = not (history.conversation or recent or history.diary_since or sections)
-        found_rows = search_read.row_branches(rows, shared, db.family, values, alone=alone)
+        found_rows = search_read.row_branches(rows, shared, db.family, values, alone=alone, whole=whole)
     branches = list(found_rows.branches)
     if history.conversation is not None and history.current > 0:
         asked = {**shared, "conversation": history.conversation, "rows": history.current}
@@ -98,20 +118,19 @@ def read(
         branches.append(_diary(db.family).text(asked, values))
     branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
-        return Brought()
+        return ()
     text = statements.union(branches, db.family)
     text = f"WITH {found_rows.named} {text}" if found_rows.named else text
     found = db.read_driver(text, values, source="memories, diary, history and sections")
-    if db.family == "sqlite":
-        found = [_readable(row) for row in found]
-    return _sorted_out(found, {r.key: r.title for r in history.recent}, history.recent_most)
+    return [_readable(row) for row in found] if db.family == "sqlite" else found
 
 
 def _readable(row: Any) -> Any:
     """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand (F58)."""
-    if not any(isinstance(value, bytes) for value in row[2:7]):
-        return row
-    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in row[2:7]), *row[7:])
+    for value in row[2:7]:
+        if isinstance(value, bytes):
+            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in row[2:7]), *row[7:])
+    return row
 
 
 def _raw(column: Any) -> Any:
@@ -170,12 +189,14 @@ def _diary(family: str) -> Part:
     return Part(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
-def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: int) -> Brought:
+def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: int) -> tuple[Brought, bool]:
+    """Return what was brought, and whether it is all there."""
     made = Brought()
+    taken = found_rows.Found(made.rows)
     recent: list[Any] = []
     for row in found:
-        if len(row) < search_read.COLUMNS:
-            search_read.keep(made.rows, row)
+        if len(row) < found_rows.COLUMNS:
+            taken.take(row)
         elif row[0] == CURRENT:
             made.current.append(_entry(row, ""))
         elif row[0] == RECENT:
@@ -185,11 +206,11 @@ def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: in
         elif row[0] >= section_parts.FIRST:
             made.sections.setdefault(row[0], []).append(SectionRow(*row))
         else:
-            search_read.keep(made.rows, row)
+            taken.take(row)
     timed = [(read_time(row[12]), row) for row in recent]
     timed.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1][1]), reverse=True)
     made.recent.extend(_entry(row, titles.get(from_key(row[9]), "")) for _, row in timed[:recent_most])
-    return made
+    return made, taken.is_whole
 
 
 def _entry(row: Any, title: str) -> HistoryEntry:

@@ -6,7 +6,7 @@ Called by `core.store.reading`. A row that is gone, expired, hidden or of an aud
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,49 +14,18 @@ from sqlalchemy import Integer, Null, bindparam, case, func, literal_column, nul
 from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
-from core.rules.relevance_people import NOBODY, PERSONA, Speaker
+from core.rules.relevance_people import PERSONA
 from core.rules.surroundings import Stretch
-from core.rules.text import fold
 from core.store import search_near, sources
-from core.store.dialects import ID, Key, Time, from_key, microseconds, read_time
-from core.store.postings import Limits, as_text
+from core.store.dialects import ID, Key, Time
+from core.store.found_rows import NEAR_CHARS
+from core.store.postings import Limits, as_text, joined_by
 from core.store.statements import Part, aside
 
-NEAR_CHARS = 1000
-"""Characters of the text of a row that was brought for its neighbour; more where a snippet needs more."""
-PACKED_CHARS = 10_000
-"""Texts are asked for at more length than this in columns of their own: a server bounds what it joins to one."""
-COLUMNS = 13
-"""Columns of every branch of the last round trip."""
-
-
-@dataclass(slots=True)
-class FoundRow:
-    """A row that may become a hit, with its texts.
-
-    Not frozen: a search makes hundreds, and a frozen one takes three times as long.
-    """
-
-    source: int
-    id: int
-    at_us: int
-    texts: tuple[str, ...]
-    """The text columns; the diary has four, content first."""
-    folded: str
-    tags: Any
-    """As stored: JSON text, or None for the chat."""
-    digest: bytes | None
-    conversation: str
-    """Conversation key; blank where the row has none."""
-    sender: str
-    """Sender id of a chat row; blank elsewhere."""
-    message_id: str | None
-    speaker: Speaker = NOBODY
-    """Who said a chat row."""
-    chars: int = 0
-    """Length of the folded text of a chat row; 0 elsewhere."""
-    stretches: list[int] = field(default_factory=list)
-    """Numbers of the stretches it was read in (`core.rules.surroundings`)."""
+FILLED_TO = 8
+"""On SQLite the ids of a source are a multiple of this."""
+PACKED_BYTES = 8_000_000
+"""Rows that may have more than this together come in columns of their own: a server bounds what it joins to one."""
 
 
 def _columns_of(number: int, row: Any, *, near: bool = False) -> list[Any]:
@@ -95,24 +64,24 @@ def _columns_of(number: int, row: Any, *, near: bool = False) -> list[Any]:
 
 
 class Form(NamedTuple):
-    """How rows come: PyMySQL spends more on the columns of a row than the server on finding it."""
+    """How rows come: PyMySQL spends more on a row and on its columns than the server on finding it."""
 
     packed: bool = False
-    """Each row is one text, `_packed`."""
+    """All rows of a branch are one text, `_packed` one behind the other."""
     alone: bool = False
-    """Nothing else is read by the statement, so that a packed row needs no further columns."""
+    """Nothing else is read by the statement, so that the text needs no further columns."""
 
 
 def _in_form(first: Any, columns: Sequence[Any], form: Form, family: str) -> list[Any]:
-    """Return the columns of a branch: as they are, or packed, where `unpacked` expects them."""
+    """Return the columns of a branch: as they are, or packed, where `found_rows` expects them."""
     if not form.packed:
         return [first.label("source"), *columns]
-    packed = type_coerce(_packed(first, columns, family), NullType())
+    packed = type_coerce(joined_by("", _packed(first, columns, family)), NullType())
     if form.alone:
         return [packed.label("packed")]
     # In place of `tags`, which mixes texts and keys anyway: beside a text the others' texts would come as bytes.
     named = [packed.label("tags") if c.name == "tags" else null().label(c.name) for c in columns[1:]]
-    return [first.label("source"), null().label("id"), *named]
+    return [literal_column("0", Integer()).label("source"), null().label("id"), *named]
 
 
 def _packed(first: Any, columns: Sequence[Any], family: str) -> Any:
@@ -128,27 +97,6 @@ def _packed(first: Any, columns: Sequence[Any], family: str) -> Any:
     sizes = [nothing if isinstance(p, Null) else func.coalesce(func.length(p), nothing) for p in parts]
     joined = func.concat(*(func.coalesce(p, blank) for p in parts if not isinstance(p, Null)))
     return func.concat_ws(literal_column("' '"), first, row_id, *sizes, joined)
-
-
-def unpacked(packed: bytes | str) -> list[Any]:
-    """Return a row that came packed as `row_branches` brings it otherwise, its texts as texts and its keys as bytes.
-
-    >>> unpacked("2 7 6 -1 -1 -1 -1 3 -1 4 0 -1 5 a bé 1 2a  bwhen!".encode())
-    [2, 7, 'a bé ', None, None, None, None, b'1 2', None, b'a  b', b'', None, b'when!']
-    """
-    data = packed if isinstance(packed, bytes) else packed.encode("utf-8", "surrogateescape")
-    *numbers, joined = data.split(b" ", COLUMNS)
-    row: list[Any] = [int(numbers[0]), int(numbers[1])]
-    at = 0
-    for size in numbers[2:]:
-        if size == b"-1":
-            row.append(None)
-        else:
-            end = at + int(size)
-            row.append(joined[at:end])
-            at = end
-    row[2:7] = [None if text is None else text.decode("utf-8", "replace") for text in row[2:7]]
-    return row
 
 
 @lru_cache(maxsize=32)
@@ -204,6 +152,13 @@ class RowsWanted:
         """Return the numbers of the sources with ids."""
         return tuple(sorted(number for number, numbers in self.ids.items() if numbers))
 
+    @property
+    def most_bytes(self) -> int:
+        """Return how many bytes all rows may have together, about."""
+        asked = sum(len(numbers) for numbers in self.ids.values()) * (4 * self.chars + self.folded_chars)
+        beside = sum(one.before + one.after for one in self.stretches) * max(self.chars, NEAR_CHARS)
+        return 4 * (asked + beside)
+
 
 @dataclass(frozen=True, slots=True)
 class RowBranches:
@@ -215,80 +170,29 @@ class RowBranches:
 
 
 def row_branches(
-    wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any], *, alone: bool
+    wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any], *, alone: bool, whole: bool = True
 ) -> RowBranches:
     """Return the texts of one branch per source that brings rows by id and one for all stretches, values into `into`.
 
     Args:
         shared: persona, audiences and now.
         alone: nothing else is read by the statement.
+        whole: a server that may pack rows brings them whole, as far as is known.
     """
     near_chars = max(wanted.chars, NEAR_CHARS)
-    form = Form(family == "mysql" and near_chars <= PACKED_CHARS, alone)
+    form = Form(family == "mysql" and whole and wanted.most_bytes <= PACKED_BYTES, alone)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
     named = ""
     if wanted.stretches and wanted.limits is not None:
         named = search_near.rows_around(wanted.stretches, {**values, **wanted.limits.values()}, family, into)
-    made = [_rows_of(n, form, family).text({**values, "ids": wanted.ids[n]}, into) for n in wanted.sources]
+    made = [
+        _rows_of(n, form, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources
+    ]
     if named:
         made.append(_near_rows(form, family).text(values, into))
     return RowBranches(named, made)
 
 
-def keep(rows: dict[tuple[int, int], FoundRow], row: Any) -> None:
-    """Take a row as `row_branches` brings it; one that comes more than once is in all its stretches.
-
-    Of a row asked for by its id there is more of the text.
-    """
-    if len(row) < COLUMNS:
-        row = unpacked(row[0])
-    elif row[1] is None:
-        row = unpacked(row[7])
-    part = row[0]
-    place = (part if part >= 0 else _CHAT, row[1])
-    known = rows.get(place)
-    if known is None:
-        rows[place] = found_row(row)
-    elif part < 0:
-        known.stretches.append(search_near.FIRST - part)
-    else:
-        made = rows[place] = found_row(row)
-        made.stretches.extend(known.stretches)
-
-
-_CHAT, _DIARY = sources.CHAT.number, sources.AI_DIARY.number
-
-
-@lru_cache(maxsize=4096)
-def _stored_us(at: Any) -> int:
-    """Return a stored time in microseconds; the same rows come again and again."""
-    return microseconds(read_time(at))
-
-
-def found_row(row: Any) -> FoundRow:
-    """Return a row as `row_branches` brings it; of a hash that is none, put there by hand, it has none (F58)."""
-    part, row_id, text, *more, folded, tags, digest, conversation, sender, message, at = row
-    made = FoundRow(
-        part,
-        row_id,
-        _stored_us(at),
-        (text or "",),
-        folded or "",
-        None,
-        bytes(digest) if isinstance(digest, (bytes, bytearray)) else None,
-        "" if conversation is None else from_key(conversation),
-        "" if sender is None else from_key(sender),
-        None if message is None else from_key(message),
-    )
-    if part < 0:
-        made.source = _CHAT
-        made.stretches.append(search_near.FIRST - part)
-        made.folded = fold(text[:NEAR_CHARS]) if text else ""
-    if made.source == _CHAT:
-        made.chars, own = divmod(int(more[1] or 0), 2)
-        made.speaker = Speaker(more[0] or "", "" if tags is None else from_key(tags), PERSONA if own else "")
-        return made
-    made.tags = None if tags is None else from_key(tags)
-    if part == _DIARY:
-        made.texts = tuple(t or "" for t in (text, *more))
-    return made
+def _filled(ids: Sequence[int], family: str) -> Sequence[int]:
+    """Return the ids, on SQLite some again so that few different statements come about: planning one takes 1 ms."""
+    return ids if family != "sqlite" else [*ids, *[ids[0]] * (-len(ids) % FILLED_TO)]

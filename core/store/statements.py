@@ -72,15 +72,17 @@ class Part:
         Raises:
             KeyError: a value is missing.
         """
+        append = into.append
         for name, process, is_list, constant in self._names:
             if name is None:
-                into.append(constant)
+                append(constant)
             elif is_list:
                 items = values[name]
                 into.extend(items if process is None else map(process, items))
+            elif process is None:
+                append(values[name])
             else:
-                value = values[name]
-                into.append(value if process is None else process(value))
+                append(process(values[name]))
         if not self._lists:
             return self._pieces[0]
         made = [self._pieces[0]]

@@ -15,6 +15,7 @@ from core.chat_history_cache import delete_chat_message, edit_chat_message, save
 from core.config import Settings
 from core.db import insert_memory
 from core.errors import ConfigError
+from core.rules.relevance_weights import WEIGHTS
 from core.scope import Scope
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.store.engine import Database
@@ -37,9 +38,9 @@ TALK = (
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 
@@ -124,6 +125,56 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
     db.caches.pop("core.searching.meaning", None)
     assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
     assert (0, memory, "grams") in vectors(db, scope)
+
+
+HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or thereabouts, so they say"
+
+
+def near(db: Database, scope: Scope, grams: Grams, newest: int = 4000) -> tuple[float, float]:
+    """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
+    db.caches.pop("core.searching.meaning", None)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    settings = Settings(semantic_newest=newest)
+    hits, report = explain_search(query="canine monday?", embedder=grams, db=db, settings=settings, scope=asking(scope))
+    ids = [hit["id"] for hit in hits if "monday" in hit["snippet"]]
+    (reasons,) = [hit["reasons"] for hit in report["hits"] if [hit["id"]] == ids]
+    own, around = (reasons.get(name, 0.0) / WEIGHTS[name].short for name in ("meaning", "meaning_near"))
+    return own, around
+
+
+def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Database) -> None:
+    """An answer is far from the question, what it answers is near; no mixture of them is stored."""
+    scope, grams = own_scope(), Grams()
+    talk(db, scope, "We had soup", "Rain all over", HOUND, ANSWER, "Fine", "Good night", *TALK[3:])
+    edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
+    own, around = near(db, scope, grams)
+    # Vectors older than those held are read: of the row as a candidate, of the one before it as its neighbour.
+    assert around > own > 0
+    own, around_older = near(db, scope, grams, newest=0)
+    assert around_older > own
+    # In step: what is said no more, and what is gone, tells nothing about the others, and neither does what is hidden.
+    db.clock.forward(minutes=5)  # type: ignore[attr-defined]
+    edit_chat_message("m2", "The ship is a ship", **edit)  # type: ignore[arg-type]
+    assert near(db, scope, grams)[1] < 0.75 * around
+    edit_chat_message("m2", HOUND, **edit)  # type: ignore[arg-type]
+    assert near(db, scope, grams)[1] == pytest.approx(around, rel=0.01)
+    delete_chat_message("m2", **edit)  # type: ignore[arg-type]
+    gone = near(db, scope, grams)[1]
+    assert gone < 0.75 * around
+    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"grams": 8}
+
+
+def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:
+    """What was said elsewhere at the same time, and is theirs, leaves no trace in any number."""
+    found = []
+    for elsewhere in (False, True):
+        scope, grams = own_scope(), Grams()
+        talk(db, scope, "We had soup", "Rain all over", "They left", ANSWER, "Fine", "Good night")
+        if elsewhere:
+            closed = Scope(scope.persona, "tg/2", "tg/8", privacy="restricted")
+            talk(db, closed, *[HOUND] * 6, path="tg/2")
+        found.append(near(db, scope, grams))
+    assert found[0] == found[1]
 
 
 def test_no_vector_outlives_its_row(db: Database) -> None:

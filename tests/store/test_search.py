@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,13 +36,16 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, count, own_scope
 
+pytestmark = pytest.mark.spared("seekdb")
+"""Statements are tried there by test_search_fuzz, test_search_matching and test_engines_agree; this is about what goes
+in and what comes out."""
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 
@@ -324,35 +328,39 @@ def test_t38_a_row_without_a_time_is_the_oldest(db: Database, scope: Scope, rank
 # Failing sources
 
 
-def rename(db: Database, old: str, new: str) -> None:
-    """Give a table another name, so that it is missing."""
-    db.transaction(lambda c: c.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}"), source=old)
+@contextmanager
+def away(db: Database, *names: str) -> Iterator[None]:
+    """Give tables another name for a while, so that they are missing."""
+
+    def rename(old: str, new: str) -> None:
+        db.transaction(lambda c: c.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}"), source=old)
+
+    with ExitStack() as back:
+        for name in names:
+            rename(name, f"away_{name}")
+            back.callback(rename, f"away_{name}", name)
+        yield
 
 
 @BOTH
 def test_t39_a_source_that_fails_is_left_out_and_told(
-    fresh_url: str, caplog: pytest.LogCaptureFixture, ranking: str
+    db: Database, scope: Scope, caplog: pytest.LogCaptureFixture, ranking: str
 ) -> None:
     """The others answer; when none can, the search says so."""
-    db, scope = open_quick(fresh_url), own_scope()
     kept, told = memory(db, scope, "tofu one", tags=["food"]), said(db, scope, [("tofu two", NOW)])[0]
     entered(db, scope, "tofu three")
-    rename(db, "ai_diary", "away_diary")
-    for keywords in (["tofu"], ["tofu", "ofu o"], ["!", "tofu"]):
-        with caplog.at_level(logging.WARNING):
-            hits, report = explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
-        assert set(ids(hits)) == {kept, told}
-        assert "ai_diary" in report["sources"]["ai_diary"]["error"]
-        assert report["sources"]["memories"]["error"] == ""
-        assert any("ai_diary" in record.getMessage() for record in caplog.records)
-    rename(db, "memories", "away_memories")
-    rename(db, "chat_history_cache", "away_chat")
-    with pytest.raises(StoreReadError):
-        find(db, scope, keywords=["tofu"], ranking=ranking)
-    rename(db, "away_memories", "memories")
-    rename(db, "search_term", "away_term")
-    assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
-    db.close()
+    with away(db, "ai_diary"):
+        for keywords in (["tofu"], ["tofu", "ofu o"], ["!", "tofu"]):
+            with caplog.at_level(logging.WARNING):
+                hits, report = explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
+            assert set(ids(hits)) == {kept, told}
+            assert "ai_diary" in report["sources"]["ai_diary"]["error"]
+            assert report["sources"]["memories"]["error"] == ""
+            assert any("ai_diary" in record.getMessage() for record in caplog.records)
+        with away(db, "memories", "chat_history_cache"), pytest.raises(StoreReadError):
+            find(db, scope, keywords=["tofu"], ranking=ranking)
+        with away(db, "chat_history_cache", "search_term"):
+            assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
 
 
 # Reading a search without running it

@@ -21,6 +21,9 @@ from tests.store.world import NOW, own_scope
 ASKED = "Which agency did we choose?"
 SETTINGS = Settings()
 
+pytestmark = pytest.mark.spared("seekdb")
+"""test_search_fuzz, test_search_matching and test_engines_agree try the statements there; this is about ranking."""
+
 
 def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
     """Search with the settings of a fresh installation."""
@@ -33,9 +36,9 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 

@@ -39,9 +39,9 @@ def scope() -> Scope:
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str, scope: Scope) -> Iterator[Database]:
+def db(migrated_url: str, scope: Scope) -> Iterator[Database]:
     """ROWS messages, of which each holds every word: one is stored as ever, the server makes the others like it."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     first = said(handle, scope, [(" ".join([*WORDS, *SIGNS]), NOW)])[0]
     said(handle, scope, [(f"row {n}", NOW - timedelta(minutes=n)) for n in range(1, ROWS)])
     handle.transaction(lambda connection: _like_the_first(connection, first), source="test")

@@ -63,9 +63,9 @@ def queries(engine_name: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each round has a persona of its own."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 

@@ -30,9 +30,9 @@ BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 

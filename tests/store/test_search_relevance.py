@@ -26,11 +26,14 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
+pytestmark = pytest.mark.spared("seekdb")
+"""test_search_fuzz, test_search_matching and test_engines_agree try the statements there; this is about ranking."""
+
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 

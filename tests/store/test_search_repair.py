@@ -45,9 +45,9 @@ INDEX = (search_term, search_tag, search_count, search_stats, search_vocab)
 
 
 @pytest.fixture(scope="module")
-def module_db(engine_url: str) -> Iterator[Database]:
+def module_db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine."""
-    handle = open_quick(engine_url)
+    handle = open_quick(migrated_url)
     yield handle
     handle.close()
 
@@ -159,6 +159,7 @@ def test_d15_pages_and_parts_list_the_same(db: Database, scope: Scope, monkeypat
     assert verify_index(db) == whole and len(whole) == 6 * 3 + 25
 
 
+@pytest.mark.spared("seekdb")  # twenty seconds there; test_search_fuzz compares the plain predicates
 def test_d16_until_the_index_is_built_every_matching_row_is_found(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from core.errors import ScopeError, StoreReadError
 from core.rules.ranking import Candidate
 from core.searching import Chosen
 from core.shapes import Hit
-from core.store.search_read import FoundRow
+from core.store.found_rows import FoundRow
 
 
 class Time:

@@ -60,6 +60,6 @@ def test_sixty_hits_are_compared_in_milliseconds() -> None:
     texts = [f"We talked about the garden and the neighbour's dog number {n % 7} in the rain" for n in range(60)]
     texts += ["a" * 1_000_000, "word " * 200_000, "数学" * 300_000]
     group_near_duplicates(texts)
-    start = time.perf_counter()
+    start = time.process_time()
     group_near_duplicates(texts)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

@@ -18,7 +18,7 @@ from core.rules.relevance_people import PERSONA, Speaker, name_texts, person_of
 from core.rules.relevance_rows import Asked, Row
 from core.rules.relevance_time import on_days
 from core.rules.relevance_weights import WEIGHTS, weights_for
-from core.rules.surroundings import MOST_STRETCHES, stretches
+from core.rules.surroundings import MOST_BEFORE, MOST_STRETCHES, stretches
 
 MINUTE = 60_000_000
 ONE = Asked([2.0], 2.0, 20.0)
@@ -162,13 +162,19 @@ def test_t16_days_near_the_one_asked_for_count_less() -> None:
     assert on_days(asked, None) == {}
 
 
-def test_t27_in_long_turns_what_stands_close_to_a_better_row_steps_back() -> None:
-    """The next turn says much the same; among short turns the order stays."""
-    rows = [Row("a", n, 90, [{}], score=s, place=n) for n, s in ((0, 5.0), (1, 4.5), (40, 4.2))]
-    assert relevance.spaced(rows, 1.0) == [0, 2, 1]
-    assert relevance.spaced(rows, 0.0) == [0, 1, 2]
-    rows[1].session = 1
-    assert relevance.spaced(rows, 1.0) == [0, 1, 2]
+def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
+    """Far more so among long turns; a session where much of the answer stands still gives several rows."""
+    scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
+    rows = [Row("a", n, 90, [{}], score=score, session=session) for n, (score, session) in enumerate(scores)]
+    assert relevance.spaced(rows, 1.0) == [0, 3, 1, 2]
+    assert relevance.spaced(rows, 0.0) == [0, 1, 3, 2]
+    rows[1].thread = "b"
+    assert relevance.spaced(rows, 1.0) == [0, 1, 3, 2]
+    many = [Row("a", n, 90, [{}], score=3.0) for n in range(10)]
+    assert relevance.spaced([*many, Row("a", 10, 90, [{}], score=0.2, session=1)], 1.0) == list(range(11))
+    many = [Row("a", n, 90, [{}], score=3.0) for n in range(relevance.SPACED)]
+    beyond = Row("a", 99, 90, [{}], score=2.9, session=1)
+    assert relevance.spaced([*many, beyond], 1.0) == list(range(relevance.SPACED + 1))
 
 
 def test_t24_few_stretches_are_read_and_candidates_close_to_each_other_share_one() -> None:
@@ -180,7 +186,19 @@ def test_t24_few_stretches_are_read_and_candidates_close_to_each_other_share_one
         assert sum(one.before + one.after for one in made) <= 300
     assert stretches(best, 2, 0) == [] == stretches([Candidate(0, 1, 5)], 2, 4)
     close = stretches([Candidate(2, 1, 0), Candidate(2, 2, MINUTE)], 2, 4)
-    assert [(one.row_id, one.before, one.after) for one in close] == [(1, 4, 9)]
+    assert [(one.row_id, one.before, one.after) for one in close] == [(1, 2, 7)]
+
+
+def test_t24_among_long_turns_as_much_is_read_before_a_row_as_after_it() -> None:
+    """An answer follows its question; what is said at length may answer what comes after, too."""
+    for long, before in ((0.0, 4), (0.5, 6), (1.0, 8)):
+        assert [(one.before, one.after) for one in stretches([Candidate(2, 1, 0)], 2, 8, long)] == [(before, 9)]
+    assert [one.before for one in stretches([Candidate(2, 1, 0)], 2, 1, 0.0)] == [1]
+    apart = [Candidate(2, n, n * 10 * MINUTE) for n in range(50)]
+    assert [one.before for one in stretches(apart, 2, 4, 0.0)] == [2] * MOST_BEFORE + [0] * (
+        MOST_STRETCHES - MOST_BEFORE
+    )
+    assert [one.before for one in stretches(apart, 2, 4, 1.0)] == [4] * MOST_STRETCHES
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:
