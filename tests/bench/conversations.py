@@ -19,8 +19,10 @@ from typing import Any
 from sqlalchemy import select
 
 from core import db as core_db
+from core import defaults
 from core.rules.lifelong import WISH
 from core.scope import Scope
+from core.semantic import embed_rows
 from core.store.engine import Database
 from core.store.rows import read_list
 from core.store.schema import chat_history_cache, memories
@@ -121,6 +123,8 @@ class Imported:
         self.clock.now = datetime.fromisoformat(turns[-1]["timestamp"]).replace(tzinfo=UTC) + timedelta(minutes=1)
         if new:
             self._import(new)
+            if defaults.default_embedder() is not None:
+                embed_rows(db=self.db, scope=Scope(self.persona))
         c = chat_history_cache.c
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")
         self.turn_of_row = {row[0]: row[1] for row in rows}

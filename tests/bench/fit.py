@@ -25,8 +25,9 @@ from core.rules import ranking, relevance
 from core.rules.relevance_rows import Row
 from core.rules.relevance_weights import WEIGHTS, weights_for
 from core.searching import scoring
-from core.store import looking, viewing
+from core.store import looking, sources, viewing
 from tests.bench.conversations import SETS, Imported, before, data_folder, read_set
+from tests.bench.minilm import embedding
 
 LIMIT = 20
 PENALTY = 0.002
@@ -55,6 +56,8 @@ class Asked:
     long: float
     evidence: frozenset[str]
     found: list[Found]
+    by_meaning: float = 0.0
+    """How far meaning stands beside the words."""
 
     def ordered(self, weights: Mapping[str, float]) -> list[Found]:
         """Return the hits, best first, as a search gives them."""
@@ -113,17 +116,20 @@ def _asked(imported: Imported, by_id: Mapping[str, Mapping[str, Any]], question:
     search.gather(imported.db)
     rows = searching.read_rows(search, imported.db, search.rows_wanted())
     for line in scoring.score(search, rows):
-        turn = by_id[imported.turn_of_row[line.found.id]]
+        said = imported.turn_of(sources.BY_NUMBER[line.found.source].name, line.found.id)
+        if said is None:
+            continue
+        turn = by_id[said]
         unit = str(turn["session"] if question.get("level") == "session" else turn["id"])
         size, at = len(str(turn["text"])), line.found.at_us
         made.found.append(Found(line.row, unit, size, at, line.candidate.context))
-    made.long = search.long
+    made.long, made.by_meaning = search.long, search.by_meaning
     return made
 
 
 def figures(asked: Sequence[Asked], weights: Mapping[str, float] | None = None) -> str:
     """Return the three figures of some questions; with the weights of today where none are given."""
-    judged = [one.judged(weights or weights_for(one.long)) for one in asked]
+    judged = [one.judged(weights or weights_for(one.long, one.by_meaning)) for one in asked]
     return " / ".join(f"{100 * sum(each) / max(len(judged), 1):.1f}" for each in zip(*judged, strict=True))
 
 
@@ -167,8 +173,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures of today and the fitted weights of both columns."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.fit", description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--meaning", action="store_true", help="with MiniLM as the embedder, see tests.bench.minilm")
     given = parser.parse_args(arguments)
-    sets = {name: collect(name) for name in given.sets}
+    with embedding(given.meaning):
+        sets = {name: collect(name) for name in given.sets}
     for name, asked in sets.items():
         print(f"{name}: {len(asked)} questions, today {figures(asked)}", flush=True)
     for kind, is_long in (("short", False), ("long", True)):

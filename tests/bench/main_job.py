@@ -22,6 +22,7 @@ from core.rules.text import collapsed
 from tests.bench.conversations import SETS, Imported, Turn, before, data_folder, read_set
 from tests.bench.figures import Times, load, table
 from tests.bench.loading import ENGINES, SQLITE, say
+from tests.bench.minilm import embedding
 from tests.servers import SERVERS
 
 LIMITS = (2_000, 8_000, 50_000)
@@ -181,7 +182,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limits", nargs="+", type=int, default=LIMITS, help="MAX_PROMPT_CHARS")
     parser.add_argument("--hits", type=int, default=Settings().context_verbosity, help="CONTEXT_VERBOSITY")
     parser.add_argument("--answered", action="store_true", help="without the questions about the wrong person")
+    parser.add_argument("--meaning", action="store_true", help="with MiniLM as the embedder, see tests.bench.minilm")
     given = parser.parse_args(arguments)
+    with embedding(given.meaning):
+        return _measure(given)
+
+
+def _measure(given: argparse.Namespace) -> int:
     folder = data_folder()
     rows = []
     for engine in given.engines.split(","):

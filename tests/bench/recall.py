@@ -24,6 +24,7 @@ from core import synth_core_memory
 from core.config import Settings
 from core.rules.relevance_weights import WEIGHTS, Weight
 from tests.bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
+from tests.bench.minilm import embedding
 from tests.servers import SERVERS, Server
 
 LIMIT = 20
@@ -159,8 +160,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, help="the first questions of each set only")
     parser.add_argument("--categories", action="store_true", help="also a table by kind of question")
     parser.add_argument("--ladder", action="store_true", help="what each reason is worth, on the first engine")
+    parser.add_argument("--meaning", action="store_true", help="with MiniLM as the embedder, see tests.bench.minilm")
     parser.add_argument("--json", type=Path, help="write figures and the ids found here")
     given = parser.parse_args(arguments)
+    with embedding(given.meaning):
+        return _measure(given)
+
+
+def _measure(given: argparse.Namespace) -> int:
     retrieval, folder = harness(), data_folder()
     engines = [name.strip() for name in given.engines.split(",")]
     results: list[dict[str, Any]] = []
