@@ -5,12 +5,15 @@
 | `engine_name` | module   | sqlite, mariadb, mysql, seekdb or of TEST_DATABASE_URL, one after the other      |
 | `engine_url`  | module   | URL of an empty database on that engine, shared by the tests of a module         |
 | `fresh_url`   | function | URL of an empty database of the test's own                                       |
+| `migrated_url`| module   | like `engine_url`, with all tables; a server's may have served others before     |
+| `fresh_migrated_url` | function | like `fresh_url`, with all tables; a server's may have served others before |
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
 `@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the engines, with `extras=True` to those
 and what TEST_DATABASE_URL names; tests in tests/spec run on SQLite and one server unless
-`@pytest.mark.engines("every")` or TEST_SERVERS says otherwise.
+`@pytest.mark.engines("every")` or TEST_SERVERS says otherwise. `@pytest.mark.spared("seekdb")` leaves an engine out of
+the everyday run alone, where other tests try the same statements there: TEST_SERVERS=seekdb runs it.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.databases import Handed
 from tests.servers import SERVERS, Server, ServerError
 from tests.servers.session import SQLITE, Session
 
@@ -36,6 +40,7 @@ SLOW_SECONDS = 5.0
 """A test that takes longer must carry the marker `slow`."""
 
 SESSION = pytest.StashKey[Session]()
+HANDED = pytest.StashKey[Handed]()
 
 _numbers = itertools.count(1)
 _unmarked: dict[str, float] = {}
@@ -53,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Decide which engines this run covers; a worker is told by its controller."""
     handed = getattr(config, "workerinput", {}).get("engines")
     config.stash[SESSION] = Session.received(handed) if handed is not None else Session.planned(os.environ)
+    config.stash[HANDED] = Handed()
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -117,6 +123,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [name for name in names if name in taken]
     elif metafunc.definition.path.parent.name in RULES and not os.environ.get("TEST_SERVERS"):
         names = _enough_for_rules(metafunc.config.stash[SESSION])
+    if not os.environ.get("TEST_SERVERS"):
+        spared = {name for mark in metafunc.definition.iter_markers("spared") for name in mark.args}
+        names = [name for name in names if name not in spared]
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, ids, indirect=True, scope="module")
@@ -193,6 +202,34 @@ def engine_url(
 def fresh_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
     """An empty database per test and engine."""
     yield from _database(request.config, engine_name, request.node.name, tmp_path)
+
+
+def _migrated(config: pytest.Config, engine: str, label: str, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty database with all tables. On a server of ours it is handed on to the next that asks."""
+    handed = config.stash[HANDED]
+    if engine == SQLITE or config.stash[SESSION].is_extra(engine):
+        yield from _database(config, engine, label, folder)
+        return
+    url = handed.take(engine)
+    if url is None:
+        url = next(_database(config, engine, "migrated", folder))
+        handed.made(engine, url)
+    yield url
+    handed.give_back(engine, url)
+
+
+@pytest.fixture(scope="module")
+def migrated_url(
+    request: pytest.FixtureRequest, engine_name: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """An empty database with all tables per module and engine; `open_db` makes those of SQLite."""
+    yield from _migrated(request.config, engine_name, request.path.stem, tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture
+def fresh_migrated_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
+    """An empty database with all tables per test and engine; `open_db` makes those of SQLite."""
+    yield from _migrated(request.config, engine_name, request.node.name, tmp_path)
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from tests.store.world import open_db
 
 
 @pytest.fixture
-def db(fresh_url: str) -> Iterator[Database]:
+def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of the test's own, whose clock stands at NOW."""
-    made = open_db(fresh_url)
+    made = open_db(fresh_migrated_url)
     yield made
     made.close()
 
@@ -30,9 +30,9 @@ def stage(db: Database) -> Stage:
 
 
 @pytest.fixture(scope="module")
-def shared(engine_url: str) -> Iterator[Database]:
+def shared(migrated_url: str) -> Iterator[Database]:
     """A database for the tests of a module that leave its tables alone."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

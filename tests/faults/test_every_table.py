@@ -72,9 +72,9 @@ def tables_read(stage: Stage) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(engine_url: str) -> Iterator[Stage]:
+def whole(migrated_url: str) -> Iterator[Stage]:
     """A persona with something in every section."""
-    db = open_db(engine_url)
+    db = open_db(migrated_url)
     stage = Stage(db)
     fill_all(stage)
     yield stage

@@ -46,14 +46,14 @@ def test_f51_a_server_that_never_answers_costs_the_timeout_once(
     for _ in range(2):
         started = time.monotonic()
         prompt, report = explain_json_prompt(message(ASKED), live, db=db)
-        assert time.monotonic() - started < 1.6
+        assert time.monotonic() - started < 1.9  # twice would be 2.0
         assert list(prompt) == KEYS
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
     started = time.monotonic()
     with pytest.raises(StoreReadError) as caught:
         chat_history_cache.load_chat_history("tg/42", db=db)
-    assert time.monotonic() - started < 2.6  # the stored settings are asked for first
+    assert time.monotonic() - started < 2.9  # the stored settings are asked for first
     no_canary(caught.value)
     db.close()
 
@@ -75,7 +75,7 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
     try:
         started = time.monotonic()
         prompt, report = stage.explain(ASKED, live)
-        assert time.monotonic() - started < 3.0
+        assert time.monotonic() - started < 3.9  # twice would be 4.0
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
     finally:
@@ -159,7 +159,10 @@ def test_f55_a_server_killed_and_restarted_gives_the_next_prompt_whole(
 
     writer = threading.Thread(target=write)
     writer.start()
-    time.sleep(0.6)
+    deadline = time.monotonic() + 60
+    while len(acknowledged) < 5:
+        assert writer.is_alive() and time.monotonic() < deadline, "nothing is written"
+        time.sleep(0.02)
     port = db.target.url.port
     server.kill()
     prompt, report = stage.explain(ASKED, live)
@@ -253,7 +256,7 @@ def test_f51_a_prompt_that_registers_its_conversation_ends_in_time_though_rows_a
         other.execute(sql("SELECT * FROM conversations" + ("" if engine_name == "sqlite" else " FOR UPDATE"))).all()
         started = time.monotonic()
         prompt, report = stage.explain(ASKED, path="tg/new", is_private=True)
-        assert time.monotonic() - started < 7.0  # 5 tries of 2 seconds each, and the pauses, take more than 10
+        assert time.monotonic() - started < 9.5  # 5 tries of 2 seconds each, and the pauses, take more than 10
         other.rollback()
     assert list(prompt) == KEYS and "conversations" in failed(report)
     assert failed(stage.explain(ASKED, path="tg/new", is_private=True)[1]) == []

@@ -28,9 +28,9 @@ CASES = sorted(path.parent.name for path in HERE.glob("*/message.json"))
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One database for all cases, which have a persona each."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

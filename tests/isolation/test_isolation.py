@@ -59,9 +59,9 @@ NO_CANARY = {"config": "settings of the database, of no persona"}
 
 
 @pytest.fixture(scope="module")
-def world(engine_url: str, engine_name: str) -> Iterator[World]:
+def world(migrated_url: str, engine_name: str) -> Iterator[World]:
     """Scopes with their canaries; fewer where each write goes over a socket."""
-    db = open_db(engine_url)
+    db = open_db(migrated_url)
     yield World(db, SCOPES or (57 if engine_name == "sqlite" else 38))
     db.close()
 

@@ -416,12 +416,12 @@ db.close()
 
 
 @pytest.mark.slow
-def test_l19_two_processes_at_one_tick_run_once(life: Life, engine_url: str) -> None:
+def test_l19_two_processes_at_one_tick_run_once(life: Life, migrated_url: str) -> None:
     talk(life, 3)
     assert Scheduler(life.db, personas=[life.persona], settings=Settings()).tick() == []
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", TICKER, engine_url, life.persona],
+            [sys.executable, "-c", TICKER, migrated_url, life.persona],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

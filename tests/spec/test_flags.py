@@ -266,7 +266,7 @@ def _aio_workers(stage: Stage, value: Any) -> object:
         with lock:
             running.append(1)
             most[0] = max(most[0], len(running))
-        time.sleep(0.1)
+        time.sleep(0.3)  # a busy machine starts threads late
         running.pop()
 
     async def several() -> None:

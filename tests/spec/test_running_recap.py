@@ -110,11 +110,11 @@ db.close()
 
 @pytest.mark.slow
 @pytest.mark.engines("every")
-def test_s26_two_processes_give_0_to_19(stage: StoryStage, engine_url: str) -> None:
+def test_s26_two_processes_give_0_to_19(stage: StoryStage, migrated_url: str) -> None:
     stage.tell(1)
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", _ADDER, engine_url, stage.persona, HERE, who],
+            [sys.executable, "-c", _ADDER, migrated_url, stage.persona, HERE, who],
             cwd=ROOT, stdout=subprocess.PIPE, text=True,
         )
         for who in "ab"

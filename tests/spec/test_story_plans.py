@@ -27,9 +27,9 @@ WANTED = {
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """Ten conversations of 1,000 messages with a recap each."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     for n in range(10):
         fill(made, SCOPE, f"bench/{n}", 1000)
     with made.engines()[1].connect() as connection:

@@ -349,6 +349,7 @@ def test_d30_an_adoption_that_stopped_after_the_change_of_names_is_finished(
     assert not migrating.migrate(db).changed
 
 
+@MOST
 def test_d30_rows_written_meanwhile_are_not_lost(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody forgot to stop the original application: the old table stays until its rows are with us."""
     original(db)
@@ -366,6 +367,7 @@ def test_d30_rows_written_meanwhile_are_not_lost(db: Database, monkeypatch: pyte
     assert db.read_driver("SELECT COUNT(*) FROM adopted_memories", (), source="test")[0][0] == 2
 
 
+@MOST
 def test_d30_a_key_that_is_too_long_is_refused_before_anything_changes(db: Database) -> None:
     """D3: keys are never cut."""
     original(db)

@@ -19,9 +19,9 @@ from tests.store.world import count, open_db, own_scope, rows_of
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 

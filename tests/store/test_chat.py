@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,9 +31,9 @@ DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 
@@ -248,17 +249,21 @@ def test_f5_eight_first_messages_make_one_conversation(db: Database, scope: Scop
     assert index_differences(db, scope.persona) == []
 
 
+TURNS = int(os.environ.get("WRITER_TURNS", "100"))
+"""Messages of each of six writers."""
+
+
 @pytest.mark.slow
 def test_d34_six_writers_lose_nothing(db: Database, scope: Scope) -> None:
     words = [f"word{n}" for n in range(40)]
 
     def write(n: int) -> None:
-        for i in range(250):
+        for i in range(TURNS):
             text = " ".join(words[(n * 7 + i * k) % 40] for k in range(1, 9))
             assert save(db, scope, f"tg/{i % 3}", f"{text} {n} {i}", sender_id=str(n)).stored
 
     _in_threads(6, write)
-    assert count(db, chat_history_cache, scope.persona) == 1500
+    assert count(db, chat_history_cache, scope.persona) == 6 * TURNS
     assert index_differences(db, scope.persona) == []
 
 
@@ -428,6 +433,7 @@ def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spared("seekdb")  # the statements are the same
 def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Scope) -> None:
     words = [f"w{n}ord" for n in range(3000)]
     made = [

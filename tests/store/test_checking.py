@@ -14,10 +14,10 @@ from core.store.engine import Database
 
 
 @pytest.fixture
-def db(fresh_url: str) -> Iterator[Database]:
+def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today."""
-    handle = Database(fresh_url)
-    migrating.migrate(handle)
+    handle = Database(fresh_migrated_url)
+    migrating.ensure(handle)
     yield handle
     handle.close()
 

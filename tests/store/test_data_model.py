@@ -17,9 +17,9 @@ from tests.store.world import open_db, own_scope, rows_of
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A database whose clock stands at NOW."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

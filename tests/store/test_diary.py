@@ -31,9 +31,9 @@ DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 
@@ -262,7 +262,7 @@ def test_f70_and_f63_bad_input(db: Database, scope: Scope) -> None:
 
 
 @pytest.mark.engines("sqlite")
-def test_f58_a_broken_row_harms_no_other(engine_url: str) -> None:
+def test_f58_a_broken_row_harms_no_other(migrated_url: str) -> None:
     own, scope = open_db("sqlite://"), own_scope()
     first = add(own, scope, "broken", context_tags=["cat"], involved_users=["Ann"])
     add(own, scope, "whole", timestamp=NOW + timedelta(seconds=1))

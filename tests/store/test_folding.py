@@ -28,9 +28,9 @@ SAID = (
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 

@@ -31,9 +31,9 @@ FLAGS = Settings(record_recalls=0, save_debounce_seconds=0)
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine, with the clock of the system: rows are told apart by their times."""
-    handle = Database(engine_url)
+    handle = Database(migrated_url)
     migrating.ensure(handle)
     yield handle
     handle.close()
@@ -154,12 +154,12 @@ def texts_of(db: Database, scope: Scope) -> list[str]:
     ]
 
 
-def test_f45_another_process_answers_nothing(engine_url: str, db: Database) -> None:
+def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) -> None:
     """A second handle with the entry, the vocabulary and the audience in its caches notices at its next read."""
     if db.target.in_memory:
         pytest.skip("one connection, one process")
     scope = own_scope()
-    other = Database(engine_url)
+    other = Database(migrated_url)
     own = Scope(scope.persona, GROUP, ANN)
     said = [{"role": "user", "content": "the code is 7391", "speaker": "Ann", "user_id": "ann"}]
     short_term.store_short_term_memory("ann", GROUP, said, interface="tg", **given(db, own))

@@ -35,9 +35,9 @@ class Clock:
 
 
 @pytest.fixture(scope="module")
-def handle(engine_url: str) -> Iterator[Database]:
+def handle(migrated_url: str) -> Iterator[Database]:
     """One migrated database for the module."""
-    made = Database(engine_url, clock=Clock())
+    made = Database(migrated_url, clock=Clock())
     migrating.ensure(made)
     yield made
     made.close()

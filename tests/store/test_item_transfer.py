@@ -32,9 +32,9 @@ DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 
@@ -364,25 +364,27 @@ def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None
 
 
 KILLED = """
-import sys
+import sys, time
 from core.config import Settings
 from core.scope import Scope
 from core.store.engine import Database
 from core.transfer import import_items
 db = Database(sys.argv[1])
-say = lambda what, done, total: print(what, done, flush=True)
+def say(what, done, total):
+    print(what, done, flush=True)
+    if (what, done) == ("storing", 4000): time.sleep(60)  # killed here at the latest
 import_items(sys.argv[2], db=db, settings=Settings(), scope=Scope(sys.argv[3]), progress=say)
 """
 
 
 @pytest.mark.engines("sqlite", "mariadb")
 @pytest.mark.slow
-def test_l40_killed_after_3000_of_5000_rows(db: Database, engine_url: str, tmp_path: Path) -> None:
+def test_l40_killed_after_3000_of_5000_rows(db: Database, migrated_url: str, tmp_path: Path) -> None:
     """The process dies without a word in the middle of its fourth transaction; started again there are 5,000 rows."""
     scope, path = own_scope(), tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps({"text": f"item {n} of many words"}) + "\n" for n in range(5000)))
     root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-c", KILLED, engine_url, str(path), scope.persona]
+    command = [sys.executable, "-c", KILLED, migrated_url, str(path), scope.persona]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
     assert child.stdout is not None
     for line in child.stdout:

@@ -30,9 +30,9 @@ DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A migrated database per engine, and a handler for operations that are counted."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     with handled(COUNTED=counted):
         yield made
     made.close()

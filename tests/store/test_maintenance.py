@@ -26,10 +26,10 @@ FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
 
 
 @pytest.fixture
-def db(fresh_url: str) -> Iterator[Database]:
+def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today."""
-    handle = Database(fresh_url, clock=lambda: NOW)
-    migrating.migrate(handle)
+    handle = Database(fresh_migrated_url, clock=lambda: NOW)
+    migrating.ensure(handle)
     yield handle
     handle.close()
 

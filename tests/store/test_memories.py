@@ -29,9 +29,9 @@ DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    handle = open_db(engine_url)
+    handle = open_db(migrated_url)
     yield handle
     handle.close()
 
@@ -206,7 +206,7 @@ def test_t54_a_failing_write_is_logged_without_text(caplog: pytest.LogCaptureFix
 
 
 @pytest.mark.engines("sqlite")
-def test_f54_a_read_only_database_names_number_and_remedy(engine_url: str, tmp_path: Any) -> None:
+def test_f54_a_read_only_database_names_number_and_remedy(migrated_url: str, tmp_path: Any) -> None:
     own = open_db(f"sqlite:///{tmp_path / 'ro.db'}")
     own.close()
     with own.engines()[1].connect() as connection:

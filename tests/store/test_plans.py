@@ -36,10 +36,10 @@ THERE: dict[str, Any] = {"settings": DEFAULTS}
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A database of 100,000 messages and items, and enough of all else for a scan to be dear."""
-    patient = Database(engine_url, timeout_seconds=600)
-    made = open_db(engine_url)
+    patient = Database(migrated_url, timeout_seconds=600)
+    made = open_db(migrated_url)
     many_rows.fill(patient)
     patient.close()
     yield made

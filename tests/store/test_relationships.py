@@ -27,9 +27,9 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A migrated database per engine, its clock at NOW."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

@@ -31,8 +31,8 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
-    made = open_db(engine_url)
+def db(migrated_url: str) -> Iterator[Database]:
+    made = open_db(migrated_url)
     yield made
     made.close()
 
@@ -267,8 +267,8 @@ def test_m12_what_has_expired_does_not_come_back_with_a_new_summary(world: World
     assert (entry["summary"], entry["messages"]) == ("new", [])
 
 
-def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World, engine_url: str) -> None:
-    other = open_db(engine_url)
+def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World, migrated_url: str) -> None:
+    other = open_db(migrated_url)
     theirs = {**world.given(server="s1"), "db": other}
     world.turn(text="one")
     assert said(short_term.get_for_user("u1", **theirs)[0])[0] == "one"
@@ -285,7 +285,7 @@ def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World
     set_conversation_privacy("c1", "restricted", **world.given())
     assert short_term.get_for_user("u1", **theirs) == []
     other.close()
-    again = open_db(engine_url)
+    again = open_db(migrated_url)
     inside = {**world.given(conversation="c1", server="s1"), "db": again}
     assert said(short_term.get_for_user("u1", **inside)[0])[0] == "three"
     again.close()

@@ -35,9 +35,9 @@ RUNNING = "auto_recap_running_scene_recaps"
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine; each test has a persona of its own."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

@@ -28,9 +28,9 @@ MORE: dict[str, Any] = {"settings": DEFAULTS, "scope": SCOPE}
 
 
 @pytest.fixture
-def db(fresh_url: str) -> Iterator[Database]:
+def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of its own: the former program writes for the persona `default`."""
-    made = open_db(fresh_url)
+    made = open_db(fresh_migrated_url)
     yield made
     made.close()
 

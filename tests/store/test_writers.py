@@ -30,9 +30,9 @@ BY_PORT = pytest.mark.engines("mariadb", "mysql")
 
 
 @pytest.fixture(scope="module")
-def db(engine_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A migrated database per engine."""
-    made = open_db(engine_url)
+    made = open_db(migrated_url)
     yield made
     made.close()
 

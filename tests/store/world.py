@@ -96,19 +96,20 @@ def _compare(db: Database, mine: set[int], entries: list[search_index.Entry]) ->
         wanted["stats"][e.audience_id, e.source, "words"] += e.words
     there: dict[str, Counter[Any]] = {name: Counter() for name in wanted}
     for name, table in (("term", search_term), ("tag", search_tag)):
-        for row in db.read(select(table), source=table.name):
-            if row.audience_id in mine:
-                there[name][tuple(row)] += 1
-    for row in db.read(select(search_count), source="search_count"):
-        if row.audience_id in mine:
-            there["count"][row.audience_id, row.kind, row.term, row.source] += row.docs
-    for row in db.read(select(search_stats), source="search_stats"):
-        if row.audience_id in mine:
-            there["stats"][row.audience_id, row.source, "docs"] += row.docs
-            there["stats"][row.audience_id, row.source, "words"] += row.words
+        there[name].update(tuple(row) for row in _of(db, table, mine))
+    for row in _of(db, search_count, mine):
+        there["count"][row.audience_id, row.kind, row.term, row.source] += row.docs
+    for row in _of(db, search_stats, mine):
+        there["stats"][row.audience_id, row.source, "docs"] += row.docs
+        there["stats"][row.audience_id, row.source, "words"] += row.words
     found = []
     for name, counts in wanted.items():
         there[name] = +there[name]
         found += [f"{name} missing: {item}" for item in sorted((counts - there[name]), key=str)]
         found += [f"{name} too many: {item}" for item in sorted((there[name] - +counts), key=str)]
     return found
+
+
+def _of(db: Database, table: Any, mine: set[int]) -> Any:
+    """Return the rows of a search table that belong to some audiences."""
+    return db.read(select(table).where(table.c.audience_id.in_(sorted(mine))), source=table.name)

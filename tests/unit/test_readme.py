@@ -183,6 +183,8 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "TEST_DATABASE_URL",
         "TEST_SERVERS",
         "TEST_SERVERS_DIR",
+        "WRITER_TURNS",
+        "PROMISE_PROMPTS",
     }
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
     assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(known()) == set()

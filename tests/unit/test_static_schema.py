@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,12 @@ def sources() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.parts)
 
 
+@lru_cache(maxsize=1)
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax of a module; the one asked for last is kept."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def docstrings(tree: ast.AST) -> set[int]:
     """Return the ids of the nodes that are docstrings, of modules, classes, functions and fields."""
     found: set[int] = set()
@@ -77,7 +84,7 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 def sql_texts(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and text of each string in a module that is SQL."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     said = docstrings(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in said:
@@ -109,7 +116,7 @@ def test_d4_no_statement_of_the_program_uses_it(path: Path) -> None:
     for line, text in sql_texts(path):
         found = [one for one in forbidden_in(text) if "SKIP" not in one or name not in SKIP_LOCKED_IN]
         assert found == [], f"{name}:{line}"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             assert node.func.attr not in METHODS, f"{name}:{node.lineno}"
             skips = [k for k in node.keywords if k.arg == "skip_locked"]
@@ -173,18 +180,23 @@ def scoped_statements(path: Path) -> Iterator[tuple[str, str]]:
 
     With it comes the source of the module's own names that it uses, such as a condition several statements share.
     """
-    text = path.read_text(encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines()
     scoped = {name for name in TABLES if name not in EXEMPT}
-    body = ast.parse(text).body
+    body = tree_of(path).body
+
+    def source(node: ast.stmt) -> str:
+        # ast.get_source_segment splits the whole text anew for each node.
+        return "\n".join(lines[node.lineno - 1 : node.end_lineno])
+
     named = {
-        target.id: ast.get_source_segment(text, node) or ""
+        target.id: source(node)
         for node in body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     for node in body:
-        outer = ast.get_source_segment(text, node) or ""
+        outer = source(node)
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         verbs = {
             part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)

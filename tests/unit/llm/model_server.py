@@ -81,7 +81,7 @@ def _nothing(handler: _Handler) -> None:
 
 
 def _slow(handler: _Handler) -> None:
-    time.sleep(1.0)
+    time.sleep(3.0)
     handler.reply(answer("late"))
 
 

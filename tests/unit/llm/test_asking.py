@@ -148,11 +148,11 @@ def test_g21_anything_but_a_text_is_a_failure(
 
 def test_g21_no_answer_in_time_is_a_failure() -> None:
     began = time.perf_counter()
-    for model in (lambda messages: time.sleep(0.6), lambda messages: asyncio.sleep(0.6)):
+    for model in (lambda messages: time.sleep(3), lambda messages: asyncio.sleep(3)):
         with pytest.raises(ModelError) as raised:
             llm.ask(model, ASKED, Settings(llm_timeout_seconds=0.1))
         assert raised.value.reason == "timeout"
-    assert time.perf_counter() - began < 0.6
+    assert time.perf_counter() - began < 2.5
 
 
 def test_f56_models_that_hang_leave_the_hooks_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_g21_no_answer_in_time_is_a_failure(server: ModelServer, behaviour: str)
     """A server that sends a byte now and then is given up as well."""
     began = perf_counter()
     assert failed(server, behaviour, timeout_seconds=0.4).reason == "timeout"
-    assert perf_counter() - began < 0.95
+    assert perf_counter() - began < 2.5
 
 
 def test_g21_a_server_that_is_not_there_is_a_failure() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -127,9 +127,9 @@ def test_g23_an_extract_is_one_line_within_its_limits_and_always_the_same(
 
 @pytest.mark.parametrize("unit", ["a. ", "猫。", "word ", "?", "a.", "-", "A.", "\n", '."', "\u0301"])
 def test_g23_long_texts_take_time_by_their_length(unit: str) -> None:
-    began = perf_counter()
+    began = process_time()
     extract([unit * (100_000 // len(unit))])
-    assert perf_counter() - began < 3
+    assert process_time() - began < 3
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -500,12 +501,16 @@ def random_prompt(rng: random.Random) -> dict[str, Any]:
     }
 
 
+PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "3000"))
+"""How many random prompts are fitted; the promise was measured with 10,000."""
+
+
 @pytest.mark.slow
 def test_promise_the_limit_is_never_exceeded() -> None:
-    """10,000 random prompts and limits: no overrun, and what could be filled is filled to more than 97 per cent."""
+    """Random prompts and limits: no overrun, and what could be filled is filled to more than 97 per cent."""
     rng = random.Random(20261121)
     fillings, overruns, cut = [], 0, 0
-    for _ in range(10_000):
+    for _ in range(PROMPTS):
         prompt = random_prompt(rng)
         whole = size(prompt)
         limit = rng.randint(1, 60_000) if rng.random() < 0.2 else rng.randint(whole // 3, whole + 200)
@@ -520,7 +525,7 @@ def test_promise_the_limit_is_never_exceeded() -> None:
             cut += 1
             fillings.append(real / limit)
     assert overruns == 0
-    assert cut > 5_000
+    assert cut > PROMPTS / 2
     assert mean(fillings) > 0.97, mean(fillings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -73,6 +73,6 @@ def test_s33_only_the_beginning_says_what_a_text_is() -> None:
     "unit", ["i'm sorry ", "error ", "a", "{", "sorry, but ", "the request ", "unknown ", "... ", "unfortunately "]
 )
 def test_s33_long_texts_are_judged_in_a_moment(unit: str) -> None:
-    began = perf_counter()
+    began = process_time()
     why(unit * 100_000)
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2

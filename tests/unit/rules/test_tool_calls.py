@@ -123,6 +123,6 @@ def test_f30_hostile_replies_are_read_in_time() -> None:
     hostile: list[Any] = ["<use_tool>" * 100_000, "<" * 1_000_000, "< " * 500_000, "&#" * 500_000, "[" * 1_000_000]
     hostile += [f"<use_tool><name>memoryTool</name>{'<memoryContent>' * 60_000}", xml("&" * 1_000_000)]
     for text in hostile:
-        started = time.perf_counter()
+        started = time.process_time()
         found = calls_in(text)
-        assert time.perf_counter() - started < 2 and len(found) <= tool_calls.MOST_CALLS
+        assert time.process_time() - started < 2 and len(found) <= tool_calls.MOST_CALLS

@@ -137,6 +137,6 @@ def test_long_and_hostile_texts_are_read_in_bounded_time() -> None:
         "from now on always use " * 12, "a" * 1_000_000, "“" * 3999, "```" * 1300,
     ]  # fmt: skip
     for text in hostile:
-        start = time.perf_counter()
+        start = time.process_time()
         found(text)
-        assert time.perf_counter() - start < 1.5, text[:20]
+        assert time.process_time() - start < 1.5, text[:20]
