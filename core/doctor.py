@@ -75,7 +75,7 @@ def examine(
     try:
         if handle is not None:
             found += _database(handle, known or Settings())
-        found += _settings(handle)
+        found += _settings(handle, known)
     finally:
         if opened is not None:
             opened.close()
@@ -109,7 +109,7 @@ def _known(settings: Settings | Mapping[str, Any] | None) -> tuple[Settings | No
         logs.logger.disabled = before
 
 
-def _settings(db: Database | None) -> list[Symptom]:
+def _settings(db: Database | None, known: Settings | None) -> list[Symptom]:
     before, logs.logger.disabled = logs.logger.disabled, True
     try:
         stored: Mapping[str, str] = {}
@@ -121,12 +121,11 @@ def _settings(db: Database | None) -> list[Symptom]:
         problems = config.check(database_values=stored)
     finally:
         logs.logger.disabled = before
-    if not problems:
-        return [Symptom("ok", "settings", "Every flag has a value it may have, and no key is unknown.")]
-    why = "The flag is at its default, whatever was meant."
-    return [
-        Symptom("warning", "settings", each.text, why, "prompt-engine config check lists them") for each in problems
-    ]
+    why, mend = "The flag is at its default, whatever was meant.", "prompt-engine config check lists them"
+    found = [Symptom("warning", "settings", each.text, why, mend) for each in problems]
+    if known is not None and known.admin_token and (said := diagnosis.admin_token(known.admin_token)):
+        found.append(Symptom("warning", "settings", said, "prompt-engine serve does not start.", mend))
+    return found or [Symptom("ok", "settings", "Every flag has a value it may have, and no key is unknown.")]
 
 
 # The database

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
 from core.admin import (
+    bodies,
     errors,
     guarding,
     lifecycle,
@@ -22,7 +23,6 @@ from core.admin import (
     playground,
     queue,
     relationship,
-    tokens,
     transfer,
     upkeep,
 )
@@ -31,6 +31,7 @@ from core.admin.importing import Imports
 from core.admin.sessions import Sessions, WrongTokens
 from core.defaults import check_model, known_settings
 from core.errors import ConfigError, CoreError
+from core.rules.diagnosis import admin_token
 from core.store.engine import Database
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
@@ -92,8 +93,8 @@ def create_app(
     app.state.admin = context
     app.state.imports = Imports()
     app.add_middleware(guarding.Guard, context=context, sessions=sessions, wrong=wrong)
-    for known, answer in _HANDLERS.items():
-        app.add_exception_handler(known, answer)
+    for failure, answer in _HANDLERS.items():
+        app.add_exception_handler(failure, answer)
     # 3. its routes
     app.include_router(guarding.login_routes(context, sessions, wrong), prefix=prefix)
     app.include_router(api_routes(), prefix=prefix)
@@ -104,7 +105,7 @@ def create_app(
 
 def api_routes() -> APIRouter:
     """Return every route of the API, each behind `require`."""
-    router = APIRouter(dependencies=[Depends(guarding.require)])
+    router = APIRouter(dependencies=[Depends(guarding.require), Depends(bodies.only_known)])
     for group in GROUPS:
         router.include_router(group.router)
     return router
@@ -116,7 +117,7 @@ GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upk
 
 def _token(settings: Given, db: Database | None) -> str:
     token = known_settings(settings, db).admin_token
-    if problem := tokens.problem_of(token):
+    if problem := admin_token(token):
         raise ConfigError(problem, flag="ADMIN_TOKEN")
     return token
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Query, Security
+from fastapi import Depends, Query, Request, Security
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticKnownError
 
 from core.admin.context import AdminContext
 from core.admin.errors import ErrorAnswer, Refused
-from core.admin.guarding import require
+from core.admin.guarding import READING, require
+from core.admin.wording import NO_BODY
 from core.rules.lifelong import MOST_IDS
 from core.scope import Destination, Privacy
 
@@ -47,6 +52,46 @@ ItemId = Annotated[Whole, Field(ge=0, le=LARGEST_ID, examples=[7012345678901])]
 
 
 Here = Annotated[AdminContext, Security(require)]
+
+_NOTHING = frozenset({b"", b"{}", b"null"})
+"""Bodies that ask for nothing; some clients always send one."""
+
+
+async def only_known(request: Request) -> None:
+    """Refuse what a changing route would not read; for `Depends`, in every route of the API.
+
+    A `dry_run` in the wrong place would else be a run. Parameters of an address and fields of a form are known by their
+    names; a route may take no body. Fields of a JSON body are looked at by its shape.
+
+    Raises:
+        RequestValidationError: something is not known; a 422 that names it.
+
+    Source: L33.
+    """
+    route = request.scope.get("route")
+    if request.method in READING or not isinstance(route, APIRoute):
+        return
+    known = set(_parameters(route.dependant))
+    problems = [_unknown("query", name) for name in request.query_params if name not in known]
+    if route.body_field is None:
+        if (await request.body()).strip() not in _NOTHING:
+            problems.append({"type": NO_BODY, "loc": ("body",), "input": None})
+    elif request.headers.get("content-type", "").startswith("multipart/form-data"):
+        fields = {each.alias for each in route.dependant.body_params}
+        problems += [_unknown("body", name) for name in await request.form() if name not in fields]
+    if problems:
+        raise RequestValidationError(problems)
+
+
+def _parameters(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of the parameters of the address, those that a dependency reads too."""
+    yield from (each.alias for each in dependant.query_params)
+    for part in dependant.dependencies:
+        yield from _parameters(part)
+
+
+def _unknown(place: str, name: str) -> dict[str, Any]:
+    return {"type": "extra_forbidden", "loc": (place, name), "input": None}
 
 
 def with_memory(context: Here) -> AdminContext:

@@ -17,6 +17,7 @@ from core.errors import ItemNotFoundError
 from core.rules.lifelong import WISH
 from core.store import compacting, item_history, runs
 from core.store.engine import Database
+from core.store.saved_rewriting import REPLACED
 
 Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
 """merged: one of several that compaction made one of. replaced: another item says it now. dropped: left out when what
@@ -67,13 +68,15 @@ def tell(
     went = _time(item["archived_at"])
     if went is None and item["superseded_by"] is None:
         return None
-    noted = next((one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]), None)
+    own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
     if item["superseded_by"] is not None:
         if successor is not None and successor["source"] == compacting.BY:
             return Former("merged", successor["provenance"])
-        return Former("replaced", noted["changed_by"] if noted else "")
+        # An item that was edited and edited back has a note of its text too, of another reason.
+        return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
     assert went is not None
-    if noted is not None and _time(noted["until"]) == went:
+    noted = next((one for one in own if _time(one["until"]) == went), None)
+    if noted is not None:
         return Former("dropped", noted["changed_by"], noted["reason"])
     over = _time(item["expires_at"])
     if item["tier"] == "session" and over is not None and over <= went:

@@ -10,6 +10,9 @@ from pydantic.fields import FieldInfo
 
 from core.rules.arguments import shown
 
+NO_BODY = "no_body"
+"""A problem beside those of pydantic: a body where none is read."""
+
 _TEXTS = frozenset({"new_content", "text", "name", "username", "q", "token", "reason"})
 """Parameters that hold what somebody wrote; their value is never quoted (G26)."""
 
@@ -100,6 +103,8 @@ def said_of(name: str, problem: Mapping[str, Any], known: Range | None = None) -
         return f"{name} is missing. It is needed here."
     if kind == "json_invalid":
         return "The body is no JSON. Send an object in valid JSON."
+    if kind == NO_BODY:
+        return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
         return f"{name} is not known here. Remove it; the document under openapi.json lists what there is."
     return f"{_seen(name, problem.get('input'))}. It must be {_allowed(kind, problem.get('ctx') or {}, known)}."

@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 
 from core import config, config_docs, logs
-from core.admin import tokens
 from core.cli import output
 from core.cli.running import Run, command
 from core.config import Problem, Settings
 from core.config_levels import known_flag
 from core.errors import ConfigError, StoreError
+from core.rules.diagnosis import LEAST_TOKEN, admin_token
 
 FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
 ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
@@ -114,9 +114,9 @@ def _token_problems(stored: Mapping[str, str]) -> list[Problem]:
             known = config.load(database_values=stored)
     except ConfigError:
         return []  # told already
-    said = tokens.problem_of(known.admin_token) if known.admin_token else ""
+    said = admin_token(known.admin_token) if known.admin_token else ""
     (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
-    allowed = f"at least {tokens.LEAST} characters"
+    allowed = f"at least {LEAST_TOKEN} characters"
     return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
 
 

@@ -23,6 +23,8 @@ ROUND_TRIPS = 3
 """Most round trips of one prompt (design, one call in a straight line)."""
 DISK_LOW_BYTES, DISK_EMPTY_BYTES = 1 << 30, 64 << 20
 WAITED_SECONDS = 3600
+LEAST_TOKEN = 16
+"""Characters of ADMIN_TOKEN: fewer could be guessed."""
 SHOWN = 10
 
 
@@ -312,3 +314,19 @@ def counter(name: str, model: str) -> Symptom:
     why = "The estimate errs high, so that a prompt is filled less than it could be."
     mend = "Pass a counter, or put the encoding's file into the folder of TIKTOKEN_CACHE_DIR (docs/doctor.md)."
     return Symptom("note", "model", said, why, mend)
+
+
+def admin_token(token: str) -> str:
+    """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted.
+
+    Source: L34.
+
+    >>> admin_token("0123456789abcdef"), admin_token("short")[:55]
+    ('', 'ADMIN_TOKEN has 5 characters. It must have at least 16.')
+    """
+    how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
+    if not token:
+        return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"
+    if len(token) < LEAST_TOKEN:
+        return f"ADMIN_TOKEN has {len(token)} characters. It must have at least {LEAST_TOKEN}. {how}"
+    return ""

@@ -121,6 +121,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("POST", "/memory/prune_ltm", {"params": {"mode": "most"}}, "mode is 'most'. It must be 'any' or 'all'."),
     ("POST", "/memory/compact", {"params": {"batch": 1}}, "batch is 1. It must be a whole number, 2 to 200."),
+    ("POST", "/memory/prune_ltm", {"params": {"dryrun": "1"}}, "dryrun is not known here."),
+    ("POST", "/memory/prune_ltm", {"json": {"dry_run": True}}, "This path takes no body."),
+    ("POST", "/memory/import", {"files": {"file": b"[]"}, "data": {"dry_run": "1"}}, "dry_run is not known here."),
+    ("POST", "/forget", {"params": {"dry-run": "1"}, "json": {"memory": 1}}, "dry-run is not known here."),
+    ("DELETE", "/memory/delete/1", {"params": {"dry_run": "1"}}, "dry_run is not known here."),
     (
         "POST",
         "/relationship/update",

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from core.admin.former import Former, tell
 from core.conversations import add_saved_memory, update_saved_memory
 from core.scope import Scope
 from core.store.engine import Database
+from core.store.saved_rewriting import REPLACED
 from tests.spec.admin_world import Operator
 from tests.spec.lifelong_world import Life, Model
 from tests.spec.stage import HERE
@@ -71,3 +73,13 @@ def test_l35_the_page_says_it_in_words(operator: Operator, gone: dict[str, int])
         assert words in screen, name
         assert ("stands in its place" in screen) == (name in ("merged", "replaced"))
     assert 'id="former"' not in operator.ask("GET", "/page/memory/item", params={"id": gone["holds"]}).text
+
+
+def test_l7_who_edited_an_item_did_not_replace_it() -> None:
+    """Edited and edited back, it has a note of the text it has now, which tells nothing of what stands in its place."""
+    item = {"text": "a", "archived_at": "", "superseded_by": 7, "expires_at": "", "tier": "long_term", "kind": "wish",
+            "pinned": True}  # fmt: skip
+    edited = {"text": "a", "until": "2026-03-10T12:00:00+00:00", "reason": "edited", "changed_by": "manual"}
+    assert tell(item, [edited]) == Former("replaced")
+    replaced = {**edited, "reason": REPLACED, "changed_by": "model"}
+    assert tell(item, [edited, replaced, edited]) == Former("replaced", "model")

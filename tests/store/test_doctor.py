@@ -91,6 +91,15 @@ def test_f74_every_fault_is_named_with_what_mends_it(db: Database) -> None:
     assert not found.healthy
 
 
+def test_f74_a_token_that_serve_refuses_is_a_warning() -> None:
+    """Without one there is no admin server, and nothing wrong; it is never quoted."""
+    for token, warnings in (("", 0), ("sixteen-letters!", 0), ("secret-of-15-ch", 1)):
+        checkup = doctor.examine("sqlite:///:memory:", settings=Settings(admin_token=token))
+        told = [one for one in serious(checkup) if one.area == "settings"]
+        assert (len(told), checkup.healthy) == (warnings, True), token
+        assert all("has 15 characters" in one.what and "secret-of" not in repr(one) for one in told)
+
+
 @pytest.mark.spared("seekdb")  # test_f74_every_fault_is_named looks at the same tables there
 def test_f74_a_pending_migration_and_what_it_brings_are_one_error(db: Database) -> None:
     """One command mends both; what else is wrong stays apart."""
