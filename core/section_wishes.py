@@ -11,7 +11,7 @@ from core.rules.memory_modes import MODES
 from core.rules.wishes import holding
 from core.section_base import Asked, Built
 from core.shapes import LeftOut
-from core.store import wishes
+from core.store import wishes_shown
 from core.store.section_parts import SectionPart, SectionRow
 
 KEY = "saved_memories"
@@ -23,12 +23,12 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     settings = asked.settings
     if not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
         return ()
-    return (wishes.section_part(asked.viewer),)
+    return (wishes_shown.section_part(asked.viewer),)
 
 
 def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]]) -> Built:
     """Return the newest WISHES_IN_PROMPT wishes that hold, oldest first; of each topic the newest counts."""
-    items = wishes.read_items(rows.get(wishes.SHOWN, ()))
+    items = wishes_shown.read_items(rows.get(wishes_shown.SHOWN, ()))
     places = holding([item.topic for item in items], asked.settings.wishes_in_prompt)
     shown = [items[at] for at in places]
     topics = {item.topic for item in shown}

@@ -145,24 +145,40 @@ class Pattern:
     def match(self, said: Tokens, words: WishWords) -> Found | None:
         """Return what the lists of the pattern and its last `*` stand for, None where it does not match."""
         starts = (0,) if words.spaced else range(len(said.bare))
+        failed: set[tuple[int, int]] = set()
         for start in starts:
             found: Found = {}
-            if _match(self.pieces, 0, said, start, words, found):
+            if _match(self.pieces, 0, said, start, words, found, failed):
                 return found
         return None
 
 
-def _match(pieces: Sequence[_Piece], at: int, said: Tokens, place: int, words: WishWords, found: Found) -> bool:
+def _match(
+    pieces: Sequence[_Piece],
+    at: int,
+    said: Tokens,
+    place: int,
+    words: WishWords,
+    found: Found,
+    failed: set[tuple[int, int]],
+) -> bool:
+    """Return whether the pieces from one on match from a place on; `failed` keeps those that are known not to.
+
+    Without it, a sentence that begins a pattern again and again would cost the third power of its length.
+    """
     tokens = said.bare
     if at == len(pieces):
         return place == len(tokens) or not words.spaced
+    if (at, place) in failed:
+        return False
     piece = pieces[at]
     for end in _ends(piece, at == len(pieces) - 1, said, place, words):
-        if _match(pieces, at + 1, said, end, words, found):
+        if _match(pieces, at + 1, said, end, words, found, failed):
             key = piece.list or ("*" if piece.kind in ("any", "ending") else "")
             if key and end > place:
                 found.setdefault(key, tuple(tokens[place:end]))
             return True
+    failed.add((at, place))
     return False
 
 

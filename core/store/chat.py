@@ -115,11 +115,12 @@ def record(
     message: NewMessage,
     wishes: Wishes,
     privacy_default: str,
+    holding: wish_rows.Holding | None = None,
 ) -> None:
-    """Store what a message wishes once and for all, in its transaction."""
+    """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
     whose = replace(scope, participant=message.participant)
     made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
-    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default)
+    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
 
 
 THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))

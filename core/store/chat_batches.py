@@ -18,6 +18,7 @@ from core.store.bulk import chunks
 from core.store.chat_seen import Seen
 from core.store.engine import Database
 from core.store.messages import NewMessage
+from core.store.wishes import Holding
 
 PART = 500
 """Messages stored in one transaction."""
@@ -96,10 +97,11 @@ def _insert_part(
         lies = dict(zip(ids, along, strict=False))
         beside_rows.insert(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
         wished = {row_id: some for row_id, some in zip(ids, wishes, strict=False) if some}
+        holding: Holding = {}
         for row_id, message, place in ready:
             if row_id in wished:
                 own = chat.scope_of(scope, message.conversation)
-                chat.record(connection, db, own, place, row_id, message, wished[row_id], privacy_default)
+                chat.record(connection, db, own, place, row_id, message, wished[row_id], privacy_default, holding)
         return [done[at] for at in range(len(part))]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:

@@ -4,7 +4,7 @@ One item a wish, pinned, with its topic in `metadata`. A newer wish of the same 
 the older one, which stays readable and can be brought back. Whoever looks for what a wish takes the place of holds the
 audience first, so that of two at once the second finds the first.
 
-A prompt shows the wishes of the person it answers: `section_part` brings them, `core.rules.wishes.holding` chooses.
+A prompt shows the wishes of the person it answers (`core.store.wishes_shown`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from core.rules.wishes import Wish
 from core.scope import Scope
 from core.shapes import WriteResult
 from core.store import audiences, conversations, indexed, memories, memory_input, rows
-from core.store.dialects import ID, Key, from_key, read_time
+from core.store.dialects import ID, Key
 from core.store.engine import Database
 from core.store.memory_input import NewMemory
 from core.store.schema import memories as table
 from core.store.schema import participants as people
-from core.store.section_parts import FIRST, SectionPart, SectionRow, columns
 from core.store.sources import MEMORIES
-from core.store.statements import Part
 from core.store.viewing import Viewer, is_seen
 
 KIND = "wish"
@@ -38,8 +36,6 @@ SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and handed in by the host."""
 NO_SUCH = "there is no such wish"
 NEWER = "a newer wish says otherwise"
-MOST_READ = 400
-"""Wishes of one person that are read for one prompt, the newest."""
 _C = table.c
 
 
@@ -95,6 +91,9 @@ def new(
 
 # Writing
 
+Holding = dict[tuple[int, str | None], dict[str, list[Item]]]
+"""Audience and person to topic to the wishes that hold, as one transaction has read them, which holds the audiences."""
+
 
 def record(
     connection: Connection,
@@ -104,8 +103,12 @@ def record(
     wishes: Sequence[NewWish],
     *,
     privacy_default: str,
+    holding: Holding | None = None,
 ) -> list[WriteResult]:
     """Store wishes in the caller's transaction, which holds the place, and say of each what became of it (G16).
+
+    Args:
+        holding: what the transaction has read, of one that calls this often: each wish would read all before it.
 
     Returns:
         For each `(True, id, "")`; else `privacy`, `duplicate` with the id of the wish that says the same, which gets
@@ -118,29 +121,51 @@ def record(
     if memories.is_private(connection, scope, "long_term", privacy_default, True):
         return [WriteResult(False, None, "privacy") for _ in wishes]
     audiences.lock(connection, scope.persona, place.audience_id)
-    return [_record_one(connection, db, scope, place, wish) for wish in wishes]
+    known = {} if holding is None else holding
+    return [_record_one(connection, db, scope, place, wish, known) for wish in wishes]
 
 
 def _record_one(
-    connection: Connection, db: Database, scope: Scope, place: conversations.Place, new_wish: NewWish
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: conversations.Place,
+    new_wish: NewWish,
+    holding: Holding,
 ) -> WriteResult:
-    memory = new_wish.memory
-    values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
-    there = [item_of(row) for row in connection.execute(_there(scope.participant is not None), values)]
-    about = [item for item in there if item.topic == new_wish.wish.topic]
+    memory, wish = new_wish.memory, new_wish.wish
+    by_topic = _by_topic(connection, scope, place, holding)
+    about = by_topic.get(wish.topic, [])
     same = next((item for item in about if content_digest(item.text) == memory.digest), None)
     newer = [item for item in about if item.at is not None and item.at > memory.at]
     if newer and same not in newer:
         return WriteResult(False, None, "unchanged", notes=(NEWER,))
     if same is not None and not memory.quarantined:
-        memories.renew(connection, db, scope.persona, same.id, max(memory.at, same.at or memory.at))
+        at = max(memory.at, same.at or memory.at)
+        memories.renew(connection, db, scope.persona, same.id, at)
+        by_topic[wish.topic] = [item._replace(at=at) if item is same else item for item in about]
         return WriteResult(False, same.id, "duplicate")
     row_id = db.ids.one()
     memories.write(connection, db, scope, [(row_id, memory)], place)
     if not memory.quarantined:
         # A wish that was flagged takes nobody's place: it is not shown.
         _supersede(connection, db, scope.persona, [item.id for item in about], row_id)
+        by_topic[wish.topic] = [Item(row_id, wish.text, wish.topic, wish.kind, memory.at, scope.participant)]
     return WriteResult(True, row_id, notes=memory.notes)
+
+
+def _by_topic(
+    connection: Connection, scope: Scope, place: conversations.Place, holding: Holding
+) -> dict[str, list[Item]]:
+    """Return the wishes of the scope's person that hold in the place, by topic, each topic's oldest first."""
+    key = place.audience_id, scope.participant
+    if key not in holding:
+        values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
+        made: dict[str, list[Item]] = {}
+        for item in map(item_of, connection.execute(_there(scope.participant is not None), values)):
+            made.setdefault(item.topic, []).append(item)
+        holding[key] = made
+    return holding[key]
 
 
 def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence[int], by: int | None) -> None:
@@ -264,7 +289,7 @@ def item_of(row: Any) -> Item:
 
 
 @lru_cache(maxsize=8)
-def _whose(known: bool, everyone: bool) -> Any:
+def whose(known: bool, everyone: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
     if everyone:
         return _C.id.is_not(None)
@@ -277,7 +302,8 @@ def _whose(known: bool, everyone: bool) -> Any:
     return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
 
 
-def _of(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+def of_viewer(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `whose`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
@@ -294,48 +320,15 @@ def listed(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool
     """
     if not viewer.audiences:
         return []
-    known, values = _of(viewer)
+    known, values = of_viewer(viewer)
     wanted = (_C.kind == KIND, _C.quarantined == 0) if former else holds()
     chosen = select(*_ITEM).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        _whose(known, everyone),
+        whose(known, everyone),
         *wanted,
     )
     values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
     values |= {"local_only": int(viewer.sees_local_only)}
     return [item_of(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
-
-
-SHOWN = FIRST + 24
-"""Number of the part that brings the wishes of a prompt."""
-
-
-@lru_cache(maxsize=4)
-def _part(known: bool, family: str) -> Part:
-    made = select(*columns(SHOWN, _C.id, texts=(_C.content,), tags=_C.metadata, at=_C.timestamp)).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
-        _whose(known, False),
-        *holds(),
-    )
-    return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
-
-
-def section_part(viewer: Viewer) -> SectionPart:
-    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
-    known, values = _of(viewer)
-    return SectionPart(SHOWN, lambda family: _part(known, family), values, table.name)
-
-
-def read_items(found: Sequence[SectionRow]) -> list[Item]:
-    """Return the wishes that `section_part` brought, oldest first."""
-    made = []
-    for row in found:
-        told = rows.read_object(from_key(row.tags)) or {}
-        topic = str(told.get("topic") or "") or f"wish:{row.id}"
-        at = read_time(row.at)
-        made.append(Item(int(row.id), row.text0 or "", topic, str(told.get("kind") or ""), at, None))
-    return sorted(made, key=lambda item: (item.at is not None, item.at, item.id))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from core.config import Settings
 from core.errors import StoreWriteError, TransferError
@@ -18,6 +19,7 @@ from core.store.engine import Database
 from core.store.rows import read_list
 from core.store.schema import audiences, chat_history_cache, conversations, memories
 from core.synth_core_memory import search_memories
+from core.transfer import storing
 from core.transfer.importing import ImportResult, import_file
 from core.wishes import list_wishes
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
@@ -251,6 +253,38 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     assert [read_list(row.source_message_ids) for row in told] == [[by_text["Call me Jo."]]]
     # the same file again
     assert (_import(db, scope, path, persona="Iris").wishes, count(db, memories, scope.persona)) == (0, 3)
+
+
+def test_of_many_wishes_of_one_batch_each_knows_those_before_it(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What holds is read once for a person and a batch: once for a wish would be the square of their number."""
+    rows = _rows(14, speakers=("Ann",))
+    said = ("Call me Jo.", "Call me Max.", "Call me Jo.", "I am vegan", "I am vegan", "I'm allergic to nuts.")
+    for row, text in zip(rows, [*said, *(f"I'm allergic to food{n}." for n in range(8))], strict=True):
+        row["text"] = text
+    reads: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        is_read = statement.startswith("SELECT memories.id, memories.content") and "superseded_by IS NULL" in statement
+        reads.extend([statement] if is_read else [])
+
+    told = []
+    event.listen(db.engines()[1], "before_cursor_execute", note)
+    try:
+        for size in (500, 1):
+            monkeypatch.setattr(storing, "BATCH", size)
+            scope = own_scope()
+            _import(db, scope, _file(tmp_path, rows))
+            items = rows_of(db, memories, scope.persona)
+            by_id = {item.id: item.content for item in items}
+            told.append((sorted((i.content, i.timestamp, by_id.get(i.superseded_by)) for i in items), len(reads)))
+            reads.clear()
+    finally:
+        event.remove(db.engines()[1], "before_cursor_execute", note)
+    assert told[0][0] == told[1][0]
+    assert [content for content, _, by in told[0][0] if content.startswith("Call") and by is None] == ["Call me Jo."]
+    assert [count for _, count in told] == [1, 14]
 
 
 def test_wishes_are_not_looked_for_where_nobody_wants_them(db: Database, tmp_path: Path) -> None:

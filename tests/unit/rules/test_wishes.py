@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.prompt.wish_phrases import load_wish_words
+from core.rules import wish_patterns
 from core.rules.wishes import MOST_WISHES, Wish, find_wishes, topic_of, wish_form
 from tests.unit.rules.wishes_corpus import LINES, OTHERS, WISHES
 
@@ -140,3 +142,17 @@ def test_long_and_hostile_texts_are_read_in_bounded_time() -> None:
         start = time.process_time()
         found(text)
         assert time.process_time() - start < 1.5, text[:20]
+
+
+def test_a_sentence_that_begins_a_wish_again_and_again_costs_no_third_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rest of a pattern does not match, it is not tried again for every beginning before it."""
+    tried: list[int] = []
+    ends = wish_patterns._ends
+
+    def counted(*arguments: Any) -> Any:
+        tried.append(1)
+        return ends(*arguments)
+
+    monkeypatch.setattr(wish_patterns, "_ends", counted)
+    assert found("これからは絵文字" * 37) == []
+    assert 100 < len(tried) < 20_000
