@@ -5,9 +5,10 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from core.errors import ConfigError, StoreError
+from core.store import failures
 
 Family = Literal["mysql", "sqlite"]
 
@@ -38,6 +40,7 @@ FRESH_SECONDS = 1.0
 """A reading connection given back no longer ago than this is taken to stand."""
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
 """What may stand behind the question mark of a connection string to a server."""
+_asking = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +208,7 @@ def _spare_round_trips(reading: Engine) -> None:
     ping = dialect.do_ping
 
     def ask(connection: Any) -> bool:
-        given_back = getattr(connection, "_given_back", None)
+        given_back = None if getattr(_asking, "always", False) else getattr(connection, "_given_back", None)
         return (given_back is not None and time.monotonic() - given_back < FRESH_SECONDS) or bool(ping(connection))
 
     def given_back(connection: Any, _record: Any) -> None:
@@ -215,6 +218,18 @@ def _spare_round_trips(reading: Engine) -> None:
     dialect.do_ping = ask
     dialect.do_rollback = lambda _connection: None
     event.listen(reading, "checkin", given_back)
+
+
+@contextmanager
+def standing(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection that was asked whether it stands, however fresh it is: for reads that are not repeated."""
+    _asking.always = True
+    try:
+        connection = engine.connect()
+    finally:
+        _asking.always = False
+    with connection:
+        yield connection
 
 
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
@@ -237,8 +252,13 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
             with suppress(connection.Error), connection.cursor() as cursor:
                 cursor.execute(statement, (seconds * value,))
 
+    def failed(context: Any) -> None:
+        # Else the connection is given back as one that was in use a moment ago, and taken again.
+        context.is_disconnect |= failures.error_number(context.sqlalchemy_exception) in failures.ENDED
+
     event.listen(writing, "connect", wait_for_locks)
     for engine in (reading, writing):
+        event.listen(engine, "handle_error", failed)
         event.listen(engine, "do_connect", connect)
         event.listen(engine, "do_connect", _by_socket)
         event.listen(engine, "checkin", given_back)

@@ -212,7 +212,7 @@ class Database:
     def connection(self, *, source: str) -> Iterator[Connection]:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
         try:
-            with self._exclusive(), self.engines()[0].connect() as connection:
+            with self._exclusive(), connecting.standing(self.engines()[0]) as connection:
                 yield connection
         except exc.SQLAlchemyError as error:
             failures.fail(StoreReadError, error, source)

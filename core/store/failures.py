@@ -17,8 +17,10 @@ from core.errors import CoreError, StoreError, StoreReadError
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
 refused at the commit, by Galera or by group replication (D34)."""
-LOST = frozenset({2003, 2006, 2013, 2055, 0, 1053, 1927, 4031})
-"""Numbers that say that the connection is gone; the last three: shutting down, killed, closed for idling."""
+ENDED = frozenset({1053, 1927, 4031})
+"""Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
+LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
+"""Numbers that say that the connection is gone."""
 LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
 """A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""

@@ -54,15 +54,21 @@ class FoundRow:
 _NUMBERS = re.compile(rb"(-?\d+) " * COLUMNS)
 
 
-def unpacked(packed: bytes | str) -> list[list[Any]] | None:
+def unpacked(packed: bytes | str | None) -> list[list[Any]] | None:
     """Return the rows of a packed text as `row_branches` brings them otherwise, texts as texts and keys as bytes.
 
     None where the text was cut: servers have a greatest length of their own.
 
-    >>> unpacked("2 7 6 -1 -1 -1 -1 3 -1 4 0 -1 5 a bé 1 2a  bwhen!".encode())
+    >>> row = "2 7 6 -1 -1 -1 -1 3 -1 4 0 -1 5 a bé 1 2a  bwhen!"
+    >>> unpacked(f"1 {row}".encode())
     [[2, 7, 'a bé ', None, None, None, None, b'1 2', None, b'a  b', b'', None, b'when!']]
+    >>> unpacked(b"0"), unpacked(f"2 {row}".encode()), unpacked(b"2"), unpacked(None)
+    ([], None, None, None)
     """
-    data = packed if isinstance(packed, bytes) else packed.encode("utf-8", "surrogateescape")
+    if packed is None:
+        return None
+    said = packed if isinstance(packed, bytes) else packed.encode("utf-8", "surrogateescape")
+    count, _, data = said.partition(b" ")
     rows: list[list[Any]] = []
     at, end = 0, len(data)
     while at < end:
@@ -80,7 +86,7 @@ def unpacked(packed: bytes | str) -> list[list[Any]] | None:
                 at += size
         row[2:7] = [None if text is None else text.decode("utf-8", "replace") for text in row[2:7]]
         rows.append(row)
-    return rows if at == end else None
+    return rows if at == end and len(rows) == int(count) else None
 
 
 Rows = dict[tuple[int, int], FoundRow]
@@ -105,7 +111,7 @@ class Found:
         """Take what a branch of `search_read.row_branches` brings: a row, or many in one."""
         if len(row) < COLUMNS or row[1] is None:
             packed = row[0] if len(row) < COLUMNS else row[7]
-            found = unpacked(packed) if packed is not None else []
+            found = unpacked(packed)
             self.is_whole &= found is not None
             for one in found or ():
                 self.take(one)

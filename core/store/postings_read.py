@@ -102,7 +102,7 @@ def _unpacked(size: Any, packed: bytes | str | None) -> list[Posting] | None:
     ([(0, 'tea', 2, 7, 1, 1, 9), (0, 'a tea', 2, 8, 2, 1, 9)], None)
     """
     if packed is None:
-        return []
+        return [] if size is None else None
     data = packed if isinstance(packed, bytes) else packed.encode("utf-8")
     lines = [line.split(" ", 6) for line in from_key(data).split(BETWEEN)]
     if len(data) + len(BETWEEN) != int(size) or any(len(line) < 7 for line in lines):

@@ -67,7 +67,7 @@ class Form(NamedTuple):
     """How rows come: PyMySQL spends more on a row and on its columns than the server on finding it."""
 
     packed: bool = False
-    """All rows of a branch are one text, `_packed` one behind the other."""
+    """All rows of a branch are one text: how many, and `_packed` one behind the other."""
     alone: bool = False
     """Nothing else is read by the statement, so that the text needs no further columns."""
 
@@ -76,7 +76,9 @@ def _in_form(first: Any, columns: Sequence[Any], form: Form, family: str) -> lis
     """Return the columns of a branch: as they are, or packed, where `found_rows` expects them."""
     if not form.packed:
         return [first.label("source"), *columns]
-    packed = type_coerce(joined_by("", _packed(first, columns, family)), NullType())
+    # With how many there are: a text that is cut where a row ends looks whole.
+    joined = joined_by("", _packed(first, columns, family))
+    packed = type_coerce(func.concat_ws(literal_column("' '"), func.count(), joined), NullType())
     if form.alone:
         return [packed.label("packed")]
     # In place of `tags`, which mixes texts and keys anyway: beside a text the others' texts would come as bytes.

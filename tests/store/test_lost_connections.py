@@ -17,7 +17,7 @@ from core.config import Settings
 from core.db import insert_memory
 from core.errors import StoreError, StoreReadError, StoreWriteError
 from core.scope import Scope
-from core.store import chat_batches, messages, schema
+from core.store import chat_batches, failures, messages, schema
 from core.store.engine import TRIES, Database
 from tests.conftest import SESSION
 from tests.servers import Reachable
@@ -84,6 +84,37 @@ def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, ser
         assert result.stored
     assert count(db, schema.chat_history_cache, scope.persona) == 4
     assert index_differences(db, scope.persona) == []
+
+
+@SERVERS
+def test_f52_a_connection_lost_just_before_it_is_read_over_is_not_noticed(db: Database, server: Reachable) -> None:
+    """What a block of several statements reads is not repeated, so its connection is asked whether it stands."""
+    for _ in (1, 2):
+        number = db.read(text("SELECT CONNECTION_ID()"), source="test")[0][0]
+        server.execute(f"KILL {number}")
+        with db.connection(source="test") as connection:
+            assert connection.execute(text("SELECT 1")).scalar() == 1
+
+
+@SERVERS
+@pytest.mark.parametrize("number", sorted(failures.ENDED))
+def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(
+    db: Database, server: Reachable, number: int
+) -> None:
+    """A read that is answered so is repeated on another, though the one that is gone was in use a moment ago."""
+    answers = [number]
+
+    def ended(cursor: Any, *_: Any) -> None:
+        if answers:
+            server.execute(f"KILL {cursor.connection.thread_id()}")
+            raise pymysql.err.OperationalError(answers.pop(), "ended")
+
+    engine = db.engines()[0]
+    event.listen(engine, "do_execute", ended)
+    try:
+        assert db.read(text("SELECT 1"), source="test")[0][0] == 1
+    finally:
+        event.remove(engine, "do_execute", ended)
 
 
 @SERVERS
