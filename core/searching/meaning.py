@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,8 @@ USUAL_SPREAD = 0.1
 MOST_AUDIENCES = 32
 FRESH_SECONDS = 60.0
 """Vectors held are read whole again after this time; what is newer than the newest is read for every search."""
+COMMIT_SECONDS = 15.0
+"""A change is noted before it is committed: vectors read until so long after it may be those from before."""
 MOST_HELD = 64
 """Audiences whose vectors are held, for one database."""
 
@@ -80,6 +82,14 @@ class _Held:
         chosen = [self._nearest(n, asked) for _, n in here]
         found = self.matrix[chosen].astype(np.float32) / self.lengths[chosen, None]
         return {place: vector for (place, _), vector in zip(here, found, strict=True)}
+
+    def without(self, rows: Collection[Place]) -> _Held:
+        """Return the same without the vectors of some rows."""
+        kept = [n for n, row in enumerate(self.of) if row not in rows]
+        if len(kept) == len(self.of):
+            return self
+        of, at_us = [self.of[n] for n in kept], [self.at_us[n] for n in kept]
+        return _Held(of, at_us, self.matrix[kept], self.lengths[kept], self.read_at, self.most)
 
     def _nearest(self, n: int, asked: Any) -> int:
         start, end = self.starts[n], self.starts[n + 1] if n + 1 < len(self.starts) else len(self.of)
@@ -158,12 +168,15 @@ def add(search: Search, db: Database, embedder: Any) -> None:
             db.let_go()
         asked = before.asked if before else _asked(embedder, search.query.text, settings.hook_timeout_seconds)
         held = _held(db, search, embedder.name, len(asked))
+        changed = _changed(db, held)
+        held = [one.without(changed) for one in held]
         known = {place for one in held for place in one.rows}
-        older = _older(search, db, len(asked), [p for c in search.candidates if (p := (c.source, c.id)) not in known])
+        found = [place for c in search.candidates if (place := (c.source, c.id)) not in known]
+        older = _older(search, db, len(asked), [*found, *changed])
         like = [one.likeness(asked) for one in (*held, older)]
         # What is usual is told by rows of any kind, not by those that hold the words, where there are enough of them.
-        usual = _usual(like[:-1] if len(known) >= FEWEST else like)
         is_whole = len(held) == len(_rows_of(search)) and all(len(one.of) < one.most for one in held)
+        usual = _usual(like[:-1] if len(known) >= FEWEST else like, young=is_whole and len(known) < FEWEST)
         meanings = Meanings(asked, *usual, weight=settings.semantic_weight, is_whole=is_whole)
         for one, values in zip((*held, older), like, strict=True):
             meanings.take(one, values)
@@ -187,6 +200,19 @@ def add_around(search: Search, db: Database, meanings: Meanings, rows: Iterable[
         meanings.take(older, older.likeness(meanings.asked))
 
 
+def _changed(db: Database, held: Sequence[_Held]) -> set[Place]:
+    """Return the rows held that this handle has changed since they were read: what they say now is looked up."""
+    known: dict[Place, float] = db.caches.setdefault(embeddings.CHANGED, {})
+    now = time.monotonic()
+    changed = set()
+    for place, at in list(known.items()):
+        if at < now - FRESH_SECONDS - COMMIT_SECONDS:
+            known.pop(place, None)
+        elif any(place in one.number and one.read_at < at + COMMIT_SECONDS for one in held):
+            changed.add(place)
+    return changed
+
+
 def _older(search: Search, db: Database, dimensions: int, rows: Iterable[Place]) -> _Held:
     """Return the vectors of rows that are not among those held."""
     return _matrix(embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, rows), dimensions)
@@ -202,7 +228,7 @@ def _rows_of(search: Search) -> dict[int, int]:
 def _asked(embedder: Any, text: str, timeout_seconds: float) -> Any:
     with np.errstate(over="ignore"):  # a number too large for it is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
-    length = float(np.linalg.norm(made))
+        length = float(np.linalg.norm(made))
     if not np.isfinite(length) or length <= 0.0:
         raise EmbedderError("vector")
     return made / length
@@ -264,12 +290,16 @@ def _joined(fresh: _Held, known: _Held) -> _Held:
     )
 
 
-def _usual(like: Sequence[Any]) -> tuple[float, float]:
-    """Return mean and spread of all but the nearest, which may be what is looked for."""
+def _usual(like: Sequence[Any], *, young: bool = False) -> tuple[float, float]:
+    """Return mean and spread of all but the nearest, which may be what is looked for.
+
+    Where little was said yet, two or three rows about what is asked are much of it. They would make each other look
+    usual, so that none were found: the nearest third tells nothing about the spread there.
+    """
     found = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(found):
         return 0.0, USUAL_SPREAD
-    spread = float(found.std())
+    spread = float((found[: -(len(found) // 3) or None] if young else found).std())
     return float(found.mean()), max(spread, 1e-6) if len(found) >= FEWEST else max(spread, USUAL_SPREAD)
 
 

@@ -7,6 +7,7 @@ Written by `core.store.embeddings_writing`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +25,10 @@ from core.store.sources import SourceTable
 from core.store.statements import Part
 
 AT_ONCE = 500
+CHANGED = "vectors.changed"
+"""In the caches of a handle, made by the first search by meaning: rows whose vectors went since, with when."""
+MOST_CHANGED = 10_000
+"""Rows kept there; of more the first are forgotten, and found by their former text for up to a minute."""
 
 _V = search_vector.c
 
@@ -185,6 +190,16 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
         first, last = mark("high", source.number, ""), mark("high", source.number, "\x7f")
         values = {"row": least, "first": first, "last": last, "below": least - 1}
         connection.execute(_lower(source.number), values)
+
+
+def note_changed(db: Database, source: SourceTable, rows: Iterable[int]) -> None:
+    """Let searches of this handle know that vectors they may hold are those of a text that is no more."""
+    known: dict[tuple[int, int], float] | None = db.caches.get(CHANGED)
+    if known is None:
+        return
+    known.update(dict.fromkeys(((source.number, row) for row in rows), time.monotonic()))
+    for place in list(known)[: max(0, len(known) - MOST_CHANGED)]:
+        known.pop(place, None)
 
 
 def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:

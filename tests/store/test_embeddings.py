@@ -18,6 +18,7 @@ from core.errors import ConfigError
 from core.rules.relevance_weights import WEIGHTS
 from core.scope import Scope
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
+from core.store import embeddings, sources
 from core.store.engine import Database
 from core.store.schema import audiences
 from core.store.schema_semantic import search_vector
@@ -107,6 +108,16 @@ def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) ->
     )
 
 
+def test_in_a_young_conversation_several_rows_are_found_by_one_meaning(db: Database) -> None:
+    """Three of eight rows make each other look usual; they are found all the same, and nothing else is."""
+    scope, grams = own_scope(), Grams()
+    dogs = ("The dog barked", "A canine waits", "Good dog Rex")
+    talk(db, scope, *dogs, "Nobody came", "Soup again", "More rain", "He paints", "Late trains")
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert sorted(found(db, asking(scope), "hound?", grams)) == sorted(dogs)
+    assert found(db, asking(scope), "xylophone?", grams) == []
+
+
 def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
     """A vector of what a row said before would find it by what it says no more."""
     scope, grams = own_scope(), Grams()
@@ -125,6 +136,19 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
     db.caches.pop("core.searching.meaning", None)
     assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
     assert (0, memory, "grams") in vectors(db, scope)
+
+
+def test_a_row_that_is_edited_is_no_longer_found_by_what_it_said_before(db: Database) -> None:
+    """Also not by a search that holds its vector of then; embedded again, it is found by what it says now."""
+    scope, grams = own_scope(), Grams()
+    talk(db, scope, *TALK)
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert found(db, asking(scope), "hound?", grams) == [TALK[2]]
+    edit_chat_message("m2", "My car stands outside", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+    assert found(db, asking(scope), "hound?", grams) == []
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
+    assert found(db, asking(scope), "hound?", grams) == []
 
 
 HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or thereabouts, so they say"
@@ -326,3 +350,13 @@ def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
         embed_rows()
     with pytest.raises(ValueError, match="limit is '0'"):
         embed_rows(0, embedder=Grams())
+
+
+def test_no_more_changed_rows_are_kept_than_a_bound(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who edits a million rows and searches no more keeps none of them."""
+    monkeypatch.setitem(db.caches, embeddings.CHANGED, {})
+    monkeypatch.setattr(embeddings, "MOST_CHANGED", 3)
+    embeddings.note_changed(db, sources.CHAT, range(5))
+    embeddings.note_changed(db, sources.MEMORIES, [7])
+    chat, memory = sources.CHAT.number, sources.MEMORIES.number
+    assert list(db.caches[embeddings.CHANGED]) == [(chat, 3), (chat, 4), (memory, 7)]
