@@ -195,8 +195,8 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
     )
     context_reach: int = flag(
         4,
-        "Messages on either side of a message that fits, among which an answer may be found; among short turns half as "
-        "many before it, around the best few alone. 0 is off.",
+        "Messages after one that fits, and before it (half as many among short turns), that may hold an answer; "
+        "0 is off.",
         unit="messages",
         low=0,
         high=20,

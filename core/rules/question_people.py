@@ -141,17 +141,20 @@ def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
 
 
 def _declined(name: str, words: Sequence[str], languages: Sequence[str]) -> bool:
-    if len(name) < _SHORTEST_DECLINED:
-        return len(name) == _SHORTEST and _script(name) == "hangul" and any(_fits(name, w, languages) for w in words)
-    return any(_fits(name, word, languages) for word in words)
+    script = _script(name)
+    if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "hangul"):
+        return False
+    if script not in _PREFIXES:
+        words = [word for word in words if word[0] == name[0]]
+    return any(_fits(name, word, script, languages) for word in words)
 
 
+@lru_cache(maxsize=4096)
 def _script(name: str) -> str:
     return next((script for script, letters in _SCRIPTS if letters.search(name)), "latin")
 
 
-def _fits(name: str, word: str, languages: Sequence[str]) -> bool:
-    script = _script(name)
+def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
     if script in _PREFIXES:
         return word.endswith(name) and word[: len(word) - len(name)] in _PREFIXES[script]
     if word.startswith(name):

@@ -105,11 +105,12 @@ def score(
     """
     total = 0.0
     held_back = hold_back(candidate.words, mean_words)
-    for wanted, (times, whole) in candidate.matched.items():
+    matched = candidate.matched
+    for wanted, (times, whole) in matched.items():
         gained = worth[wanted] * (times * (K1 + 1) / (times + held_back))  # `saturation`
         total += gained if whole else INSIDE * gained
     if candidate.tags:
-        for tag in sorted(candidate.tags - {texts[wanted] for wanted in candidate.matched}):
+        for tag in sorted(candidate.tags - {texts[wanted] for wanted in matched}):
             total += tag_worth.get(tag, 0.0)
     if candidate.holds_more:
         total += min((w for w in worth if w), default=0.0)

@@ -110,11 +110,10 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
     Source: T29.
     """
     reasons = row.reasons
-    match, own = reasons["context"], reasons.get("own", 0.0)
-    match = max(match, own)
-    if "meaning" in reasons:
-        match = max(match, LIKE * reasons["meaning"])
+    match = reasons["context"]
     beside = 1.0
+    if match < FULL_MATCH:  # seldom
+        match = max(match, reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
     if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
         beside = match / FULL_MATCH
     total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
