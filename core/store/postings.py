@@ -233,6 +233,8 @@ def _walk(shape: Shape, family: str) -> Any:
     if shape.scanned:
         columns = [row.id, row.timestamp, row.text_folded]
         newest: Any = select(*columns).where(and_(*where)).order_by(row.timestamp.desc(), row.id.desc())
+        # In a table of one persona MySQL takes another index, and sorts all its rows to have the newest.
+        newest = newest.with_hint(table, f"FORCE INDEX ({sources.audience_index(source)})", "mysql")
         table = newest.limit(_number("scan")).subquery("newest")
         row, where = table.c, []
     # The time stands in the column of keys: beside the numbers of other branches it would make all of them texts.

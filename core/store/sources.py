@@ -61,3 +61,12 @@ CHAT = SourceTable(2, "chat_history", chat_history_cache, chat_history_cache.c.m
 ALL: tuple[SourceTable, ...] = (MEMORIES, AI_DIARY, CHAT)
 BY_NAME = {source.name: source for source in ALL}
 BY_NUMBER = {source.number: source for source in ALL}
+
+
+def audience_index(source: SourceTable) -> str:
+    """Return the name of the index that has the rows of an audience by their time.
+
+    >>> audience_index(CHAT)
+    'ix_chat_audience'
+    """
+    return next(str(index.name) for index in source.table.indexes if str(index.name).endswith("_audience"))
