@@ -149,7 +149,6 @@ def _declined(name: str, words: Sequence[str], languages: Sequence[str]) -> bool
     return any(_fits(name, word, script, languages) for word in words)
 
 
-@lru_cache(maxsize=4096)
 def _script(name: str) -> str:
     return next((script for script, letters in _SCRIPTS if letters.search(name)), "latin")
 
