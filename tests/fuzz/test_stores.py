@@ -56,7 +56,7 @@ def _key(text: str, limit: int) -> str:
 def _there_and_back(db: Database, said: list[str]) -> None:
     number = next(_numbers)
     persona = _key(f"{number}{said[0]}", 40)
-    conversation = _key(f"tg/{said[0]}", 400)
+    conversation = _key(f"tg/{said[0]}", 200)  # the chat id in it has at most 255 bytes
     scope = Scope(
         persona=persona, conversation=conversation, participant=_key(f"tg/{said[-1]}", 200), server=_key(said[-1], 150)
     )
