@@ -10,15 +10,20 @@ from core.config import Settings
 from core.prompt.wish_phrases import load_wish_words
 from core.rules.memory_modes import MODES
 from core.rules.wishes import MOST_CHARS, Wish, find_wishes
+from core.store.messages import NewMessage
 
 
-def read_wishes(text: str, settings: Settings) -> tuple[tuple[Wish, bool], ...]:
+def read_wishes(message: NewMessage, settings: Settings) -> tuple[tuple[Wish, bool], ...]:
     """Return the wishes of a message, each with whether the screening hook flags it (F36).
 
-    None where RECORD_WISHES is off, or MEMORY_MODE saves nothing of what is said (C24).
+    None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES is off or
+    MEMORY_MODE saves nothing of what is said (C24).
 
     Never raises: a message is stored whatever becomes of its wishes.
     """
+    text = message.text
+    if message.role != "user" or message.excluded:
+        return ()
     if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
         return ()
     try:

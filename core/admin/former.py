@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from core import lifelong
 from core.errors import ItemNotFoundError
-from core.rules.lifelong import WISH
+from core.rules.retention import KEPT_KINDS
 from core.store import compacting, item_history, runs
 from core.store.engine import Database
 from core.store.saved_rewriting import REPLACED
@@ -24,8 +24,6 @@ Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "
 was saved was written anew. expired: a session item whose time was over. pruned: by a run, for its age or importance.
 deleted: by hand, since nothing else takes it. unknown: deleted by hand, or pruned on demand."""
 
-NEVER_PRUNED = frozenset({"saved", WISH})
-"""Kinds that people asked for (L23)."""
 PRUNING = frozenset({"cycle", "deep"})
 """Kinds of runs that prune; compaction counts as pruned what it replaced."""
 RUNS = 200
@@ -81,7 +79,7 @@ def tell(
     over = _time(item["expires_at"])
     if item["tier"] == "session" and over is not None and over <= went:
         return Former("expired")
-    if item["pinned"] or item["kind"] in NEVER_PRUNED:
+    if item["pinned"] or item["kind"] in KEPT_KINDS:
         return Former("deleted")
     run = next((one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _within(one, went)), None)
     return Former("unknown") if run is None else Former("pruned", run["kind"])

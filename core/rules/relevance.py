@@ -112,10 +112,9 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
     reasons = row.reasons
     match = reasons["context"]
     beside = 1.0
-    if match < FULL_MATCH:  # seldom
-        match = max(match, reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
     if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
-        beside = match / FULL_MATCH
+        match = max(match, reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
+        beside = min(1.0, match / FULL_MATCH)
     total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
     for name, value in reasons.items():
         if value:

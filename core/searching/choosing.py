@@ -202,23 +202,23 @@ def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
 def _deduped(search: Search, pairs: Sequence[Pair], lines: dict[tuple[int, int], scoring.Line]) -> list[Pair]:
     """Return the rows without those that say the same as a newer one, which is worth what the best of them is."""
     newest = sorted(pairs, key=lambda pair: (-pair[0].at_us, pair[0].source, -pair[0].id))
-    contents = [_content(search, row) for _, row in newest]
-    if None not in contents and len(set(contents)) == len(contents):
+    contents = {c: _content(search, row) for c, row in newest}
+    if None not in contents.values() and len(set(contents.values())) == len(newest):
         return newest
     kept = hits.dedupe(
         newest,
         identity=lambda pair: (sources.BY_NUMBER[pair[0].source].name, pair[0].id, pair[1].texts[0]),
-        content=lambda pair: _content(search, pair[1]),
+        content=lambda pair: contents[pair[0]],
     )
     if len(kept) == len(newest):
         return kept
     stays = {(c.source, c.id) for c, _ in kept}
-    saying = {_content(search, row): c for c, row in kept}
-    for c, row in newest:
+    saying = {contents[c]: c for c, _ in kept}
+    for c, _ in newest:
         if (c.source, c.id) in stays:
             continue
         search.leave(c, "duplicate")
-        same = saying[_content(search, row)]
+        same = saying[contents[c]]
         if c.score > same.score:
             same.score = c.score
             if lines:

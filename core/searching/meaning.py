@@ -165,8 +165,10 @@ def add(search: Search, db: Database, embedder: Any) -> None:
         return
     try:
         if before is None:
-            db.let_go()
-        asked = before.asked if before else _asked(embedder, search.query.text, settings.hook_timeout_seconds)
+            db.let_go()  # an embedder may take its time
+            asked = _asked(embedder, search.query.text, settings.hook_timeout_seconds)
+        else:
+            asked = before.asked
         held = _held(db, search, embedder.name, len(asked))
         changed = _changed(db, held)
         held = [one.without(changed) for one in held]

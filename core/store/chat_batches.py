@@ -80,8 +80,8 @@ def _insert_part(
         ready: list[tuple[int, NewMessage, conversations.Place]] = []
         for at, message in enumerate(part):
             concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
-            if chat.is_private(message, concerned, privacy_default) or chat.is_late(db, persona, message, ids[at]):
-                late = chat.is_late(db, persona, message, ids[at])
+            late = chat.is_late(db, persona, message, ids[at])
+            if late or chat.is_private(message, concerned, privacy_default):
                 notes = (*message.notes, chat.FORGOTTEN) if late else message.notes
                 done[at] = WriteResult(False, None, "privacy", notes=notes)
         order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)

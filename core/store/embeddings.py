@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_column, select, update
@@ -198,7 +199,7 @@ def note_changed(db: Database, source: SourceTable, rows: Iterable[int]) -> None
     if known is None:
         return
     known.update(dict.fromkeys(((source.number, row) for row in rows), time.monotonic()))
-    for place in list(known)[: max(0, len(known) - MOST_CHANGED)]:
+    for place in list(islice(known, max(0, len(known) - MOST_CHANGED))):
         known.pop(place, None)
 
 

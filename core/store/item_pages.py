@@ -15,7 +15,7 @@ from sqlalchemy import Integer, bindparam, func, select, union_all
 from core.store.dialects import ID, Key
 from core.store.engine import Database
 from core.store.schema import audiences, memories, search_stats
-from core.store.sources import MEMORIES
+from core.store.sources import MEMORIES, audience_index
 
 FEW_ITEMS = 20_000
 """A persona of no more items than these is read as a whole; all matching ones are counted."""
@@ -23,6 +23,7 @@ ALONE = 40
 """Audiences that are walked by themselves, those with most items; the others are sorted together."""
 
 _C, _A, _S = memories.c, audiences.c, search_stats.c
+_NEWEST = audience_index(MEMORIES)
 
 
 def sizes(db: Database, persona: str, seen: Sequence[int] | None) -> dict[int, int]:
@@ -67,9 +68,9 @@ def newest(
     for group in groups:
         of_group = _C.audience_id == group[0] if len(group) == 1 else _C.audience_id.in_(group)
         walked = select(_C.id, _C.timestamp).where(*where, of_group).order_by(_C.timestamp.desc(), _C.id.desc())
-        walked = walked.with_hint(memories, "FORCE INDEX (ix_memories_audience)", "mysql")
-        walked = walked.with_hint(memories, "FORCE INDEX (ix_memories_audience)", "mariadb")
-        walked = walked.with_hint(memories, "INDEXED BY ix_memories_audience", "sqlite")
+        walked = walked.with_hint(memories, f"FORCE INDEX ({_NEWEST})", "mysql")
+        walked = walked.with_hint(memories, f"FORCE INDEX ({_NEWEST})", "mariadb")
+        walked = walked.with_hint(memories, f"INDEXED BY {_NEWEST}", "sqlite")
         part = walked.limit(bindparam("reach", type_=Integer())).subquery()
         branches.append(select(part.c.id, part.c.timestamp))
     every = union_all(*branches).subquery()

@@ -177,12 +177,7 @@ def _ready(
             refused.append(Problem(record.row, str(error)))
             continue
         if made is not None:
-            yield _Ready(made, record.beside, _wishes(made, settings), record.row, record.index, position)
-
-
-def _wishes(message: messages.NewMessage, settings: Settings) -> chat.Wishes:
-    """Return what a message wishes once and for all, as where it is saved; nothing of one that is left out."""
-    return wishing.read_wishes(message.text, settings) if message.role == "user" and not message.excluded else ()
+            yield _Ready(made, record.beside, wishing.read_wishes(made, settings), record.row, record.index, position)
 
 
 def _message(

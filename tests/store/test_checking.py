@@ -11,15 +11,14 @@ from sqlalchemy import insert
 from core.errors import StoreError
 from core.store import checking, ddl, inspecting, migrating, registry, schema
 from core.store.engine import Database
+from tests.store.world import of_today
 
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today."""
-    handle = Database(fresh_migrated_url)
-    migrating.ensure(handle)
-    yield handle
-    handle.close()
+    with of_today(fresh_migrated_url) as handle:
+        yield handle
 
 
 def run(db: Database, *statements: str) -> None:

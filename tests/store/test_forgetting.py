@@ -19,12 +19,11 @@ from core.errors import StoreError
 from core.remembering import silently_record_memory
 from core.scope import Scope
 from core.short_term import get_for_user
-from core.store import migrating
 from core.store.engine import Database
 from core.store.schema import audiences, chat_history_cache, conversations, memories
 from core.store.schema_recent import conversation_summaries, short_term_memories
 from core.store.schema_stories import message_recaps, running_recaps, scene_recaps
-from tests.store.world import count, index_differences, own_scope, rows_of
+from tests.store.world import count, index_differences, of_today, own_scope, rows_of
 
 ANN, GROUP = "tg/ann", "tg/g1"
 FLAGS = Settings(record_recalls=0, save_debounce_seconds=0)
@@ -33,10 +32,8 @@ FLAGS = Settings(record_recalls=0, save_debounce_seconds=0)
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
     """One migrated database per engine, with the clock of the system: rows are told apart by their times."""
-    handle = Database(migrated_url)
-    migrating.ensure(handle)
-    yield handle
-    handle.close()
+    with of_today(migrated_url) as handle:
+        yield handle
 
 
 def given(db: Database, scope: Scope) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from sqlalchemy import insert, select, update
 from core import resources
 from core.rules.hits import content_digest
 from core.rules.text import fold
-from core.store import checking, maintenance, migrating, schema, search_repair, tags
+from core.store import checking, maintenance, schema, search_repair, tags
 from core.store.engine import Database
+from tests.store.world import of_today
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
@@ -28,10 +29,8 @@ FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today."""
-    handle = Database(fresh_migrated_url, clock=lambda: NOW)
-    migrating.ensure(handle)
-    yield handle
-    handle.close()
+    with of_today(fresh_migrated_url, clock=lambda: NOW) as handle:
+        yield handle
 
 
 def remember(db: Database, number: int, text: str, *words: str, persona: str = "default", **more: Any) -> None:

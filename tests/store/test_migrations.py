@@ -16,6 +16,7 @@ from sqlalchemy import insert, select
 from core.errors import StoreError
 from core.store import ddl, inspecting, leasing, migrating, restoring, schema
 from core.store.engine import Database
+from tests.store.world import of_today
 
 SPARED = pytest.mark.spared("seekdb")
 """Its DDL is tried there by the others: a column and an index restored, tables made, a revision that fails half-way."""
@@ -47,10 +48,8 @@ def db(fresh_url: str) -> Iterator[Database]:
 @pytest.fixture
 def present(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of today without rows, for a test that changes it."""
-    handle = Database(fresh_migrated_url)
-    migrating.ensure(handle)
-    yield handle
-    handle.close()
+    with of_today(fresh_migrated_url) as handle:
+        yield handle
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,6 +44,15 @@ def open_db(url: str) -> Database:
     db = Database(url, clock=Clock())
     migrating.ensure(db)
     return db
+
+
+@contextmanager
+def of_today(url: str, **options: Any) -> Iterator[Database]:
+    """Yield a migrated database, whose clock is the system's unless another one is given, and close it."""
+    db = Database(url, **options)
+    migrating.ensure(db)
+    yield db
+    db.close()
 
 
 def own_scope(**fields: Any) -> Scope:
