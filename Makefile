@@ -92,8 +92,8 @@ bench-peers: $(VENV)/.test
 	$(BIN)/python -m tests.bench.peers --install
 
 docs: $(VENV)/.test
-	$(BIN)/python -m core.config_docs .
-	$(BIN)/python -m core.store.schema_files
+	$(BIN)/python -m core.config.docs .
+	$(BIN)/python -m core.upkeep.schema_files
 	$(BIN)/python -m tests.api_page
 
 clean:

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from core import defaults
+from core.calls import defaults
 
 if TYPE_CHECKING:
     from core import ai_diary as _ai_diary

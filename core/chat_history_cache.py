@@ -10,20 +10,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict
 
-from core import logs, wishing
+from core.audience.view import Request, Viewer
+from core.audience.view_statement import look
+from core.base import logs
+from core.calls.defaults import handle, scope_for, settings_for
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.database import rows
+from core.database.engine import Database
 from core.errors import MessageError
-from core.rules.arguments import read_limit
+from core.messages import (
+    new_message as messages,
+)
+from core.messages import (
+    table as chat,
+)
+from core.messages import (
+    table_changes as chat_changes,
+)
+from core.messages import (
+    table_reading as chat_reading,
+)
+from core.messages.table_reading import Line
 from core.scope import KEY_BYTES, Scope, key_text
+from core.search.rules_arguments import read_limit
 from core.shapes import ChatLine, WriteResult
-from core.store import chat, chat_changes, chat_reading, messages, rows
-from core.store.chat_reading import Line
-from core.store.engine import Database
-from core.store.looking import look
-from core.store.viewing import Request, Viewer
-from core.story import refreshing
-from core.story.calls import of_conversation
+from core.stories import refresh as refreshing
+from core.stories.calls import of_conversation
+from core.wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message"]  # fmt: skip

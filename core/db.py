@@ -8,17 +8,21 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core import defaults, screening
+from core.calls import defaults, screening
+from core.calls.defaults import configure, default_database
 from core.config import Settings
-from core.defaults import configure, default_database
+from core.database.engine import Database
 from core.errors import MessageError
-from core.rules import retention
+from core.index import repair as search_repair
+from core.index.repair import Difference, Progress
+from core.memories import new_item as memory_input
+from core.memories import rules_retention as retention
+from core.memories import table as memories
 from core.scope import Scope
-from core.store import checking, memories, memory_input, migrating, search_repair
-from core.store.checking import Finding
-from core.store.engine import Database
-from core.store.migrating import Migrated
-from core.store.search_repair import Difference, Progress
+from core.upkeep import check as checking
+from core.upkeep import migration as migrating
+from core.upkeep.check import Finding
+from core.upkeep.migration import Migrated
 
 if TYPE_CHECKING:
     from core.forgetting import Forgotten
@@ -91,7 +95,7 @@ def insert_memory(
         scope: the seed's label (column `scope`) when it is a text; who is asking when it is a `Scope` (G5).
         timestamp: None is now.
         label: the label when `scope` is a `Scope`.
-        more: further values of `core.store.memory_input.read`, such as tier, kind, importance or metadata.
+        more: further values of `core.memories.new_item.read`, such as tier, kind, importance or metadata.
 
     Raises:
         MessageError: blank content, a value that does not fit its column (named in `fields`), or a participant of the

@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from core import logs
+from core.base import logs
+from core.base.hooks import set_hook
 from core.config import Settings
-from core.hooks import set_hook
 from core.prompt import messages
-from core.prompt.counters import resolve_counter
 from core.prompt.messages import Messages
 from core.prompt.report import Report
-from core.rules.reduction import fit, reduce_json_text
-from core.rules.sizes import to_json
+from core.prompt.rules_reduction import fit, reduce_json_text
 from core.scope import Scope
+from core.text.counters import resolve_counter
+from core.text.sizes import to_json
 
 if TYPE_CHECKING:
-    from core.store.engine import Database
+    from core.database.engine import Database
     from core.synth_tagging import expand_tags, extract_tags
 
 __all__ = [
@@ -157,7 +157,7 @@ def explain_json_prompt(
 
 
 def _build(*arguments: Any, **options: Any) -> tuple[dict[str, Any], Report]:
-    from core import building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+    from core.prompt import pipeline as building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
 
     return building.build(*arguments, **options)
 
@@ -266,7 +266,7 @@ def to_messages(
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
-        from core import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
+        from core.calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
         known = defaults.known_settings(settings, None)
         injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": "user"}

@@ -14,16 +14,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core import defaults, searching, semantic_embedder
+from core import search as searching
+from core.audience import view as viewing
+from core.audience import view_statement as looking
+from core.calls import defaults
 from core.config import Settings
+from core.database import sources
+from core.database.engine import Database
 from core.errors import StoreReadError
-from core.free_search import free_memory_search, memory_search_action
-from core.remembering import should_remember, silently_record_memory
-from core.rules.lookups import Wanted
+from core.index.lookups import Wanted
+from core.llm import embedder as semantic_embedder
+from core.memories.capture import should_remember, silently_record_memory
 from core.scope import Scope
+from core.search.free_search import free_memory_search, memory_search_action
+from core.search.reading import plain as search_plain
 from core.shapes import Hit
-from core.store import looking, search_plain, sources, viewing
-from core.store.engine import Database
 
 __all__ = [
     "explain_search",

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from core import logs
+from core.base import logs
+from core.calls.defaults import handle, scope_for, settings_for
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.database.engine import Database
 from core.errors import MessageError, StoreError
-from core.rules import tags as rules
-from core.rules.words import salient_words
 from core.scope import Scope
 from core.shapes import Vocabulary, WriteResult
-from core.store import tags as table
-from core.store.engine import Database
+from core.tags import rules, table
+from core.text.words import salient_words
 
 __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords", "extract_tags", "link_tags",
            "list_tags"]  # fmt: skip
@@ -43,7 +42,7 @@ def extract_tags(
 
     Args:
         text: as said; None and blank give [].
-        vocabulary: the known tags to look for (`core.store.tags.current`); None takes the words of the text.
+        vocabulary: the known tags to look for (`core.tags.table.current`); None takes the words of the text.
 
     Source: T4, T5, T6.
     """

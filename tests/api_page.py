@@ -53,8 +53,8 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "core.forgetting": ("Forgotten",),
     "core.config": ("check", "load", "set_value", "show"),
     "core.transfer": None,
-    "core.transfer.importing": ("import_file",),
-    "core.transfer.exporting": ("export_chat",),
+    "core.transfer.imports": ("import_file",),
+    "core.transfer.exports": ("export_chat",),
 }
 """Module to the names listed; None lists its `__all__`."""
 

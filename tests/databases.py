@@ -11,11 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, literal, select, union_all
 
+from core.database.engine import Database
+from core.database.schema import search_progress
+from core.database.sources import ALL
 from core.errors import CoreError
-from core.store import ddl, inspecting, migrating
-from core.store.engine import Database
-from core.store.schema import search_progress
-from core.store.sources import ALL
+from core.upkeep import ddl
+from core.upkeep import inspection as inspecting
+from core.upkeep import migration as migrating
 
 MOST_ROWS = 20_000
 """Rows of one table above which a new database is quicker than deleting them."""

@@ -19,7 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".venv-floors"
 TOOLS = ("pytest", "hypothesis", "jsonschema", "schemathesis")
 """What the tests need beside the package; as new as there is."""
-QUICK = ("tests/unit", "tests/golden", "tests/store/test_memories.py", "tests/store/test_search.py", "core/rules")
+QUICK = (
+    "tests/unit",
+    "tests/golden",
+    "tests/store/test_memories.py",
+    "tests/store/test_search.py",
+    "core/text",
+    "core/context",
+)
 OF_THE_NEWEST = "tests/unit/test_supply.py::test_the_page_of_dependencies_names_each_with_its_floor_and_licence"
 """The page names the licences of the newest versions."""
 _LEAST = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?\s*>=\s*([\w.]+)")

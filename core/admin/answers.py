@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from core.rules.jobs import STATES
+from core.jobs.rules import STATES
 from core.shapes import OperationPriority, OperationState
 
 

@@ -15,7 +15,6 @@ from starlette.responses import RedirectResponse
 from core.admin import (
     bodies,
     errors,
-    guarding,
     lifecycle,
     memory,
     metrics,
@@ -26,13 +25,16 @@ from core.admin import (
     transfer,
     upkeep,
 )
+from core.admin import (
+    guard as guarding,
+)
 from core.admin.context import AdminContext, Given
-from core.admin.importing import Imports
+from core.admin.import_progress import Imports
 from core.admin.sessions import Sessions, WrongTokens
-from core.defaults import check_model, known_settings
+from core.calls.defaults import check_model, known_settings
+from core.database.engine import Database
+from core.doctor.rules import admin_token
 from core.errors import ConfigError, CoreError
-from core.rules.diagnosis import admin_token
-from core.store.engine import Database
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)

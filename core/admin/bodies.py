@@ -14,9 +14,9 @@ from pydantic_core import PydanticKnownError
 
 from core.admin.context import AdminContext
 from core.admin.errors import ErrorAnswer, Refused
-from core.admin.guarding import READING, require
-from core.admin.wording import NO_BODY
-from core.rules.lifelong import MOST_IDS
+from core.admin.guard import READING, require
+from core.admin.validation_messages import NO_BODY
+from core.memories.rules import MOST_IDS
 from core.scope import Destination, Privacy
 
 LARGEST_ID = 2**63 - 1

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core import defaults
+from core.calls import defaults
 from core.config import Settings
+from core.database.engine import Database
 from core.scope import Scope
-from core.store.engine import Database
 
 Given = Settings | Mapping[str, object] | None
 

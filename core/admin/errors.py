@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from core import logs
-from core.admin.wording import name_of, range_of, said_of
+from core.admin.validation_messages import name_of, range_of, said_of
+from core.base import logs
 from core.errors import (
     ConfigError,
     CoreError,

@@ -18,9 +18,9 @@ from core.admin.answers import (
     RunsAnswer,
 )
 from core.admin.bodies import ConfUid, DryRun, HistoryUid, Limit, Memory, Reason, says
-from core.flags_lifelong import PruneMode
-from core.rules.times import iso_text
-from core.store import runs as store
+from core.config.flags_lifelong import PruneMode
+from core.lifelong import table_runs as store
+from core.text.times import iso_text
 
 router = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
 

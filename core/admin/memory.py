@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from core import lifelong
-from core.admin import former
+from core.admin import archive_reasons as former
 from core.admin.answers import (
     BulkAnswer,
     BulkDeletedAnswer,
@@ -31,7 +31,7 @@ from core.admin.bodies import (
     split,
 )
 from core.errors import ItemNotFoundError
-from core.rules.lifelong import Tier
+from core.memories.rules import Tier
 
 router = APIRouter(prefix="/memory", tags=["Memory items"])
 

@@ -16,9 +16,11 @@ from core import jobs
 from core.admin.bodies import ConfUid, Here, says_in_json
 from core.admin.context import AdminContext
 from core.admin.errors import Refused
-from core.rules.jobs import STATES
-from core.rules.lifelong import KINDS, TIERS
-from core.store import item_health, runs, short_term_cache
+from core.jobs.rules import STATES
+from core.lifelong import table_health as item_health
+from core.lifelong import table_runs as runs
+from core.memories.rules import KINDS, TIERS
+from core.short_term import cache as short_term_cache
 
 router = APIRouter(tags=["Metrics"])
 

@@ -15,10 +15,10 @@ from core.admin.answers import ExplainedAnswer
 from core.admin.bodies import ConfUid, ExplainBody, Here, says
 from core.admin.context import AdminContext
 from core.admin.errors import refusing
+from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt
-from core.rules.strict_json import strict
 from core.scope import Scope
-from core.store.engine import Database
+from core.text.strict_json import strict
 
 router = APIRouter(prefix="/prompt", tags=["Playground"])
 

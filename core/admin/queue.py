@@ -11,9 +11,9 @@ from core.admin.answers import ClearedAnswer, OperationChanged, OperationCounts,
 from core.admin.bodies import ConfUid, Here, Limit, OperationBody, says
 from core.admin.context import AdminContext
 from core.admin.errors import Refused, refusing
-from core.rules.jobs import STATES
+from core.jobs import table_listing as jobs_listing
+from core.jobs.rules import STATES
 from core.shapes import OperationState, WriteResult
-from core.store import jobs_listing
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from core import relationships
 from core.admin.answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
 from core.admin.bodies import ConfUid, Here, RelationshipBody, says
-from core.rules.relationships import MOST_LISTED, MOST_POINTS
+from core.relationships.rules import MOST_LISTED, MOST_POINTS
 
 router = APIRouter(prefix="/relationship", tags=["Relationships"])
 

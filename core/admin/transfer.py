@@ -12,13 +12,13 @@ from core.admin.answers import ImportAnswer, ImportProgress, StoppedAnswer
 from core.admin.bodies import ConfUid, DryRun, Kinds, Memory, says, says_in_json, split
 from core.admin.context import AdminContext
 from core.admin.errors import Refused, refusing
-from core.admin.importing import Import, Imports
+from core.admin.import_progress import Import, Imports
 from core.errors import TransferError
-from core.rules.lifelong import DEFAULT_KIND
+from core.memories.rules import DEFAULT_KIND
 from core.scope import Scope
 from core.transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
-from core.transfer.items_reading import Syntax
-from core.transfer.pieces import MAX_BYTES, MAX_ITEMS, too_large
+from core.transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
+from core.transfer.items.reader import Syntax
 
 router = APIRouter(prefix="/memory", tags=["Export and import"])
 

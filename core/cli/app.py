@@ -8,22 +8,46 @@ from typing import Annotated, Any
 import typer
 
 from core.cli import (
-    building,
-    configuring,
-    databases,
+    build as building,
+)
+from core.cli import (
+    config as configuring,
+)
+from core.cli import (
+    db as databases,
+)
+from core.cli import (
     demo,
-    doctoring,
-    exporting,
-    forgetting,
-    importing,
     jobs,
-    keeping,
     output,
-    running,
-    searching,
-    serving,
-    tagging,
     usage,
+)
+from core.cli import (
+    doctor as doctoring,
+)
+from core.cli import (
+    export as exporting,
+)
+from core.cli import (
+    forget as forgetting,
+)
+from core.cli import (
+    imports as importing,
+)
+from core.cli import (
+    memory as keeping,
+)
+from core.cli import (
+    run as running,
+)
+from core.cli import (
+    search as searching,
+)
+from core.cli import (
+    serve as serving,
+)
+from core.cli import (
+    tags as tagging,
 )
 from core.errors import CoreError
 

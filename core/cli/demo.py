@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from core.cli import output
-from core.cli.running import Run, command
+from core.cli.run import Run, command
 from core.errors import StoreError
 from core.scope import Scope
 
 if TYPE_CHECKING:
-    from core.store.engine import Database
+    from core.database.engine import Database
 
 FILE = "prompt-engine-demo.sqlite3"
 INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
@@ -102,7 +102,7 @@ def _fill(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     """Store the sample and return how much of what there is."""
     from core import ai_diary, synth_tagging  # noqa: PLC0415 - as above
     from core import db as door  # noqa: PLC0415 - as above
-    from core.transfer.importing import import_file  # noqa: PLC0415 - as above
+    from core.transfer.imports import import_file  # noqa: PLC0415 - as above
 
     scope = Scope(_PERSONA_ID)
     messages = 0

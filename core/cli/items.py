@@ -13,9 +13,9 @@ import typer
 
 from core.cli import output
 from core.cli.options import refusals
-from core.cli.running import Run
-from core.rules.lifelong import DEFAULT_KIND
-from core.transfer import pieces
+from core.cli.run import Run
+from core.memories.rules import DEFAULT_KIND
+from core.transfer.items import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ _FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "json
 def is_items(file: Path) -> bool:
     """Return whether a file holds memory items and no conversation; what cannot be read is told as a conversation."""
     from core.errors import TransferError  # noqa: PLC0415 - as below
-    from core.transfer.items_reading import is_items as told  # noqa: PLC0415 - kept out of the start of others
+    from core.transfer.items.reader import is_items as told  # noqa: PLC0415 - kept out of the start of others
     from core.transfer.sources import File  # noqa: PLC0415 - as above
 
     try:

@@ -15,12 +15,12 @@ import typer
 from typer.core import TyperGroup
 
 from core.cli import output
-from core.cli.running import Run, command
-from core.rules.jobs import STATES
-from core.rules.times import parse_time
+from core.cli.run import Run, command
+from core.jobs.rules import STATES
+from core.text.times import parse_time
 
 if TYPE_CHECKING:
-    from core.rules.lifelong_shapes import CycleResult
+    from core.memories.shapes import CycleResult
     from core.shapes import ListedOperation, OperationRun
 
 OnceOption = Annotated[bool, typer.Option("--once", help="End as soon as nothing may begin, instead of waiting.")]
@@ -169,7 +169,7 @@ def _look(run: Run) -> dict[str, Any]:
 
 def _others(run: Run) -> list[str]:
     """Return the other personas that have operations which wait."""
-    from core.store import jobs_claiming  # noqa: PLC0415 - as above
+    from core.jobs import table_claiming as jobs_claiming  # noqa: PLC0415 - as above
 
     own = run.scope().persona
     return [persona for persona in jobs_claiming.personas(run.db) if persona != own]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core import defaults
+from core.calls import defaults
 from core.config import Settings
-from core.store import embeddings_writing as writing
-from core.store import jobs
-from core.store.engine import Database
+from core.database.engine import Database
+from core.index import embeddings_writing as writing
+from core.jobs import table as jobs
 
 OPERATION, PRIORITY = "EMBED", "LOW"
 EVERY = timedelta(seconds=5)

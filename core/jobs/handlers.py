@@ -9,20 +9,20 @@ import threading
 from importlib import import_module
 from typing import cast
 
-from core import defaults
+from core.calls import defaults
+from core.jobs.rules import TYPE_BYTES
 from core.jobs.tools import Handler
-from core.rules.jobs import TYPE_BYTES
 from core.scope import key_text
 
 _handlers: dict[str, str | Handler] = {
-    "RECAP": "core.story_handlers:recap",
-    "SCENE_DETECTION": "core.story_handlers:scene_detection",
-    "SCENE_RECAP": "core.story_handlers:scene_recap",
-    "RUNNING_SCENE_RECAP": "core.story_handlers:running_scene_recap",
-    "CONVERSATION_SUMMARY": "core.conversation_handlers:summary",
-    "CONSOLIDATION": "core.consolidation_handlers:consolidate",
-    "DEEP_CONSOLIDATION": "core.consolidation_handlers:deepen",
-    "EMBED": "core.semantic_handlers:embed",
+    "RECAP": "core.stories.handlers:recap",
+    "SCENE_DETECTION": "core.stories.handlers:scene_detection",
+    "SCENE_RECAP": "core.stories.handlers:scene_recap",
+    "RUNNING_SCENE_RECAP": "core.stories.handlers:running_scene_recap",
+    "CONVERSATION_SUMMARY": "core.conversations.handlers:summary",
+    "CONSOLIDATION": "core.lifelong.handlers:consolidate",
+    "DEEP_CONSOLIDATION": "core.lifelong.handlers:deepen",
+    "EMBED": "core.semantic.handlers:embed",
 }
 _changing = threading.Lock()
 

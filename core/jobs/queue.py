@@ -6,18 +6,18 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from core.calls.defaults import handle, scope_for, settings_for
 from core.config import Settings
-from core.defaults import handle, scope_for, settings_for
+from core.database.engine import Database
 from core.errors import MessageError
-from core.jobs import embedding, handlers, worker
-from core.jobs.claiming import Claimer
-from core.rules import jobs as rules
-from core.rules.strict_json import strict
-from core.rules.text import clean
+from core.jobs import embedding, handlers, rules, worker
+from core.jobs import table as jobs
+from core.jobs import table_listing as jobs_listing
+from core.jobs.claims import Claimer
 from core.scope import Scope
 from core.shapes import ListedOperation, OperationRun, WriteResult
-from core.store import jobs, jobs_listing
-from core.store.engine import Database
+from core.text.folding import clean
+from core.text.strict_json import strict
 
 
 def enqueue_operation(

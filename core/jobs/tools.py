@@ -14,7 +14,7 @@ from core.shapes import Operation
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from core.store.engine import Database
+    from core.database.engine import Database
 
 Effect: TypeAlias = "Callable[[Connection], None]"
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation

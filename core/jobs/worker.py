@@ -17,15 +17,18 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from core import llm, logs
+from core import llm
+from core.base import logs
+from core.calls.defaults import settings_for
 from core.config import Settings
-from core.defaults import settings_for
+from core.database.engine import Database
 from core.errors import StoreError
-from core.jobs import embedding, handlers, running
-from core.jobs.claiming import Claimer
+from core.jobs import embedding, handlers
+from core.jobs import execution as running
+from core.jobs import table as jobs
+from core.jobs import table_claiming as jobs_claiming
+from core.jobs.claims import Claimer
 from core.shapes import OperationRun
-from core.store import jobs, jobs_claiming
-from core.store.engine import Database
 
 POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""

@@ -11,7 +11,7 @@
 Importing this loads no HTTP package; a client does, when it is asked.
 """
 
-from core.llm.asking import ask, resolve
+from core.llm.calls import ask, resolve
 from core.llm.client import ChatClient, close
 from core.llm.protocol import Completes, Model
 

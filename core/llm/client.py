@@ -19,9 +19,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from core import logs
+from core.base import logs
 from core.errors import ConfigError, ModelError
-from core.rules.text import clean
+from core.text.folding import clean
 
 if TYPE_CHECKING:
     import httpx2

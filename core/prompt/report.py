@@ -13,11 +13,11 @@ from time import perf_counter
 from typing import Any
 
 from core.errors import CoreError
-from core.rules.reduction import Reduction, count_tokens, items_in
-from core.rules.sizes import to_json
-from core.rules.strict_json import strict
+from core.prompt.rules_reduction import Reduction, count_tokens, items_in
 from core.scope import Scope
 from core.shapes import LeftOut
+from core.text.sizes import to_json
+from core.text.strict_json import strict
 
 MAX_MESSAGE_CHARS = 500
 """Longest text of an error."""
@@ -116,7 +116,7 @@ class Report:
         """Take over the end of the call: what each section of the final prompt holds, what was cut, limits and sizes.
 
         Args:
-            reduction: what `core.rules.reduction.fit` gave.
+            reduction: what `core.prompt.rules_reduction.fit` gave.
             limit: most characters, None for no limit.
             limit_tokens: most tokens, None for no limit.
             counter: name of the token counter, None where none was asked.

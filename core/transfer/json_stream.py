@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from core.errors import TransferError
-from core.transfer.pieces import (
+from core.transfer.items.pieces import (
     LINES,
     MAX_BYTES,
     MAX_DEPTH,

@@ -1,6 +1,6 @@
 """A file of JSON lines, plain or gzip, read one line at a time; what is no such file is refused.
 
-Nothing here holds more than one line. Called by `core.transfer.importing`, once to look and once to store.
+Nothing here holds more than one line. Called by `core.transfer.imports`, once to look and once to store.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from core.errors import MessageError
-from core.rules.text import clean
 from core.scope import key_text
 from core.shapes import Role
-from core.store.beside import NOTHING, Beside
-from core.store.running_recaps import Version
+from core.stories.running.table import Version
+from core.stories.table_imported import NOTHING, Beside
+from core.text.folding import clean
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191

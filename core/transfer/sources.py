@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from core.errors import TransferError
-from core.transfer import pieces
+from core.transfer.items import pieces
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 _GZIP = b"\x1f\x8b"

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from core.base.file_order import settle
+from core.database.dialects import from_microseconds, microseconds
 from core.errors import TransferError
-from core.rules.file_order import settle
-from core.store.dialects import from_microseconds, microseconds
 from core.transfer import chat_records, lines, sillytavern
 from core.transfer.records import Problem, Read, Reader, Record, Skipped, said_type
 
@@ -54,7 +54,7 @@ class Survey:
     bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
     times: array[int] = field(default_factory=lambda: array("q"))
-    """Of each message, in microseconds since 1970, where the order of the file is kept (`core.rules.file_order`)."""
+    """Of each message, in microseconds since 1970, where the order of the file is kept (`core.base.file_order`)."""
     moved: int = 0
     """Messages whose time did not fit their place."""
 

@@ -1,4 +1,4 @@
-"""Runs revisions on the connection that `core.store.migrating` hands over; there is no alembic.ini and no other caller.
+"""Runs revisions on the connection that `core.upkeep.migration` hands over; there is no alembic.ini, no other caller.
 
 The version table is `schema_version`. The transaction is the caller's.
 """

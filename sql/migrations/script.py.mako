@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from core.store import ddl
+from core.upkeep import ddl
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

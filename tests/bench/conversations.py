@@ -19,14 +19,14 @@ from typing import Any
 from sqlalchemy import select
 
 from core import db as core_db
-from core import defaults
-from core.rules.lifelong import WISH
+from core.calls import defaults
+from core.database.engine import Database
+from core.database.rows import read_list
+from core.database.schema import chat_history_cache, memories
+from core.memories.rules import WISH
 from core.scope import Scope
 from core.semantic import embed_rows
-from core.store.engine import Database
-from core.store.rows import read_list
-from core.store.schema import chat_history_cache, memories
-from core.transfer.importing import import_file
+from core.transfer.imports import import_file
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SETS = ("locomo.dev", "beam100k.dev", "realmem.dev")

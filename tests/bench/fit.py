@@ -3,7 +3,7 @@
 `python -m tests.bench.fit [--sets ...]`. Every question is searched on SQLite, the reasons of all rows read are kept,
 and weights are fitted so that the evidence comes first: a soft-max over the rows of each question, with a small penalty
 on large weights. One conversation is left out at a time and judged with the weights of the others. Conversations of
-short turns and of long ones give a column of `core.rules.relevance_weights` each. It needs numpy. What each reason is
+short turns and of long ones give a column of `core.search.ranking.weights` each. It needs numpy. What each reason is
 worth tells `python -m tests.bench.recall --ladder`.
 
 What is printed is recall@10, hit@10 and recall within 2,000 characters, in percent.
@@ -19,13 +19,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import searching
+from core import search as searching
+from core.audience import view as viewing
+from core.audience import view_statement as looking
 from core.config import Settings
-from core.rules import ranking, relevance
-from core.rules.relevance_rows import Row
-from core.rules.relevance_weights import WEIGHTS, weights_for
-from core.searching import scoring
-from core.store import looking, sources, viewing
+from core.database import sources
+from core.search import scores as scoring
+from core.search.ranking import ranking, relevance
+from core.search.ranking.rows import Row
+from core.search.ranking.weights import WEIGHTS, weights_for
 from tests.bench.conversations import SETS, Imported, before, data_folder, read_set
 from tests.bench.minilm import embedding
 

@@ -2,7 +2,7 @@
 
 Memories, as many chat rows, a tenth of diary entries, 1,000 conversations, 2 years. Rows are made in order of time, so
 the postings of a word come out in the order of the search tables' keys and nothing is ever sorted. `test_generator.py`
-proves that the search tables are what `core.store.search_index.entry` gives.
+proves that the search tables are what `core.index.table.entry` gives.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.store.dialects import microseconds
-from core.store.indexed import SEPARATOR
+from core.database.dialects import microseconds
+from core.index.indexed import SEPARATOR
 from tests.bench.postings import Postings, counts, open_file, write_postings
 from tests.bench.words import WORDS, tag_words, vocabulary, zipf_table
 

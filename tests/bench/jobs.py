@@ -14,10 +14,11 @@ from typing import Any
 
 from core import jobs as door
 from core.config import Settings
+from core.database.engine import Database
+from core.jobs import table_listing as jobs_listing
 from core.scope import Scope
 from core.shapes import now_utc
-from core.store import jobs_listing, migrating
-from core.store.engine import Database
+from core.upkeep import migration as migrating
 from tests.bench.figures import load, table
 from tests.bench.loading import say
 from tests.servers import SERVERS

@@ -21,10 +21,10 @@ from sqlalchemy import func, select
 
 from core import lifelong
 from core.config import Settings
+from core.database import schema
+from core.database.engine import Database
 from core.prompt_engine import build_json_prompt
-from core.rules.sizes import size
-from core.store import schema
-from core.store.engine import Database
+from core.text.sizes import size
 from tests.bench.conversations import Imported, Turn, data_folder, read_set
 from tests.bench.figures import load, table
 from tests.bench.loading import say

@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import Self
 
 from core import db as core_db
-from core.store import ddl, recalls
-from core.store.engine import Database
+from core.database.engine import Database
+from core.memories import table_recalls as recalls
+from core.upkeep import ddl
 from tests.bench import generator
 from tests.bench.generator import COLUMNS, NOW, Generator
 from tests.bench.spot_check import spot_check

@@ -18,7 +18,7 @@ from typing import Any
 from core import prompt_engine
 from core.config import Settings
 from core.errors import PromptTooLargeError
-from core.rules.text import collapsed
+from core.text.folding import collapsed
 from tests.bench.conversations import SETS, Imported, Turn, before, data_folder, read_set
 from tests.bench.figures import Times, load, table
 from tests.bench.loading import ENGINES, SQLITE, say

@@ -25,7 +25,7 @@ from typing import Any
 
 from sqlalchemy import func, select, text
 
-from core.store.schema import chat_history_cache
+from core.database.schema import chat_history_cache
 from tests.bench.conversations import CHECKOUT, SETS, Imported, before, data_folder, read_set
 from tests.bench.figures import load, table
 from tests.bench.recall import RETRIEVERS, Retriever, harness

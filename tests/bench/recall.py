@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 from core import synth_core_memory
 from core.config import Settings
-from core.rules.relevance_weights import WEIGHTS, Weight
+from core.search.ranking.weights import WEIGHTS, Weight
 from tests.bench.conversations import CHECKOUT, SETS, Imported, Turn, data_folder
 from tests.bench.minilm import embedding
 from tests.servers import SERVERS, Server

@@ -20,14 +20,19 @@ from typing import Any
 from core import db as core_db
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import add_recent_conversation, add_saved_memory, close_conversation, list_recent_conversations
+from core.conversations import (
+    add_recent_conversation,
+    add_saved_memory,
+    close_conversation,
+    list_recent_conversations,
+)
+from core.database.engine import Database
 from core.jobs import run_pending
 from core.privacy import scope_of
 from core.prompt_engine import explain_json_prompt
-from core.rules.text import fold
 from core.scope import Scope
 from core.short_term import write_turn
-from core.store.engine import Database
+from core.text.folding import fold
 from tests.bench.conversations import Turn, data_folder, read_set
 from tests.bench.figures import load, table
 from tests.bench.loading import say

@@ -19,9 +19,9 @@ from typing import Any
 
 from core import lifelong
 from core.config import Settings
+from core.database.engine import Database
 from core.scope import Scope
-from core.store import migrating
-from core.store.engine import Database
+from core.upkeep import migration as migrating
 from tests.bench.figures import load, table
 from tests.bench.loading import say
 from tests.servers import SERVERS

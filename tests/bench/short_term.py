@@ -16,16 +16,16 @@ from sqlalchemy import event, insert, text
 
 from core import db as core_db
 from core import short_term
+from core.audience import table as audiences
+from core.audience.rules import AudienceKey
 from core.config import Settings
-from core.rules.short_term_shapes import Item
-from core.rules.visibility import AudienceKey
+from core.database.bulk import chunks
+from core.database.engine import Database
+from core.database.schema import conversations
+from core.database.schema_recent import short_term_memories
 from core.scope import Scope
-from core.store import audiences
-from core.store.bulk import chunks
-from core.store.engine import Database
-from core.store.schema import conversations
-from core.store.schema_recent import short_term_memories
-from core.store.short_term_items import stored_items
+from core.short_term.shapes import Item
+from core.short_term.table_items import stored_items
 from tests.bench.figures import Times, judged, load, table
 from tests.bench.loading import SQLITE, say
 from tests.servers import SERVERS

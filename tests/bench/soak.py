@@ -28,8 +28,10 @@ from typing import Any
 from sqlalchemy import func, select
 
 from core import db as core_db
-from core.store import ddl, schema, schema_stories, search_entries, sources
-from core.store.engine import Database
+from core.database import schema, schema_stories, sources
+from core.database.engine import Database
+from core.index import entries as search_entries
+from core.upkeep import ddl
 from tests.bench import spot_check
 from tests.bench.figures import load, percentile, table
 from tests.bench.generator import PERSONA, place
@@ -133,7 +135,7 @@ def _entry(host: _Host, asked: Asked) -> int | None:
 
 
 def _turn(host: _Host, asked: Asked) -> None:
-    from core.short_term_writing import write_turn
+    from core.short_term.writer import write_turn
 
     where = place(asked.number % 900)
     said = {"messages": [{"role": "user", "content": host.text(asked)}]}

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core import prompt_engine, searching, synth_core_memory
+from core import prompt_engine, synth_core_memory
+from core import search as searching
+from core.audience import view as viewing
+from core.audience import view_statement as looking
 from core.config import Settings
-from core.store import looking, viewing
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.bench.figures import Times, judged, load, table
 from tests.bench.loading import SQLITE, Bench, say
 from tests.bench.messages import Asked, messages

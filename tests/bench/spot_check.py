@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, func, select
 
-from core.rules.hits import stored_tags
-from core.store import search_index, sources
-from core.store.dialects import ID, Key
-from core.store.engine import Database
-from core.store.schema import search_count, search_stats, search_tag, search_term
+from core.database import sources
+from core.database.dialects import ID, Key
+from core.database.engine import Database
+from core.database.schema import search_count, search_stats, search_tag, search_term
+from core.index import table as search_index
+from core.text.hits import stored_tags
 
 PLACES = 8
 ROWS = 8

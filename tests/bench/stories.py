@@ -16,11 +16,12 @@ from sqlalchemy import event
 from core import chat_history_cache, stories
 from core import db as core_db
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema_stories import message_recaps, scenes
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
+from core.messages.table_recaps import OWN
 from core.scope import Scope
-from core.store import chat_batches, messages
-from core.store.engine import Database
-from core.store.message_recaps import OWN
-from core.store.schema_stories import message_recaps, scenes
 from tests.bench.figures import Times, load, percentile, table
 from tests.bench.generator import NOW
 from tests.bench.loading import SQLITE, say

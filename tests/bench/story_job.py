@@ -19,10 +19,10 @@ from sqlalchemy import func, select
 
 from core import jobs, stories
 from core.config import Settings
+from core.database import schema, schema_stories
+from core.database.engine import Database
 from core.prompt_engine import build_json_prompt
-from core.rules.sizes import size
-from core.store import schema, schema_stories
-from core.store.engine import Database
+from core.text.sizes import size
 from tests.bench.conversations import Imported, Turn, data_folder, read_set
 from tests.bench.figures import load, table
 from tests.bench.loading import say

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from core import db as core_db
-from core.rules.hits import content_digest
-from core.rules.text import fold
-from core.store import search_index
-from core.store.engine import Database
+from core.database.engine import Database
+from core.index import table as search_index
+from core.text.folding import fold
+from core.text.hits import content_digest
 from tests.bench.generator import CHAT, COLUMNS, DIARY, MEMORIES, NOW, SERVER_AUDIENCE, Generator
 from tests.bench.loading import load_sqlite
 from tests.bench.messages import messages

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.config import Settings
+from core.database.engine import Database
 from core.scope import Scope
-from core.store import migrating
-from core.store.engine import Database
 from core.transfer import export_items, import_items
+from core.upkeep import migration as migrating
 from tests.bench.figures import load, table
 from tests.bench.loading import say
 from tests.servers import SERVERS
@@ -84,7 +84,7 @@ def _items(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def _files(folder: Path, count: int, fmt: str) -> list[Path]:
-    from core.transfer.items_writing import written
+    from core.transfer.items.writer import written
 
     paths = []
     for seed, start in enumerate(range(0, count, PART)):

@@ -15,12 +15,13 @@ from sqlalchemy import func, select
 
 from core import chat_history_cache
 from core import db as core_db
+from core.database.engine import Database
+from core.database.schema import chat_history_cache as table_of_messages
+from core.database.schema import search_stats
 from core.errors import CoreError
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat_batches, messages
-from core.store.engine import Database
-from core.store.schema import chat_history_cache as table_of_messages
-from core.store.schema import search_stats
 from tests.bench.figures import judged, load, table
 from tests.bench.generator import NOW
 from tests.bench.loading import SQLITE, say

@@ -10,11 +10,11 @@ from typing import Any
 
 from core import chat_history_cache, jobs, lifelong, relationships
 from core.config import Settings
+from core.database.engine import Database
 from core.db import insert_memory
+from core.jobs.table import fail
+from core.memories import table_recalls as recalls
 from core.scope import Scope
-from core.store import recalls
-from core.store.engine import Database
-from core.store.jobs import fail
 from tests.store.world import NOW, Clock
 
 PERSONA, OTHER = "iris", "noctua"

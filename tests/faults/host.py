@@ -100,8 +100,8 @@ class _Program:
 
     def __init__(self, url: str, persona: str, name: str, timeout_seconds: float) -> None:
         from core.config import Settings
+        from core.database.engine import Database
         from core.scope import Scope
-        from core.store.engine import Database
 
         self.db = Database(url, timeout_seconds=timeout_seconds)
         self.name, self.persona = name, persona
@@ -179,7 +179,7 @@ def _entry(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | 
 
 def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     from core.errors import StoreWriteError
-    from core.short_term_writing import write_turn
+    from core.short_term.writer import write_turn
 
     said = {"messages": [{"role": "user", "content": text}]}
     channel = f"{path}-{host.number}"
@@ -222,7 +222,7 @@ def _cycle(host: _Program, path: str, text: str, more: dict[str, Any]) -> None:
 
 
 def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.transfer.importing import import_file
+    from core.transfer.imports import import_file
 
     file = host.folder / "chat.jsonl"
     line = {"conversation": "old", "session": 1, "id": f"{host.name}-{host.number}", "speaker": "Ann", "text": text}

@@ -12,9 +12,10 @@ from typing import Any
 
 from sqlalchemy import select
 
+from core.database import schema, schema_lifelong, schema_recent, schema_stories
+from core.database.engine import Database
 from core.db import verify_index
-from core.store import persona_claims, schema, schema_lifelong, schema_recent, schema_stories
-from core.store.engine import Database
+from core.lifelong import table_claims as persona_claims
 from tests.faults.host import PERSON, Told
 from tests.store.world import index_differences, rows_of
 

@@ -22,9 +22,10 @@ from sqlalchemy import event, select
 
 from core import jobs, lifelong, stories
 from core.config import Settings
-from core.store import ddl, migrating
-from core.store.engine import Database
-from core.store.registry import REGISTRY
+from core.database.engine import Database
+from core.database.registry import REGISTRY
+from core.upkeep import ddl
+from core.upkeep import migration as migrating
 from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage
 from tests.store.world import Clock

@@ -19,8 +19,8 @@ from sqlalchemy.engine import make_url
 from core import lifelong
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database import schema, schema_lifelong
 from core.scope import Scope
-from core.store import schema, schema_lifelong
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
 from tests.faults.wire import Wire

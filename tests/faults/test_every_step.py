@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from core.database.engine import Database
 from core.db import verify_index
-from core.store.engine import Database
 from tests.faults import steps
 from tests.faults.host import ROOT
 from tests.faults.steps import STORIES, Dying

@@ -15,11 +15,11 @@ from sqlalchemy import text as sql
 
 from core import conversations, lifelong, relationships, stories
 from core.config import Settings
-from core.short_term_writing import write_turn
-from core.store import ddl
-from core.store.engine import Database
-from core.store.registry import REGISTRY
+from core.database.engine import Database
+from core.database.registry import REGISTRY
+from core.short_term.writer import write_turn
 from core.synth_core_memory import search_memories
+from core.upkeep import ddl
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed

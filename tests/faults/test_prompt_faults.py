@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import text as sql
 
 from core import chat_history_cache, synth_core_memory
+from core.database.engine import Database
 from core.errors import CoreError, StoreReadError
 from core.history_engine import HistoryEngine
-from core.store import ddl
-from core.store.engine import Database
+from core.upkeep import ddl
 from tests.spec.stage import NOW, Stage, failed, message, said, snippets
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
@@ -194,7 +194,7 @@ UNREACHABLE = {
 def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
     kind: str, live: dict[str, Any], engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core import defaults
+    from core.calls import defaults
     from core.config import Settings
     from core.prompt_engine import explain_json_prompt
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import make_url
 
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
 from tests.faults.wire import Wire

@@ -7,10 +7,10 @@ from sqlalchemy import select
 
 from core import lifelong
 from core.config import Settings
+from core.database import schema_stories
+from core.database.schema import counters
 from core.errors import StoreError
-from core.rules.lifelong_shapes import CycleResult
-from core.store import schema_stories
-from core.store.schema import counters
+from core.memories.shapes import CycleResult
 from tests.faults.test_prompt_faults import run
 from tests.spec.stage import HERE, Stage
 

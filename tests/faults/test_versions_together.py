@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from core.database.engine import Database
 from core.db import verify_index
-from core.store import migrating
-from core.store.engine import Database
+from core.upkeep import migration as migrating
 from tests.faults.host import ROOT, Host
 from tests.faults.ledger import wrong
 

@@ -20,62 +20,74 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from core import config_file, flag_types, memory_tool
-from core.config import load
-from core.config_levels import known_flag
+from core.config import file as config_file
+from core.config import flag_types, load
+from core.config.flags import FLAGS
+from core.config.levels import known_flag
+from core.context import attachments, context, contributions, incoming, labels, lines, live
+from core.conversations import memory_tool
+from core.conversations import (
+    rules_markdown as markdown_files,
+)
+from core.conversations import (
+    rules_rewrites as rewrites,
+)
+from core.conversations import (
+    rules_summaries as summaries,
+)
+from core.conversations import (
+    rules_tool_calls as tool_calls,
+)
+from core.database import connections as connecting
+from core.database import rows
 from core.errors import CoreError
-from core.flags import FLAGS
-from core.prompt import counters, messages
-from core.prompt.phrases import load_phrases
-from core.prompt.refused import refused_patterns
-from core.prompt.render import Renderer
-from core.prompt.template_files import TemplateError
-from core.prompt.wish_phrases import load_wish_words
-from core.rules import (
-    arguments,
+from core.lifelong import rules_compaction as compaction
+from core.lifelong import rules_consolidation as consolidation
+from core.llm import rules_replies as replies
+from core.memories import new_item as memory_input
+from core.messages import new_message as chat_messages
+from core.prompt import messages
+from core.relationships import rules as relationships
+from core.scope import Scope
+from core.search import rules_arguments as arguments
+from core.search import rules_windows as windows
+from core.search.question import question
+from core.shapes import Vocabulary
+from core.short_term import rules_turn as short_term_turn
+from core.stories.recaps import rules_keys as recap_keys
+from core.stories.running import parts as running_parts
+from core.stories.scenes import rules as scenes
+from core.tags import rules as tags
+from core.templates.files import TemplateError
+from core.templates.phrases import load_phrases
+from core.templates.refused import refused_patterns
+from core.templates.render import Renderer
+from core.text import (
     asks,
-    attachments,
-    compaction,
-    consolidation,
-    context,
-    contributions,
+    counters,
     extracts,
     hits,
-    incoming,
-    labels,
     languages,
-    lines,
-    live,
-    markdown_files,
     near_duplicates,
-    question,
-    recap_keys,
     refusals,
-    relationships,
-    remember,
-    replies,
-    rewrites,
-    running_parts,
-    scenes,
-    short_term_turn,
     sizes,
     strict_json,
-    summaries,
-    tags,
-    text,
     times,
-    tool_calls,
-    windows,
-    wishes,
     words,
 )
-from core.scope import Scope
-from core.shapes import Vocabulary
-from core.store import checking, connecting, memory_input, rows
-from core.store import messages as chat_messages
-from core.transfer import item_rows, send_dates, survey
-from core.transfer.items_reading import Rows
+from core.text import (
+    folding as text,
+)
+from core.text import (
+    remember_phrases as remember,
+)
+from core.transfer import send_dates, survey
+from core.transfer.items import rows as item_rows
+from core.transfer.items.reader import Rows
 from core.transfer.sources import File
+from core.upkeep import check as checking
+from core.wishes import rules as wishes
+from core.wishes.phrases import load_wish_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")

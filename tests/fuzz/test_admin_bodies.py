@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 from starlette.testclient import TestClient
 
 from core.admin.app import create_app
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.fuzz import strategies as of
 from tests.store.world import open_db
 

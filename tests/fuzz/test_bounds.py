@@ -39,8 +39,8 @@ TEMPLATES = (
 _TEMPLATES = """
 import sys, tempfile
 from pathlib import Path
-from core.prompt.render import Renderer
-from core.prompt.template_files import TemplateError
+from core.templates.render import Renderer
+from core.templates.files import TemplateError
 from tests.fuzz.test_bounds import TEMPLATES
 for number, text in enumerate(TEMPLATES):
     with tempfile.TemporaryDirectory() as folder:
@@ -56,8 +56,8 @@ _PARSERS = """
 import logging
 logging.getLogger("prompt_engine").disabled = True
 from tests.fuzz.targets import TEXT_TARGETS, _secondary
-from core.rules import running_parts
-from core.store import rows
+from core.stories.running import parts as running_parts
+from core.database import rows
 sizes = (20_000,)
 for target in TEXT_TARGETS:
     for piece in ('[', '{"a":', '{"a":[', "[1,", "- ", "&a [", "? ", "\\\\\\\\", '"', "```", "<think>", "<!-- ", "<tool_call>", "(", "\\n> ",

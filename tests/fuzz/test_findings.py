@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from core.config import load
-from core.config_file import read_yaml_value
-from core.flag_types import BadValueError
-from core.rules import running_parts
-from core.rules.question_kind import time_expressions
+from core.config.file import read_yaml_value
+from core.config.flag_types import BadValueError
+from core.search.question.kind import time_expressions
+from core.stories.running import parts as running_parts
 
 
 class Counted(Mapping[str, Any]):

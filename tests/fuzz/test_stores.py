@@ -14,15 +14,15 @@ from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory
+from core.database import rows
+from core.database.engine import Database
+from core.database.schema import ai_diary, chat_history_cache, memories, participants
 from core.db import insert_memory
-from core.free_search import free_memory_search
 from core.privacy import set_privacy
-from core.rules.text import clean
 from core.scope import Scope
-from core.store import rows
-from core.store.engine import Database
-from core.store.schema import ai_diary, chat_history_cache, memories, participants
+from core.search.free_search import free_memory_search
 from core.synth_core_memory import search_memories
+from core.text.folding import clean
 from tests.fuzz.strategies import EXAMPLES, SIGNS
 from tests.store.world import index_differences, open_db, rows_of
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from core import hooks
+from core.base import hooks
 from core.config import Settings
+from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt, set_hook
 from core.scope import Scope
-from core.store.engine import Database
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 

@@ -31,7 +31,7 @@ from core import (
 )
 from core.errors import CoreError
 from core.history_engine import HistoryEngine
-from core.transfer.exporting import export_chat
+from core.transfer.exports import export_chat
 from tests.api_page import DOORS
 from tests.isolation.world import COMMON, MINUTE, NEW, TAG, Asking, Place, World
 from tests.store.world import NOW
@@ -260,7 +260,7 @@ def _chat_file(place: Place, **by: Any) -> str:
     return out.getvalue().decode()
 
 
-_reads("core.transfer.exporting.export_chat", _chat_file, "own right", about=True)
+_reads("core.transfer.exports.export_chat", _chat_file, "own right", about=True)
 
 WRITERS = {
     "core.ai_diary": "add_diary_entry cleanup_old_entries unarchive_entries",
@@ -283,7 +283,7 @@ WRITERS = {
     "core.synth_core_memory": "silently_record_memory",
     "core.synth_tagging": "add_alias add_tag link_tags",
     "core.transfer": "import_items",
-    "core.transfer.importing": "import_file",
+    "core.transfer.imports": "import_file",
     "core.wishes": "add_wish change_wish delete_wish restore_wish",
     "core.db": "forget insert_memory",
     "core.semantic": "drop_vectors embed_rows",

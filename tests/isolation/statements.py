@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.store.registry import REGISTRY
+from core.database.registry import REGISTRY
 
 SCOPE_OF = {entry.table: entry.persona for entry in REGISTRY if entry.persona}
 """Table to the column by which its rows are somebody's."""

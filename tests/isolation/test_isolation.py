@@ -19,12 +19,13 @@ import pytest
 from sqlalchemy import select, update
 
 from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
+from core.database import sources
+from core.database.engine import Database
+from core.database.schema import search_progress
 from core.errors import MessageError, ScopeError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.store import search_plain, sources
-from core.store.engine import Database
-from core.store.schema import search_progress
+from core.search.reading import plain as search_plain
 from tests.isolation.oracle import Asker, Origin, may_see
 from tests.isolation.readers import READERS, WRITERS, aio_names, listed, message, public_names, walked
 from tests.isolation.world import CANARY, COMMON, TAG, Asking, Place, World

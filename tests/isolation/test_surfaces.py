@@ -16,9 +16,9 @@ import core.cli
 from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, short_term, wishes
 from core.cli.app import app as cli_app
 from core.config import Settings
+from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.store.engine import Database
 from tests.isolation.oracle import may_see
 from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, World
 from tests.spec.stage import message

@@ -30,11 +30,11 @@ from core import (
     wishes,
 )
 from core.config import Settings
+from core.database.engine import Database
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
 from core.db import insert_memory
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.registry import REGISTRY
-from core.store.schema_base import metadata
 from tests.isolation.oracle import Asker, Origin
 from tests.store.world import NOW
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from core.admin.app import create_app
 from core.config import Settings
-from core.store.engine import Database
+from core.database.engine import Database
 
 TOKEN = "a-token-of-the-tests-0001"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core import hooks
-from core.store.engine import Database
+from core.base import hooks
+from core.database.engine import Database
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage
 from tests.store.world import open_db

@@ -9,8 +9,8 @@ from typing import Any
 
 from core import lifelong
 from core.config import Settings
-from core.store import schema, schema_lifelong
-from core.store.engine import Database
+from core.database import schema, schema_lifelong
+from core.database.engine import Database
 from tests.spec.stage import HERE, NOW, Stage
 from tests.store.world import rows_of
 

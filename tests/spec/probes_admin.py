@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.admin.app import create_app
-from core.cli import serving
+from core.cli import serve as serving
 from core.config import Settings
 from core.errors import ConfigError
 from tests.spec.admin_world import BEARER, TOKEN, client_of, made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import defaults
+from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.semantic import embed_rows

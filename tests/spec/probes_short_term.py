@@ -7,7 +7,7 @@ from typing import Any
 
 from core import short_term
 from core.config import Settings
-from core.store import short_term_cache
+from core.short_term import cache as short_term_cache
 from tests.spec.probes import probe
 from tests.spec.stage import Stage
 from tests.store.world import NOW

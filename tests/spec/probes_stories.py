@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import stories
-from core.store.schema_stories import message_recaps
+from core.database.schema_stories import message_recaps
 from tests.spec.probes import probe
 from tests.spec.stage import Stage, said
 from tests.spec.story import Story

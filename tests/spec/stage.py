@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 from core import ai_diary, chat_history_cache
+from core.audience.rules import split_key
 from core.config import Settings
+from core.database.engine import Database
 from core.db import insert_memory
 from core.prompt_engine import explain_json_prompt
-from core.rules.visibility import split_key
 from core.scope import Scope
-from core.store.engine import Database
 from tests.store.world import NOW
 
 HERE, ELSEWHERE = "tg/42", "tg/43"

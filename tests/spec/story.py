@@ -8,11 +8,11 @@ from typing import Any
 
 from core import chat_history_cache, jobs, stories
 from core.config import Settings
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema_stories import memory_jobs
 from core.scope import Scope
 from core.shapes import OperationRun
-from core.store.engine import Database
-from core.store.rows import read_object
-from core.store.schema_stories import memory_jobs
 from tests.spec.stage import HERE, NOW, Stage
 from tests.store.world import rows_of
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from core import jobs, stories
 from core.config import Settings
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.shapes import OperationRun
-from core.store import chat_batches, messages
 from tests.spec.stage import HERE, Stage
 from tests.store.world import NOW
 

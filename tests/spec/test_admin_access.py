@@ -16,11 +16,12 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from core.admin import guarding, sessions
+from core.admin import guard as guarding
+from core.admin import sessions
 from core.admin.app import create_app
 from core.config import Settings
+from core.database.engine import Database
 from core.errors import ConfigError
-from core.store.engine import Database
 from tests.spec.admin_world import BEARER, HOST, TOKEN, client_of, made, routes_of
 from tests.store.world import NOW, Clock
 

@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from core import jobs, privacy, relationships
 from core.config import Settings
-from core.store import schema
-from core.store.engine import Database
+from core.database import schema
+from core.database.engine import Database
 from tests.spec.admin_world import Operator, client_of, made
 from tests.spec.lifelong_world import ANN, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.config import Settings
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 

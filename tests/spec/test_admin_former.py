@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.admin.former import Former, tell
+from core.admin.archive_reasons import Former, tell
 from core.conversations import add_saved_memory, update_saved_memory
+from core.conversations.table_rewrites import REPLACED
+from core.database.engine import Database
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.saved_rewriting import REPLACED
 from tests.spec.admin_world import Operator
 from tests.spec.lifelong_world import Life, Model
 from tests.spec.stage import HERE

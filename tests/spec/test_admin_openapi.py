@@ -13,7 +13,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
 
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.spec.admin_world import Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage

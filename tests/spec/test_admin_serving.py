@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.cli import app, serving
+from core.cli import app
+from core.cli import serve as serving
 
 TOKEN = "a-token-of-the-tests-0001"
 Serve = Callable[..., int]

@@ -11,13 +11,13 @@ import pytest
 
 from core import relationships
 from core.chat_history_cache import save_chat_message
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, memories
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
-from core.free_search import free_memory_search
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, memories
+from core.search.free_search import free_memory_search
 from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage
 from tests.store.world import count

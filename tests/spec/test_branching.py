@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, stories
+from core.database.engine import Database
 from core.errors import MessageError, StoreWriteError
 from core.scope import Scope
-from core.store import branching as store
-from core.store import running_recaps
-from core.store.engine import Database
+from core.stories import table_branches as store
+from core.stories.running import table as running_recaps
 from core.synth_core_memory import search_memories
 from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage

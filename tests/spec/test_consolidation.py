@@ -16,12 +16,15 @@ from typing import Any
 import pytest
 
 from core import jobs, privacy
+from core.audience import table_conversations as conversations
 from core.config import Settings
+from core.database import schema, schema_stories
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.lifelong import Scheduler
+from core.lifelong import table_claims as persona_claims
+from core.lifelong import table_windows as windows
+from core.memories import table_merges as item_merging
 from core.scope import Scope
-from core.store import consolidation as windows
-from core.store import conversations, item_merging, persona_claims, schema, schema_stories
 from tests.spec.lifelong_world import ANN, BOB, MEMORIES, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
@@ -400,7 +403,7 @@ from datetime import timedelta
 from core.config import Settings
 from core.lifelong import Scheduler
 from tests.store.world import NOW, Clock
-from core.store.engine import Database
+from core.database.engine import Database
 clock = Clock()
 clock.now = NOW + timedelta(seconds=1800)
 db = Database(sys.argv[1], clock=clock)

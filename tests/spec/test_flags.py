@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from core import aio, chat_history_cache, defaults, synth_tagging
+from core import aio, chat_history_cache, synth_tagging
+from core.calls import defaults
 from core.config import FLAGS, Settings
+from core.database.engine import Database
 from core.errors import PromptTooLargeError
-from core.free_search import free_memory_search
+from core.memories.capture import should_remember, silently_record_memory
 from core.prompt_engine import set_hook
-from core.remembering import should_remember, silently_record_memory
-from core.store.engine import Database
+from core.search.free_search import free_memory_search
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
     probes_conversations,
@@ -130,7 +131,7 @@ def _free_search_shuffle(stage: Stage, value: Any) -> object:
 
 @probe(1, 0)
 def _record_recalls(stage: Stage, value: Any) -> object:
-    from core.store import recalls
+    from core.memories import table_recalls as recalls
 
     assert stage.db is not None
     found = [

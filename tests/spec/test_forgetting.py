@@ -15,18 +15,19 @@ from sqlalchemy import select, update
 from core import aio, lifelong, relationships, short_term, stories
 from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
+from core.database import registry
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, participants
+from core.database.schema_lifelong import archived_memories, relationship_log, user_relationships
+from core.database.schema_recent import conversation_summaries, item_history, short_term_memories
+from core.database.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
 from core.db import forget, verify_index
 from core.errors import MessageError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
-from core.store import ddl, registry
-from core.store.engine import Database
-from core.store.rows import read_object
-from core.store.schema import ai_diary, audiences, chat_history_cache, conversations, memories, participants
-from core.store.schema_lifelong import archived_memories, relationship_log, user_relationships
-from core.store.schema_recent import conversation_summaries, item_history, short_term_memories
-from core.store.schema_stories import memory_jobs, running_recaps, scene_recaps, scenes
-from core.transfer.exporting import export_chat
+from core.transfer.exports import export_chat
+from core.upkeep import ddl
 from tests.spec.stage import Stage
 from tests.store.world import count, index_differences, rows_of
 
@@ -504,7 +505,7 @@ def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.Monke
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr("core.store.forgetting_words.remove", fails)
+    monkeypatch.setattr("core.forgetting.table_words.remove", fails)
     with pytest.raises(RuntimeError):
         gone(stage, participant=ANN)
     assert everything(stage.db) == before
@@ -538,7 +539,7 @@ def test_the_page_shows_what_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """From some number of rows on another statement deletes them on SQLite: the same rows go."""
-    monkeypatch.setattr("core.store.search_index.MANY", 2)
+    monkeypatch.setattr("core.index.table.MANY", 2)
     for n in range(6):
         stage.say(f"line {n} of the same words", GROUP)
         stage.remember(f"item {n} of the same words", ["same", f"t{n}"], participant=ANN)

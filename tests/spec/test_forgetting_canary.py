@@ -22,15 +22,17 @@ from core import relationships, short_term, stories, synth_tagging
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
+from core.database import registry
+from core.database.engine import Database
+from core.database.schema_stories import memory_jobs
+from core.database.sources import MEMORIES
 from core.db import forget, verify_index
+from core.index import indexed
 from core.prompt_engine import explain_json_prompt
-from core.store import ddl, indexed, registry
-from core.store.engine import Database
-from core.store.schema_stories import memory_jobs
-from core.store.sources import MEMORIES
 from core.synth_core_memory import search_memories
 from core.transfer import export_items
-from core.transfer.exporting import export_chat
+from core.transfer.exports import export_chat
+from core.upkeep import ddl
 from tests.spec.stage import Stage, message
 from tests.store.world import index_differences, open_db
 

@@ -16,11 +16,11 @@ from sqlalchemy import func, select
 
 from core import jobs
 from core.config import Settings
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
 from core.db import verify_index
 from core.errors import CoreError
 from core.prompt_engine import build_json_prompt, set_hook
-from core.store.registry import REGISTRY
-from core.store.schema_base import metadata
 from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE
 from tests.spec.stage import HERE, Stage, message
@@ -40,7 +40,7 @@ NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress"
 NOT_CALLED = {"core.jobs.Worker", "core.lifelong.Scheduler", "core.history_engine.HistoryEngine"}
 """Classes; what they call is called by itself."""
 
-FILES = {"core.transfer.importing.import_file", "core.transfer.exporting.export_chat", "core.transfer.import_items",
+FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat", "core.transfer.import_items",
          "core.conversations.export_markdown", "core.conversations.import_markdown"}  # fmt: skip
 """Functions about files, which tests/fuzz and tests/unit/transfer try."""
 

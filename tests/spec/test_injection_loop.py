@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import select
 
 from core import conversations, jobs, lifelong, privacy, short_term, stories
+from core.calls.screening import set_screen
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
 from core.db import insert_memory
 from core.errors import MessageError
-from core.screening import set_screen
-from core.store.registry import REGISTRY
-from core.store.schema_base import metadata
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer import import_items
 from core.wishes import add_wish, list_wishes

@@ -10,9 +10,11 @@ import pytest
 
 from core import privacy
 from core.config import Settings
+from core.database import schema, schema_recent
 from core.errors import ItemNotFoundError, MessageError, StoreWriteError
+from core.index import indexed
+from core.memories import table_words as item_words
 from core.scope import Scope
-from core.store import indexed, item_words, schema, schema_recent
 from tests.spec.lifelong_world import ANN, BOB, Life
 from tests.spec.stage import HERE, NOW, Stage
 from tests.store.world import count, index_differences, rows_of

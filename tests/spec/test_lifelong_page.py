@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.rules.lifelong import KINDS
+from core.memories.rules import KINDS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "lifelong.md").read_text(encoding="utf-8")
 

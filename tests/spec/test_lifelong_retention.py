@@ -11,9 +11,12 @@ from sqlalchemy import update
 
 from core import privacy
 from core.config import Settings
+from core.database import schema, schema_lifelong
 from core.db import insert_memory
 from core.errors import MessageError, ModelError, StoreWriteError
-from core.store import compacting, memories, pruning, schema, schema_lifelong
+from core.lifelong import table_compaction as compacting
+from core.lifelong import table_pruning as pruning
+from core.memories import table as memories
 from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, Life, Model, said_in
 from tests.spec.stage import HERE, NOW, Stage, snippets
 from tests.store.world import index_differences, rows_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import mirrored_file
+from core.base import mirrored_file
 from core.config import Settings
 from core.conversations import (
     add_saved_memory,
@@ -20,10 +20,10 @@ from core.conversations import (
     list_recent_conversations,
     list_saved_memories,
 )
+from core.conversations import table_summary_edits as summary_edits
+from core.database.engine import Database
 from core.errors import TransferError
 from core.scope import Scope
-from core.store import summary_edits
-from core.store.engine import Database
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite", "mariadb")  # files are the same beside every server

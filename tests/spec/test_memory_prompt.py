@@ -175,7 +175,8 @@ def test_d35_the_sections_cost_no_round_trip(stage: Stage) -> None:
 
 def test_d2_the_lists_are_read_by_their_indexes() -> None:
     """Without statistics SQLite would walk all memories of an audience to find the few that were saved."""
-    from core.store import saved, summaries
+    from core.conversations import table_saved as saved
+    from core.conversations import table_summaries as summaries
 
     db = open_db("sqlite://")
     for index, parts_of in (

@@ -12,8 +12,8 @@ from sqlalchemy import select
 from core import jobs, lifelong, stories
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation, update_saved_memory
-from core.store import ddl
-from core.store.engine import Database
+from core.database.engine import Database
+from core.upkeep import ddl
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import defaults
+from core.calls import defaults
 from core.db import configure
 from core.privacy import set_screen
 from tests.store.embedder import Grams

@@ -14,10 +14,10 @@ from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation
+from core.database.engine import Database
+from core.memories.capture import silently_record_memory
 from core.privacy import set_privacy
-from core.remembering import silently_record_memory
-from core.store import ddl
-from core.store.engine import Database
+from core.upkeep import ddl
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 

@@ -181,8 +181,8 @@ def test_p3_an_object_that_breaks_while_it_is_read_is_a_failing_hook(stage: Stag
 def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core import building
     from core.errors import PromptTooLargeError
+    from core.prompt import pipeline as building
 
     undisturbed = stage.prompt("hello", max_chars=50_000)
     real = building.fit
@@ -470,7 +470,7 @@ def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
 def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
     stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core import searching
+    from core import search as searching
 
     fill(stage)
     undisturbed = stage.context("pizza")
@@ -483,7 +483,7 @@ def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
 def test_p3_rows_that_cannot_be_understood_cost_their_own_section(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.store import reading
+    from core.search.reading import last_statement as reading
 
     fill(stage)
     undisturbed = stage.context("pizza")

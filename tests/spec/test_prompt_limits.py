@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.config import Settings
+from core.database.engine import Database
 from core.errors import PromptTooLargeError
 from core.prompt_engine import build_json_prompt, set_hook, to_json, to_messages
 from core.scope import Scope
-from core.store.engine import Database
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message
 
 LIST_SECTIONS = ("history_current_chat", "history_recent", "thoughts", "memories", "ai_diary")

@@ -9,11 +9,11 @@ import pytest
 from core import synth_tagging
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, memories
+from core.memories.capture import silently_record_memory
 from core.prompt_engine import build_json_prompt
-from core.remembering import silently_record_memory
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, memories
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
 from tests.store.world import open_db, rows_of
 

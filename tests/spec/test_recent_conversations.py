@@ -21,10 +21,10 @@ from core.conversations import (
     list_recent_conversations,
     list_saved_memories,
 )
+from core.database import schema, schema_recent, schema_stories
+from core.database.engine import Database
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.scope import Scope
-from core.store import schema, schema_recent, schema_stories
-from core.store.engine import Database
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import count, rows_of
 

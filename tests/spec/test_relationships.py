@@ -10,12 +10,12 @@ import pytest
 
 from core import relationships
 from core.config import Settings
+from core.context.context import order_context
+from core.database.engine import Database
+from core.database.registry import of as registered
+from core.database.schema_lifelong import relationship_log, user_relationships
 from core.errors import MessageError, StoreReadError, StoreWriteError
 from core.privacy import link_participants, set_privacy, unlink_participant
-from core.rules.context import order_context
-from core.store.engine import Database
-from core.store.registry import of as registered
-from core.store.schema_lifelong import relationship_log, user_relationships
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW, Clock, count, rows_of
 

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import select
 
 from core import jobs, stories
+from core.database.engine import Database
+from core.database.schema import conversations
+from core.database.schema_stories import running_recaps
 from core.errors import MessageError
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import conversations
-from core.store.schema_stories import running_recaps
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import NOW
@@ -96,7 +96,7 @@ import sys
 from core import stories
 from core.config import Settings
 from core.scope import Scope
-from core.store.engine import Database
+from core.database.engine import Database
 url, persona, path, who = sys.argv[1:]
 db = Database(url)
 for n in range(10):

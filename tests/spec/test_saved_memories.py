@@ -11,6 +11,7 @@ from sqlalchemy import text as sql_text
 from sqlalchemy import update
 
 from core import privacy
+from core.calls.screening import set_screen
 from core.config import Settings
 from core.conversations import (
     add_saved_memory,
@@ -23,12 +24,11 @@ from core.conversations import (
     saved_memory_history,
     update_saved_memory,
 )
+from core.database import schema, schema_recent
+from core.database.engine import Database
 from core.errors import MessageError, StoreWriteError
 from core.scope import Scope
-from core.screening import set_screen
 from core.shapes import ToolCall
-from core.store import schema, schema_recent
-from core.store.engine import Database
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
 from tests.store.world import Clock, count, index_differences, rows_of
@@ -256,7 +256,7 @@ def test_c17_two_rewrites_at_once_both_take_effect(stage: Stage) -> None:
 
 def test_c15_a_failure_in_the_middle_leaves_the_list_as_it_was(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """G16: new rows, what they replace and the history are one transaction."""
-    from core.store import item_history
+    from core.memories import table_history as item_history
 
     def fail(connection: Any, *arguments: Any, **more: Any) -> None:
         connection.execute(sql_text("SELECT nothing FROM nowhere"))

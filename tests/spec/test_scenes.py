@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, jobs, stories
+from core.database import readers
+from core.database.engine import Database
 from core.errors import MessageError
-from core.store import message_recaps, readers
-from core.store.engine import Database
+from core.messages import table_recaps as message_recaps
 from tests.spec.stage import HERE
 from tests.spec.story_stage import Model, StoryStage
 

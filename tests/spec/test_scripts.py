@@ -8,8 +8,9 @@ from functools import lru_cache
 import pytest
 
 from core.config import Settings
-from core.store import chat_batches, messages
-from core.store.engine import Database
+from core.database.engine import Database
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.synth_core_memory import search_memories
 from tests.spec.script_facts import HELD_OUT, TALKS, Talk
 from tests.spec.stage import NOW, Stage

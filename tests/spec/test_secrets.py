@@ -15,12 +15,12 @@ import core.cli
 from core import chat_history_cache, db, doctor, jobs, lifelong, llm, privacy, short_term, stories, synth_core_memory
 from core.cli import app as command
 from core.config import load, show
-from core.config_levels import SECRET_FILES
+from core.config.levels import SECRET_FILES
+from core.database.engine import Database
 from core.db import open_database
 from core.errors import CoreError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.store.engine import Database
 from tests.store import scenario
 from tests.store.world import open_db
 

@@ -12,7 +12,7 @@ import pytest
 from core import short_term
 from core.config import Settings
 from core.privacy import link_participants, set_privacy
-from core.rules.short_term_shapes import TurnReason
+from core.short_term.shapes import TurnReason
 from tests.spec.stage import Stage, failed, reasons
 from tests.store.world import NOW
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.config import Settings
-from core.store.engine import Database
+from core.database.engine import Database
 from core.synth_core_memory import explain_search
 from tests.spec.stage import HERE, Stage
 

@@ -14,11 +14,27 @@ import pytest
 from sqlalchemy import event
 
 from core import chat_history_cache, stories
+from core.database.schema import chat_history_cache as chat_table
+from core.database.schema_stories import message_recaps as recaps_table
 from core.errors import StoreWriteError
-from core.store import chat_batches, chat_changes, hidden, message_recaps, messages
-from core.store.schema import chat_history_cache as chat_table
-from core.store.schema_stories import message_recaps as recaps_table
-from core.story import counting, inclusion, saving
+from core.messages import (
+    new_message as messages,
+)
+from core.messages import (
+    table_batches as chat_batches,
+)
+from core.messages import (
+    table_changes as chat_changes,
+)
+from core.messages import (
+    table_hidden as hidden,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.stories import delayed_writes as saving
+from core.stories import token_counts as counting
+from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
 from tests.spec.stage import NOW, Stage, reasons, said
 from tests.spec.story import Story, by_words

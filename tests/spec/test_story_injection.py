@@ -10,9 +10,9 @@ import pytest
 
 from core import stories
 from core.config import Settings
+from core.database.engine import Database
 from core.prompt_engine import to_messages
-from core.store import running_recaps
-from core.store.engine import Database
+from core.stories.running import table as running_recaps
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import StoryStage
 

@@ -8,9 +8,9 @@ import pytest
 
 from core import stories
 from core.config import Settings
+from core.database.engine import Database
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.store.engine import Database
 from tests.bench.stories import fill
 from tests.spec.stage import message
 from tests.store.test_plans import catching, explain

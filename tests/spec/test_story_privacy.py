@@ -12,12 +12,12 @@ from sqlalchemy import update
 from core import chat_history_cache, jobs, short_term, stories
 from core.config import Settings
 from core.conversations import add_recent_conversation
+from core.database import schema_recent, schema_stories
+from core.database.engine import Database
+from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
-from core.store import schema_recent, schema_stories
-from core.store.engine import Database
-from core.store.schema import conversations
 from tests.spec.stage import HERE
 from tests.spec.story_stage import Model, StoryStage
 from tests.store.world import count, rows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
-from core.store.schema import chat_history_cache
+from core.database.schema import chat_history_cache
 from tests.spec.stage import HERE, Stage, said
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, jobs, stories
+from core.database import readers
+from core.database.schema_stories import message_alternatives, message_recaps, refused_recaps
 from core.errors import MessageError
+from core.messages import table_recaps as recaps
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.shapes import WriteResult
-from core.store import message_recaps as recaps
-from core.store import readers
-from core.store.schema_stories import message_alternatives, message_recaps, refused_recaps
 from tests.spec.stage import Stage
 from tests.spec.story import Story, by_words
 from tests.store.world import count, rows_of

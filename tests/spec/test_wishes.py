@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, conversations, screening, wishes
+from core import chat_history_cache, conversations, wishes
+from core.calls import screening
 from core.config import Settings
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_privacy
-from core.store import wishes as store
+from core.wishes import table as store
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 
 DIRECT = "tg/ann"

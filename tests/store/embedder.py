@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from core.rules.text import fold
+from core.text.folding import fold
 
 DIMENSIONS = 256
 MEANT = {"canine": "dog", "hound": "dog", "automobile": "car", "vehicle": "car"}

@@ -14,14 +14,14 @@ from sqlalchemy import Connection, select
 
 from core import jobs as door
 from core.config import Settings
+from core.database.dialects import upsert
+from core.database.engine import Database
+from core.database.schema import counters
+from core.database.schema_stories import memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
-from core.jobs.claiming import Claimer
+from core.jobs import table as jobs
+from core.jobs.claims import Claimer
 from core.shapes import Operation, OperationRun
-from core.store import jobs
-from core.store.dialects import upsert
-from core.store.engine import Database
-from core.store.schema import counters
-from core.store.schema_stories import memory_jobs
 from tests.store.world import own_scope, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]

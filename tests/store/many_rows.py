@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 
-from core.store.engine import Database
+from core.database.engine import Database
 
 ROWS, FEWER = 100_000, 20_000
 LARGE = {"chat_history_cache", "memories"}

@@ -10,23 +10,14 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from core import (
-    ai_diary,
-    chat_history_cache,
-    conversations,
-    jobs,
-    privacy,
-    remembering,
-    short_term,
-    stories,
-    synth_tagging,
-)
+from core import ai_diary, chat_history_cache, conversations, jobs, privacy, short_term, stories, synth_tagging
 from core.config import Settings
+from core.database.engine import Database
 from core.db import insert_memory, verify_index
-from core.free_search import free_memory_search
+from core.memories import capture as remembering
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.store.engine import Database
+from core.search.free_search import free_memory_search
 from core.synth_core_memory import search_memories
 from tests.store.world import NOW, index_differences, open_db
 

@@ -1,6 +1,6 @@
 """What the tests of searching share: rows of every kind in a few statements, and an oracle in plain Python.
 
-The oracle reads every row of a persona and decides with `core.rules.hits.matches_tag` and `matches_keyword`, as T20 to
+The oracle reads every row of a persona and decides with `core.text.hits.matches_tag` and `matches_keyword`, as T20 to
 T23, T27, T32 and T36 say it; it knows of no index.
 """
 
@@ -14,19 +14,25 @@ from typing import Any
 
 from sqlalchemy import Connection, event, select
 
-from core import searching
+from core import search as searching
+from core.ai_diary import table as diary
+from core.audience import table_conversations as conversations
+from core.audience import view_statement as looking
+from core.audience.view import Request, Viewer
 from core.config import Settings
-from core.rules.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
-from core.rules.text import fold
+from core.database.dialects import microseconds
+from core.database.engine import Database
+from core.database.schema import ai_diary, chat_history_cache
+from core.database.schema import conversations as conversations_table
+from core.database.schema import memories as memories_table
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat_batches, conversations, diary, looking, memories, memory_input, messages
-from core.store.dialects import microseconds
-from core.store.engine import Database
-from core.store.schema import ai_diary, chat_history_cache
-from core.store.schema import conversations as conversations_table
-from core.store.schema import memories as memories_table
-from core.store.viewing import Request, Viewer
 from core.synth_core_memory import explain_search, search_memories
+from core.text.folding import fold
+from core.text.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
 from tests.store.world import NOW, open_db
 
 DEFAULTS = Settings(context_reach=0)

@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from core.database import schema, schema_lifelong
+from core.database.engine import Database
 from core.errors import StoreError
-from core.rules.hits import content_digest
-from core.rules.text import fold
-from core.store import adopted_rows, adopting, ddl, inspecting, migrating, schema, schema_lifelong
-from core.store.engine import Database
+from core.text.folding import fold
+from core.text.hits import content_digest
+from core.upkeep import adopted_rows, ddl
+from core.upkeep import adoption as adopting
+from core.upkeep import inspection as inspecting
+from core.upkeep import migration as migrating
 
 pytestmark = pytest.mark.slow
 MOST = pytest.mark.engines("sqlite", "mariadb", "mysql")

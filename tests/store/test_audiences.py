@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from core.rules.visibility import AudienceKey
+from core.audience import table as audiences
+from core.audience.rules import AudienceKey
+from core.database.engine import Database
+from core.database.schema import audiences as table
 from core.scope import Scope
-from core.store import audiences
-from core.store.engine import Database
-from core.store.schema import audiences as table
 from tests.store.world import count, open_db, own_scope, rows_of
 
 

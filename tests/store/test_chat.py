@@ -20,11 +20,13 @@ from core.chat_history_cache import (
     save_chat_message,
 )
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, conversations, participants
 from core.errors import MessageError, StoreError, StoreWriteError
+from core.messages import new_message as messages
+from core.messages import table as chat
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat, chat_batches, messages
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, conversations, participants
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -20,10 +20,10 @@ from core.chat_history_cache import (
     save_chat_message,
 )
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, search_progress, search_term
 from core.errors import MessageError
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, search_progress, search_term
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from core.database import registry, schema
+from core.database.engine import Database
 from core.errors import StoreError
-from core.store import checking, ddl, inspecting, migrating, registry, schema
-from core.store.engine import Database
+from core.upkeep import check as checking
+from core.upkeep import ddl
+from core.upkeep import inspection as inspecting
+from core.upkeep import migration as migrating
 from tests.store.world import of_today
 
 

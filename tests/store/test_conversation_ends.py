@@ -16,18 +16,18 @@ from sqlalchemy import Connection
 from core import jobs
 from core.config import Settings
 from core.conversations import add_recent_conversation, list_recent_conversations
+from core.conversations import table_summaries as summaries
+from core.database.engine import Database
+from core.database.schema_recent import conversation_summaries
+from core.database.schema_stories import memory_jobs
 from core.scope import Scope
-from core.store import summaries
-from core.store.engine import Database
-from core.store.schema_recent import conversation_summaries
-from core.store.schema_stories import memory_jobs
 from tests.store.world import NOW, open_db, own_scope, rows_of
 
 FIFTY = Settings(max_recent_conversations=50)
 PROCESSES, THREADS, EACH = 4, 5, 10
 _WORK = f"""
 import sys, threading
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.store.test_conversation_ends import end_many
 from tests.store.world import Clock
 db = Database(sys.argv[1], clock=Clock())

@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 
 from core.ai_diary import add_diary_entry, get_recent_entries
+from core.audience.view import Request
+from core.audience.view_statement import look
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import ai_diary, audiences, chat_history_cache, conversations
+from core.database.schema import memories as memory_table
 from core.errors import MessageError
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from core.store import chat_batches, memories, memory_input, messages
-from core.store.engine import Database
-from core.store.looking import look
-from core.store.schema import ai_diary, audiences, chat_history_cache, conversations
-from core.store.schema import memories as memory_table
-from core.store.viewing import Request
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

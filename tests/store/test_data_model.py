@@ -10,9 +10,9 @@ import pytest
 from core import chat_history_cache, lifelong, relationships, short_term, stories
 from core.config import Settings
 from core.conversations import add_recent_conversation
+from core.database import schema, schema_lifelong, schema_recent, schema_stories
+from core.database.engine import Database
 from core.scope import Scope
-from core.store import schema, schema_lifelong, schema_recent, schema_stories
-from core.store.engine import Database
 from tests.store.world import open_db, own_scope, rows_of
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from core import defaults
+from core.calls import defaults
+from core.calls.defaults import EMBEDDED_FILE, configure, handle, scope_for, settings_for
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings, database_values_of
-from core.defaults import EMBEDDED_FILE, configure, handle, scope_for, settings_for
+from core.database import config_table
 from core.scope import Scope, use_scope
-from core.store import config_table
 from tests.store.world import open_db
 
 

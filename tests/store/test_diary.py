@@ -20,11 +20,11 @@ from core.ai_diary import (
 )
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import ai_diary, conversations, search_term, tags
 from core.errors import MessageError
 from core.privacy import list_quarantined, release, set_privacy
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import ai_diary, conversations, search_term, tags
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -13,9 +13,9 @@ from sqlalchemy import delete, insert, update
 
 from core import doctor
 from core.config import Settings
+from core.database import schema, schema_recent, schema_stories
+from core.database.engine import Database
 from core.db import insert_memory
-from core.store import schema, schema_recent, schema_stories
-from core.store.engine import Database
 from tests.store.world import NOW, open_db, own_scope
 
 PLAIN = Settings()

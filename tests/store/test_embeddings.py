@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import defaults, jobs
+from core import jobs
+from core.calls import defaults
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
+from core.database import sources
+from core.database.engine import Database
+from core.database.schema import audiences
+from core.database.schema_semantic import search_vector
 from core.db import insert_memory
 from core.errors import ConfigError
-from core.rules.relevance_weights import WEIGHTS
+from core.index import embeddings
 from core.scope import Scope
+from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
-from core.store import embeddings, sources
-from core.store.engine import Database
-from core.store.schema import audiences
-from core.store.schema_semantic import search_vector
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
 from tests.store.world import NOW, open_db, own_scope
@@ -48,7 +50,7 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture(autouse=True)
 def _no_embedder(db: Database) -> Iterator[None]:
-    db.caches.pop("core.searching.meaning", None)
+    db.caches.pop("core.search.meaning", None)
     yield
     defaults._process.embedder = None
 
@@ -133,7 +135,7 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
     grams.asked.clear()
     assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 2
     assert sorted(grams.asked) == ["A canine barked", "Ann: My car stands outside"]
-    db.caches.pop("core.searching.meaning", None)
+    db.caches.pop("core.search.meaning", None)
     assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
     assert (0, memory, "grams") in vectors(db, scope)
 
@@ -156,7 +158,7 @@ HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or therea
 
 def near(db: Database, scope: Scope, grams: Grams, newest: int = 4000) -> tuple[float, float]:
     """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
-    db.caches.pop("core.searching.meaning", None)
+    db.caches.pop("core.search.meaning", None)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
     settings = Settings(semantic_newest=newest)
     hits, report = explain_search(query="canine monday?", embedder=grams, db=db, settings=settings, scope=asking(scope))
@@ -231,7 +233,7 @@ def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
     assert found(db, asked, "dog?", new) == [TALK[2]]
     assert found(db, asked, "hound?", old) == [TALK[2]]
     embed_rows(embedder=new, db=db, settings=DEFAULTS, scope=scope)
-    db.caches.pop("core.searching.meaning", None)
+    db.caches.pop("core.search.meaning", None)
     assert found(db, asked, "hound?", new) == [TALK[2]] == found(db, asked, "hound?", old)
     assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6, "old": 6}
     assert drop_vectors("old", db=db, settings=DEFAULTS, scope=scope) == 6

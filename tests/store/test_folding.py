@@ -10,8 +10,8 @@ import pytest
 
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database.engine import Database
 from core.scope import Scope
-from core.store.engine import Database
 from core.synth_core_memory import explain_search
 from tests.store.world import NOW, open_db, own_scope
 

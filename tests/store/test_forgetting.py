@@ -14,15 +14,15 @@ from core import jobs, relationships, short_term, stories
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import close_conversation
+from core.database.engine import Database
+from core.database.schema import audiences, chat_history_cache, conversations, memories
+from core.database.schema_recent import conversation_summaries, short_term_memories
+from core.database.schema_stories import message_recaps, running_recaps, scene_recaps
 from core.db import forget, insert_memory
 from core.errors import StoreError
-from core.remembering import silently_record_memory
+from core.memories.capture import silently_record_memory
 from core.scope import Scope
 from core.short_term import get_for_user
-from core.store.engine import Database
-from core.store.schema import audiences, chat_history_cache, conversations, memories
-from core.store.schema_recent import conversation_summaries, short_term_memories
-from core.store.schema_stories import message_recaps, running_recaps, scene_recaps
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of
 
 ANN, GROUP = "tg/ann", "tg/g1"

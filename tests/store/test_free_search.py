@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from core import ai_diary, chat_history_cache, free_search
+from core import ai_diary, chat_history_cache
 from core.config import Settings
+from core.database.engine import Database
 from core.db import insert_memory
 from core.errors import StoreReadError
 from core.scope import Scope
-from core.store import migrating
-from core.store.engine import Database
+from core.search import free_search
 from core.synth_core_memory import free_memory_search, memory_search_action
+from core.upkeep import migration as migrating
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 _personas = itertools.count(1)

@@ -12,15 +12,16 @@ import pytest
 from sqlalchemy import event
 
 from core.config import Settings
+from core.database.engine import Database
+from core.database.rows import read_list
+from core.database.schema import audiences, chat_history_cache, conversations, memories
 from core.errors import StoreWriteError, TransferError
+from core.messages import table as chat
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat, chat_batches
-from core.store.engine import Database
-from core.store.rows import read_list
-from core.store.schema import audiences, chat_history_cache, conversations, memories
 from core.synth_core_memory import search_memories
-from core.transfer import storing
-from core.transfer.importing import ImportResult, import_file
+from core.transfer import storage as storing
+from core.transfer.imports import ImportResult, import_file
 from core.wishes import list_wishes
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
 

@@ -10,11 +10,13 @@ import pytest
 
 from core import chat_history_cache, lifelong
 from core.config import Settings
+from core.database.engine import Database
 from core.db import insert_memory
+from core.memories import table_figures as item_figures
+from core.memories import table_recalls as recalls
+from core.memories import table_sources as item_sources
+from core.memories.table_figures import Age, Growth
 from core.scope import Scope
-from core.store import item_figures, item_sources, recalls
-from core.store.engine import Database
-from core.store.item_figures import Age, Growth
 from tests.store.world import NOW, open_db, own_scope
 
 DEFAULTS = Settings()

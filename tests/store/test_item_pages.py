@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from core.config import Settings
+from core.database.engine import Database
 from core.lifelong import search_items
+from core.memories import table_pages as item_pages
+from core.memories import table_reading as items
+from core.memories import table_words as item_words
 from core.scope import Scope
-from core.store import item_pages, item_words, items
-from core.store.engine import Database
 from tests.store.search_world import ago, open_quick, remember
 from tests.store.world import own_scope
 

@@ -17,13 +17,15 @@ import pytest
 
 from core import transfer
 from core.config import Settings
+from core.database import schema
+from core.database.engine import Database
+from core.database.sources import MEMORIES
 from core.db import insert_memory
 from core.errors import StoreWriteError, TransferError
+from core.index import indexed
+from core.memories import table_transfer as item_transfer
 from core.privacy import set_privacy
 from core.scope import Scope
-from core.store import indexed, item_transfer, schema
-from core.store.engine import Database
-from core.store.sources import MEMORIES
 from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
@@ -367,7 +369,7 @@ KILLED = """
 import sys, time
 from core.config import Settings
 from core.scope import Scope
-from core.store.engine import Database
+from core.database.engine import Database
 from core.transfer import import_items
 db = Database(sys.argv[1])
 def say(what, done, total):

@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 from sqlalchemy import event, update
 
+from core.audience import table_conversations as conversations
 from core.config import Settings
+from core.database import rows
+from core.database.dialects import upsert
+from core.database.engine import Database
+from core.database.schema import conversations as conversations_table
+from core.database.schema import counters
+from core.database.schema_stories import memory_jobs
 from core.errors import ConfigError, MessageError, ModelError, StoreError
 from core.jobs import Effect, Tools
-from core.jobs.running import run
+from core.jobs import table as jobs
+from core.jobs import table_claiming as jobs_claiming
+from core.jobs.execution import run
 from core.scope import Scope, current_scope
 from core.shapes import Operation
-from core.store import conversations, jobs, jobs_claiming, rows
-from core.store.dialects import upsert
-from core.store.engine import Database
-from core.store.schema import conversations as conversations_table
-from core.store.schema import counters
-from core.store.schema_stories import memory_jobs
 from tests.store.job_world import KIND, TOTAL, Queue, counted, handled
 from tests.store.test_plans import explain
 from tests.store.world import NOW, open_db, rows_of

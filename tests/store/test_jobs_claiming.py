@@ -11,12 +11,13 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema_stories import memory_jobs
 from core.errors import ModelError
 from core.jobs import Effect, Operation, Tools
-from core.jobs.running import kept, run
-from core.store import jobs, jobs_claiming
-from core.store.engine import Database
-from core.store.schema_stories import memory_jobs
+from core.jobs import table as jobs
+from core.jobs import table_claiming as jobs_claiming
+from core.jobs.execution import kept, run
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
 from tests.store.relay import Relay
 from tests.store.world import NOW, Clock, open_db, rows_of

@@ -13,11 +13,11 @@ from sqlalchemy.engine import make_url
 
 from core.chat_history_cache import load_chat_history
 from core.config import Settings
+from core.database import schema
+from core.database.engine import Database
 from core.db import verify_index
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.store import schema
-from core.store.engine import Database
 from tests.servers import Server
 from tests.store.world import NOW, Clock, count, index_differences, open_db, rows_of
 
@@ -28,7 +28,7 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.errors import StoreError
 from core.scope import Scope
-from core.store.engine import Database
+from core.database.engine import Database
 db = Database(sys.argv[1], timeout_seconds=2)
 scope, settings = Scope(persona="killed", participant="tg/ann"), Settings()
 for n in itertools.count():

@@ -14,10 +14,10 @@ from sqlalchemy.engine import make_url
 
 from core import jobs
 from core.config import Settings
+from core.database import schema, schema_recent, schema_stories
+from core.database.engine import Database
+from core.database.rows import read_object
 from core.scope import Scope
-from core.store import schema, schema_recent, schema_stories
-from core.store.engine import Database
-from core.store.rows import read_object
 from tests.servers import Server
 from tests.store.world import Clock, count, index_differences, open_db, rows_of
 
@@ -29,7 +29,7 @@ from core import chat_history_cache, conversations, jobs, short_term, stories
 from core.config import Settings
 from core.errors import StoreError
 from core.scope import Scope
-from core.store.engine import Database
+from core.database.engine import Database
 db = Database(sys.argv[1], timeout_seconds=2)
 given = {"db": db, "scope": Scope("killed", "tg/1", "tg/ann"),
          "settings": Settings(recap_on_message=True, save_debounce_seconds=0, memory_mode="agent")}

@@ -14,11 +14,13 @@ from sqlalchemy import event, text
 
 from core import ai_diary, chat_history_cache, privacy
 from core.config import Settings
+from core.database import failures, schema
+from core.database.engine import TRIES, Database
 from core.db import insert_memory
 from core.errors import StoreError, StoreReadError, StoreWriteError
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat_batches, failures, messages, schema
-from core.store.engine import TRIES, Database
 from tests.conftest import SESSION
 from tests.servers import Reachable
 from tests.store.relay import Relay

@@ -15,11 +15,15 @@ import pytest
 from pymysql.constants import CLIENT
 from sqlalchemy import insert, select, update
 
-from core import resources
-from core.rules.hits import content_digest
-from core.rules.text import fold
-from core.store import checking, maintenance, schema, search_repair, tags
-from core.store.engine import Database
+from core.base import resources
+from core.database import schema
+from core.database.engine import Database
+from core.index import repair as search_repair
+from core.tags import table as tags
+from core.text.folding import fold
+from core.text.hits import content_digest
+from core.upkeep import check as checking
+from core.upkeep import maintenance
 from tests.store.world import of_today
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from core.calls.screening import set_screen
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import memories as table
+from core.database.schema import memory_recalls, search_tag, search_term, tags
 from core.errors import MessageError, StoreWriteError
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.memories import table_recalls as recalls
+from core.memories.capture import should_remember, silently_record_memory
 from core.privacy import list_quarantined, release
-from core.remembering import should_remember, silently_record_memory
-from core.rules.hits import content_digest
 from core.scope import Scope, use_scope
-from core.screening import set_screen
-from core.store import memories, memory_input, recalls
-from core.store.engine import Database
-from core.store.schema import memories as table
-from core.store.schema import memory_recalls, search_tag, search_term, tags
+from core.text.hits import content_digest
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -13,9 +13,24 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from core.database import schema
+from core.database.engine import Database
 from core.errors import StoreError
-from core.store import ddl, inspecting, leasing, migrating, restoring, schema
-from core.store.engine import Database
+from core.upkeep import (
+    ddl,
+)
+from core.upkeep import (
+    inspection as inspecting,
+)
+from core.upkeep import (
+    leases as leasing,
+)
+from core.upkeep import (
+    migration as migrating,
+)
+from core.upkeep import (
+    restoration as restoring,
+)
 from tests.store.world import of_today
 
 SPARED = pytest.mark.spared("seekdb")
@@ -23,7 +38,7 @@ SPARED = pytest.mark.spared("seekdb")
 
 NEXT = """
 from alembic import op
-from core.store import ddl
+from core.upkeep import ddl
 revision = "9999"
 down_revision = "{last}"
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from core.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
 from core.chat_history_cache import clear_chat_history, delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import ai_diary, chat_history_cache, tags
+from core.database.schema import memories as memory_table
+from core.memories import table as memories
+from core.memories.capture import silently_record_memory
 from core.privacy import link_participants, release, set_conversation_privacy, unlink_participant
-from core.remembering import silently_record_memory
 from core.scope import Scope
-from core.store import memories
-from core.store.engine import Database
-from core.store.schema import ai_diary, chat_history_cache, tags
-from core.store.schema import memories as memory_table
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import and_, event, select
 
-from core import ai_diary, chat_history_cache, privacy, remembering, synth_tagging
+from core import ai_diary, chat_history_cache, privacy, synth_tagging
 from core.config import Settings
-from core.free_search import free_memory_search, memory_search_action
+from core.database import schema
+from core.database.engine import Database
+from core.memories import capture as remembering
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.store import ddl, schema
-from core.store.engine import Database
+from core.search.free_search import free_memory_search, memory_search_action
 from core.synth_core_memory import search_memories
+from core.upkeep import ddl
 from tests.store import many_rows
 from tests.store.world import NOW, open_db
 

@@ -11,14 +11,18 @@ import pytest
 
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, conversations, participants
+from core.database.schema import memories as memory_table
 from core.errors import MessageError
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.memories.capture import silently_record_memory
+from core.messages import new_message as messages
+from core.messages import table as chat
+from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_privacy, unlink_participant
-from core.remembering import silently_record_memory
 from core.scope import Scope
-from core.store import chat, chat_batches, memories, memory_input, messages
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, conversations, participants
-from core.store.schema import memories as memory_table
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

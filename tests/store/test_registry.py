@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import String, Table, Text
 from sqlalchemy.types import Integer
 
-from core.store import ddl, registry
-from core.store.dialects import JsonText, Key, Time
+from core.database import registry
+from core.database.dialects import JsonText, Key, Time
+from core.upkeep import ddl
 
 WORDS = {"tag", "related_tag", "alias", "term", "part"}
 """Key columns that hold words people said."""

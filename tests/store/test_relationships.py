@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from core.rules.relationships import decay, inactive_days
-from core.store import relationships as store
-from core.store import relationships_reading as reading
-from core.store.dialects import whole_days
-from core.store.engine import Database
-from core.store.relationships import Change, Changed
-from core.store.relationships_reading import Row
-from core.store.schema_lifelong import relationship_log, user_relationships
+from core.database.dialects import whole_days
+from core.database.engine import Database
+from core.database.schema_lifelong import relationship_log, user_relationships
+from core.relationships import table as store
+from core.relationships import table_reading as reading
+from core.relationships.rules import decay, inactive_days
+from core.relationships.table import Change, Changed
+from core.relationships.table_reading import Row
 from tests.store.relay import Relay
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 
@@ -271,7 +271,7 @@ def test_d34_a_lost_commit_is_counted_once(db: Database, persona: str, wanted: A
 
 
 def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, persona: str) -> None:
-    from core.store import linking
+    from core.privacy import table_links as linking
 
     clock: Any = db.clock
     before = clock.now
@@ -292,7 +292,7 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, persona: str) -> None:
     """Rows that count for nothing must not make the list shorter than it was asked for."""
-    from core.store.schema import participants
+    from core.database.schema import participants
 
     rows, known = [], []
     for n in range(60):

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
-from core.store import ddl, inspecting, migrating, schema, schema_files
-from core.store.engine import Database
+from core.database import schema
+from core.database.engine import Database
+from core.upkeep import ddl, schema_files
+from core.upkeep import inspection as inspecting
+from core.upkeep import migration as migrating
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 
 def test_d32_the_schema_files_are_up_to_date() -> None:
-    """Run `python -m core.store.schema_files` when this fails."""
+    """Run `python -m core.upkeep.schema_files` when this fails."""
     first = len(migrating.revisions()) == 1
     for path, text in schema_files.files(first_revision=first).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"

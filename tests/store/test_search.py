@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import update
 
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import memories as table
 from core.errors import StoreReadError
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import memories as table
 from core.synth_core_memory import explain_search, preview_search, search_memories
 from tests.store.search_world import (
     DEFAULTS,

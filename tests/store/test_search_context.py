@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from core.config import Settings
-from core.rules.relevance_weights import WEIGHTS
+from core.database.engine import Database
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.store import chat_batches, messages
-from core.store.engine import Database
+from core.search.ranking.weights import WEIGHTS
 from tests.store import search_world
 from tests.store.search_world import ago, ids, memory, open_quick, said
 from tests.store.world import NOW, own_scope

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from sqlalchemy import BigInteger, Connection, bindparam, insert, literal, literal_column, select, update
 
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, search_count, search_stats, search_term
+from core.index.table import WORD
 from core.scope import Scope
-from core.searching import gathering
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, search_count, search_stats, search_term
-from core.store.search_index import WORD
+from core.search import candidates as gathering
 from tests.store.search_world import explain, open_quick, said
 from tests.store.world import NOW, own_scope
 

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from core import searching
+from core import search as searching
 from core.config import Settings
+from core.database.engine import Database
+from core.database.sources import AI_DIARY, MEMORIES
 from core.db import verify_index
+from core.index import indexed
+from core.memories import table as memories
+from core.messages import table_changes as chat_changes
+from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from core.store import chat_changes, conversation_marks, indexed, memories
-from core.store.engine import Database
-from core.store.sources import AI_DIARY, MEMORIES
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,
@@ -197,7 +200,7 @@ class World:
 
 
 def _normal(tags: Sequence[str]) -> set[str]:
-    from core.rules.tags import normal
+    from core.tags.rules import normal
 
     return {tag for tag in map(normal, tags) if tag}
 

@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 
+from core.database.engine import Database
+from core.database.schema import search_count, search_stats, search_tag, search_term, search_vocab
+from core.database.sources import CHAT, MEMORIES
 from core.db import verify_index
 from core.errors import StoreWriteError
+from core.index import indexed
+from core.index import table as search_index
+from core.index.table import TERMS_PER_ROW, UNLISTED, entry
+from core.memories import table as memories
+from core.messages import table_changes as chat_changes
+from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from core.store import chat_changes, conversation_marks, indexed, memories, search_index
-from core.store.engine import Database
-from core.store.schema import search_count, search_stats, search_tag, search_term, search_vocab
-from core.store.search_index import TERMS_PER_ROW, UNLISTED, entry
-from core.store.sources import CHAT, MEMORIES
 from tests.store.search_world import ago, all_rows, entered, memory, open_quick, remember, said
 from tests.store.world import NOW, index_differences, own_scope
 

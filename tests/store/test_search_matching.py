@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from core.database.engine import Database
+from core.database.schema import memories as table
 from core.scope import Scope
-from core.store.engine import Database
-from core.store.schema import memories as table
 from tests.store.search_world import (
     RECENCY,
     ago,

@@ -11,11 +11,12 @@ import pytest
 from sqlalchemy import update
 
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import memories as table
+from core.database.sources import MEMORIES
+from core.index import indexed
+from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from core.store import conversation_marks, indexed
-from core.store.engine import Database
-from core.store.schema import memories as table
-from core.store.sources import MEMORIES
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,

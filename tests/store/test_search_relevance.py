@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.config import Settings
+from core.database.engine import Database
 from core.scope import Scope
-from core.store.engine import Database
 from tests.store.search_world import (
     ago,
     entered,

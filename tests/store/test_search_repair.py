@@ -11,11 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, update
 
-from core.db import reindex, verify_index
-from core.scope import Scope
-from core.store import chat_changes, memories, search_entries, search_repair
-from core.store.engine import Database
-from core.store.schema import (
+from core.database.engine import Database
+from core.database.schema import (
     chat_history_cache,
     search_count,
     search_progress,
@@ -24,7 +21,13 @@ from core.store.schema import (
     search_term,
     search_vocab,
 )
-from core.store.schema import memories as memories_table
+from core.database.schema import memories as memories_table
+from core.db import reindex, verify_index
+from core.index import entries as search_entries
+from core.index import repair as search_repair
+from core.memories import table as memories
+from core.messages import table_changes as chat_changes
+from core.scope import Scope
 from tests.store.search_world import (
     RECENCY,
     ago,
@@ -143,7 +146,7 @@ def test_d15_a_lost_index_is_listed_and_made_anew(db: Database, scope: Scope) ->
 
 def test_d15_pages_and_parts_list_the_same(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large database is compared in pages of words, rows and differences."""
-    from core.store import search_check
+    from core.index import check as search_check
 
     rows = remember(db, scope, *({"content": f"tofu w{n} cat", "tags": [f"t{n}", "food"]} for n in range(25)))
     said(db, scope, [(f"tofu w{n}", ago(minutes=n)) for n in range(25)])

@@ -9,9 +9,9 @@ import pytest
 from pymysql.connections import Connection
 
 from core.config import Settings
+from core.database import connections as connecting
+from core.database.engine import Database
 from core.scope import Scope
-from core.store import connecting
-from core.store.engine import Database
 from tests.store.search_world import ago, entered, explain, memory, open_quick, said
 from tests.store.world import own_scope
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from core.store.engine import Database
+from core.database.engine import Database
 from tests.servers import Server
 from tests.store.scenario import differing, expected, play
 from tests.store.world import open_db

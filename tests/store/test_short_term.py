@@ -13,17 +13,19 @@ import pytest
 from sqlalchemy import event
 
 from core import short_term
+from core.audience import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import conversations
+from core.database.schema import participants as people
+from core.database.schema_recent import short_term_memories
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
 from core.scope import Scope
-from core.store import participants, short_term_cache, short_term_held
-from core.store import short_term as short_term_table
-from core.store.engine import Database
-from core.store.schema import conversations
-from core.store.schema import participants as people
-from core.store.schema_recent import short_term_memories
+from core.short_term import cache as short_term_cache
+from core.short_term import table as short_term_table
+from core.short_term import table_held as short_term_held
 from tests.store.world import NOW, Clock, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -9,12 +9,12 @@ import pytest
 
 from core import ai_diary, chat_history_cache, privacy
 from core.config import Settings
+from core.database import schema
+from core.database.engine import Database
 from core.db import insert_memory
 from core.errors import MessageError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.store import schema
-from core.store.engine import Database
 from core.synth_core_memory import search_memories
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import tag_aliases, tag_links
+from core.database.schema import tags as table
+from core.memories import new_item as memory_input
+from core.memories import table as memories
 from core.scope import Scope
 from core.shapes import Vocabulary
-from core.store import memories, memory_input, tags
-from core.store.engine import Database
-from core.store.schema import tag_aliases, tag_links
-from core.store.schema import tags as table
 from core.synth_tagging import (
     add_alias,
     add_tag,
@@ -23,6 +24,7 @@ from core.synth_tagging import (
     link_tags,
     list_tags,
 )
+from core.tags import table as tags
 from tests.store.world import NOW, count, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

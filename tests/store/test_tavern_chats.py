@@ -17,15 +17,15 @@ from sqlalchemy import update
 from core import stories
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, conversations
+from core.database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
 from core.errors import StoreWriteError, TransferError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.store import beside
-from core.store.engine import Database
-from core.store.schema import chat_history_cache, conversations
-from core.store.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
-from core.transfer.exporting import ExportResult, export_chat
-from core.transfer.importing import ImportResult, import_file
+from core.stories import table_imported as beside
+from core.transfer.exports import ExportResult, export_chat
+from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
 from tests.unit.transfer import tavern_world as world
 

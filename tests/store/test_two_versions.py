@@ -11,14 +11,15 @@ import pytest
 from sqlalchemy import insert, update
 
 from core import ai_diary, chat_history_cache
+from core.audience import table as audiences
+from core.audience.rules import AudienceKey
 from core.config import Settings
+from core.database import schema
+from core.database.engine import Database
 from core.db import insert_memory, reindex, verify_index
+from core.memories import table as memory_rows
 from core.prompt_engine import explain_json_prompt
-from core.rules.visibility import AudienceKey
 from core.scope import Scope
-from core.store import audiences, schema
-from core.store import memories as memory_rows
-from core.store.engine import Database
 from core.synth_core_memory import search_memories
 from tests.store.world import NOW, index_differences, open_db
 

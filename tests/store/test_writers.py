@@ -16,11 +16,11 @@ from sqlalchemy import select, update
 
 from core import ai_diary, chat_history_cache
 from core.config import Settings
+from core.database import schema
+from core.database.engine import TRIES, Database
 from core.db import insert_memory, verify_index
 from core.errors import StoreWriteError
 from core.scope import Scope
-from core.store import schema
-from core.store.engine import TRIES, Database
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -51,7 +51,7 @@ WRITERS, EACH = 3, 20
 _WORK = f"""
 import sys, threading
 from tests.store.test_writers import write
-from core.store.engine import TRIES, Database
+from core.database.engine import TRIES, Database
 from tests.store.world import Clock
 db = Database(sys.argv[1], clock=Clock())
 failed = []

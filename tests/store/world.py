@@ -11,14 +11,15 @@ from typing import Any
 
 from sqlalchemy import select
 
-from core.rules.hits import stored_tags
-from core.rules.text import fold
+from core.database.engine import Database
+from core.database.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
+from core.database.sources import AI_DIARY, ALL, CHAT
+from core.index import table as search_index
+from core.index.indexed import DIARY_TEXTS, SEPARATOR
 from core.scope import Scope
-from core.store import migrating, search_index
-from core.store.engine import Database
-from core.store.indexed import DIARY_TEXTS, SEPARATOR
-from core.store.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
-from core.store.sources import AI_DIARY, ALL, CHAT
+from core.text.folding import fold
+from core.text.hits import stored_tags
+from core.upkeep import migration as migrating
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

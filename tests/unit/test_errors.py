@@ -15,6 +15,7 @@ import core
 from core import errors, synth_tagging
 from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
+from core.database.engine import Database
 from core.db import insert_memory, open_database
 from core.errors import (
     ConfigError,
@@ -29,11 +30,10 @@ from core.errors import (
     StoreWriteError,
     TransferError,
 )
+from core.memories import table_recalls as recalls
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
 from core.scope import Scope
-from core.store import recalls
-from core.store.engine import Database
 from core.synth_core_memory import memory_search_action, search_memories
 from tests.store.world import open_db
 
@@ -60,11 +60,11 @@ def test_g25_exceptions_form_one_family() -> None:
 INSIDE = {
     "core.admin.errors.Refused",  # answered with its status, by the web framework
     "core.admin.pages.page.PageError",
-    "core.flag_types.BadValueError",
-    "core.prompt.metering.TooManyStepsError",
-    "core.rules.loose_json.TooDeepError",
-    "core.rules.rewrites.ImpossibleError",
-    "core.transfer.item_rows.NotTakenError",
+    "core.config.flag_types.BadValueError",
+    "core.templates.metering.TooManyStepsError",
+    "core.llm.rules_loose_json.TooDeepError",
+    "core.conversations.rules_rewrites.ImpossibleError",
+    "core.transfer.items.rows.NotTakenError",
     "core.transfer.records.RefusedError",
 }
 """Caught inside the package; no caller sees them."""

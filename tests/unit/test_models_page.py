@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core import defaults
+from core.calls import defaults
 from core.config import FLAGS
-from core.config_file import read_yaml_value
+from core.config.file import read_yaml_value
 from core.db import configure
 from core.errors import _MODEL_REASONS
 from tests.unit.test_readme import ROOT

@@ -21,7 +21,7 @@ PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 @pytest.fixture
 def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run in an empty folder, and leave the process without a default database afterwards."""
-    from core import defaults
+    from core.calls import defaults
     from core.db import configure
 
     monkeypatch.chdir(tmp_path)
@@ -52,7 +52,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
 
 def test_the_examples_for_hosts_run(own_defaults: None) -> None:
     """One after the other, as a reader would paste them."""
-    from core.hooks import clear_hooks
+    from core.base.hooks import clear_hooks
 
     text = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -92,9 +92,9 @@ def test_the_examples_of_work_in_the_background_run(own_defaults: None) -> None:
 
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
     """Key order is part of the contract, so the page that shows it must have it right."""
-    from core.prompt.assemble import TOP_KEYS
+    from core.context.context import order_context
+    from core.prompt.structure import TOP_KEYS
     from core.prompt_engine import build_json_prompt
-    from core.rules.context import order_context
 
     text = (ROOT / "docs" / "prompt.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
@@ -137,7 +137,7 @@ def test_the_page_about_importing_names_what_a_row_needs() -> None:
 
 def test_the_page_about_importing_names_every_option() -> None:
     """An option that is not written down is asked for in an issue."""
-    from core.cli import importing
+    from core.cli import imports as importing
 
     text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
     source = Path(str(importing.__file__)).read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import Integer, Table, UniqueConstraint
 
 import core
-from core import resources
-from core.store import ddl, schema_files
-from core.store.dialects import Key
+from core.base import resources
+from core.database.dialects import Key
+from core.upkeep import ddl, schema_files
 
 PACKAGE = Path(str(core.__file__)).parent
 TABLES = ddl.tables()
@@ -45,7 +45,7 @@ FORBIDDEN = [
     r"\bFLUSH\s+TABLES\b",
     r"\bSKIP\s+LOCKED\b",
 ]
-SKIP_LOCKED_IN = ("core/store/jobs.py",)
+SKIP_LOCKED_IN = ("core/jobs/table.py",)
 """Where SKIP LOCKED is a help behind a conditional UPDATE (S45)."""
 METHODS = {"returning", "lateral"}
 

@@ -17,11 +17,11 @@ import pytest
 from sqlalchemy import Executable, event
 from sqlalchemy.exc import SQLAlchemyError
 
-import core.store
+import core
 from core import forgetting, jobs
-from core.store.engine import Database
-from core.store.schema_base import metadata
-from core.store.statements import dialect_of
+from core.database.engine import Database
+from core.database.schema_base import metadata
+from core.database.statements import dialect_of
 from tests.isolation.readers import READERS, walked
 from tests.isolation.statements import SCOPE_OF, parts_for_all, unscoped
 from tests.isolation.world import World
@@ -29,21 +29,21 @@ from tests.store import scenario
 from tests.store.world import open_db
 
 WHOLE_DATABASE = {
-    "search_repair": "compares and mends the search tables of everybody, in ranges of row ids",
-    "search_check": "compares them range by range",
-    "search_entries": "reads the rows of those ranges",
-    "search_index": "the words of a range while the index is built",
-    "migrating": "brings the tables of everybody to the present schema",
-    "adopting": "takes over the tables of another application",
-    "adopted_rows": "the same",
-    "adopted_people": "the same",
-    "restoring": "puts back what a migration took away",
-    "checking": "counts rows that are broken, for the operator of the database",
-    "inspecting": "counts rows of tables",
-    "maintenance": "scripts an operator runs by hand",
-    "jobs_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
-    "embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
-    "leasing": "holds what a worker has claimed, by its id and claim",
+    "index.repair": "compares and mends the search tables of everybody, in ranges of row ids",
+    "index.check": "compares them range by range",
+    "index.entries": "reads the rows of those ranges",
+    "index.table": "the words of a range while the index is built",
+    "upkeep.migration": "brings the tables of everybody to the present schema",
+    "upkeep.adoption": "takes over the tables of another application",
+    "upkeep.adopted_rows": "the same",
+    "upkeep.adopted_people": "the same",
+    "upkeep.restoration": "puts back what a migration took away",
+    "upkeep.check": "counts rows that are broken, for the operator of the database",
+    "upkeep.inspection": "counts rows of tables",
+    "upkeep.maintenance": "scripts an operator runs by hand",
+    "jobs.table_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
+    "index.embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
+    "upkeep.leases": "holds what a worker has claimed, by its id and claim",
 }
 """Modules whose statements are about the whole database, with the reason."""
 
@@ -65,16 +65,21 @@ ALLOWED = {
 """Parts of statements that go by something else than persona or audience, each with the reason."""
 
 TESTS = {"world", "stage", "conftest"}
+PACKAGE = Path(core.__path__[0])
+SENDERS = ("database.engine", "database.readers", "database.bulk")
+"""What only sends a statement that another module has made."""
 
 
 def ready_made() -> Iterator[tuple[str, str]]:
-    """Yield the text of every statement that a module of the store holds as a value, with the module's name."""
-    for found in pkgutil.iter_modules(core.store.__path__):
-        module = importlib.import_module(f"core.store.{found.name}")
+    """Yield the text of every statement that a module holds as a value, with the module's name."""
+    for found in pkgutil.walk_packages(core.__path__, "core."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
         for value in vars(module).values():
             for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Executable) and hasattr(each, "compile"):
-                    yield from _compiled(found.name, each)
+                    yield from _compiled(found.name.removeprefix("core."), each)
 
 
 def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:
@@ -87,16 +92,16 @@ def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:
 
 
 def module_of_caller() -> str:
-    """Return the module of the store that sends the statement at hand; blank for a test's own."""
+    """Return the module that sends the statement at hand; blank for a test's own."""
     frame: Any = sys._getframe(2)
     first = ""
     while frame is not None:
         path = Path(frame.f_code.co_filename)
-        if path.parent.name == "store" and path.parent.parent.name == "core":
-            name = path.stem
+        if path.is_relative_to(PACKAGE):
+            name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
             if name in WHOLE_DATABASE:
                 return name
-            first = first or (name if name not in ("engine", "readers", "bulk") else "")
+            first = first or ("" if name in SENDERS else name)
         if not first and path.stem in TESTS and "tests" in path.parts:
             return ""
         frame = frame.f_back

@@ -13,7 +13,13 @@ import pytest
 import core
 
 PACKAGE = Path(str(core.__file__)).parent
-STORE = sorted((PACKAGE / "store").glob("*.py"))
+STORE_FOLDERS = ("database", "upkeep", "index", "audience", "search/reading")
+STORE = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path.stem.startswith("table") or path.parent.relative_to(PACKAGE).as_posix() in STORE_FOLDERS
+)
+"""The modules that own tables or know the servers; no other one sends SQL."""
 RUNNERS = {"exec_driver_sql", "text", "read_driver", "literal_column", "prefix_with"}
 """Calls whose first argument is SQL as it goes to the server."""
 
@@ -21,20 +27,20 @@ TEXT_ARGUMENTS = {"text", "statement", "sql"}
 JOINING = {"format", "join", "replace", "format_map"}
 
 PUT_TOGETHER = {
-    "adopting.py": "tables of another application, whose names and columns are read from the server",
-    "ddl.py": "statements that make and alter tables, of names in our schema",
-    "migrating.py": "the same, run step by step",
-    "restoring.py": "the same",
-    "checking.py": "names of our tables, and of the server's own settings",
-    "inspecting.py": "the server's catalogue, by names of our tables",
-    "maintenance.py": "scripts of our own files",
-    "adopted_people.py": "tables of another application",
-    "schema_base.py": "defaults and checks of columns, by names in our schema",
-    "dialects.py": "names of our columns, in what an upsert changes",
-    "connecting.py": "PRAGMA, which takes no parameters",
-    "diagnosing.py": "PRAGMA, likewise",
-    "reading.py": "texts of compiled parts, one in front of the other",
-    "search_read.py": "the word for the persona's role, a constant of ours",
+    "upkeep/adoption.py": "tables of another application, whose names and columns are read from the server",
+    "upkeep/ddl.py": "statements that make and alter tables, of names in our schema",
+    "upkeep/migration.py": "the same, run step by step",
+    "upkeep/restoration.py": "the same",
+    "upkeep/check.py": "names of our tables, and of the server's own settings",
+    "upkeep/inspection.py": "the server's catalogue, by names of our tables",
+    "upkeep/maintenance.py": "scripts of our own files",
+    "upkeep/adopted_people.py": "tables of another application",
+    "database/schema_base.py": "defaults and checks of columns, by names in our schema",
+    "database/dialects.py": "names of our columns, in what an upsert changes",
+    "database/connections.py": "PRAGMA, which takes no parameters",
+    "upkeep/diagnosis.py": "PRAGMA, likewise",
+    "search/reading/last_statement.py": "texts of compiled parts, one in front of the other",
+    "search/reading/by_id.py": "the word for the persona's role, a constant of ours",
 }
 """Modules that join SQL from parts, and of what: names, never values."""
 
@@ -91,17 +97,18 @@ def joined_lines(source: str) -> list[int]:
     return sorted(set(found))
 
 
-@pytest.mark.parametrize("path", STORE, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", STORE, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_t25_no_value_is_written_into_a_statement(path: Path) -> None:
     """Modules that put statements together are listed with what they put in; the doors' own use parameters alone."""
     joined = joined_lines(path.read_text(encoding="utf-8"))
-    assert path.name in PUT_TOGETHER or joined == [], f"{path.name}: lines {joined}"
+    name = path.relative_to(PACKAGE).as_posix()
+    assert name in PUT_TOGETHER or joined == [], f"{name}: lines {joined}"
 
 
 def test_t25_only_the_store_sends_sql() -> None:
     """No other module knows the database packages."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name == "store" or "_data" in path.parts:
+        if path in STORE or "_data" in path.parts:
             continue
         # Indented is what only a type checker reads.
         found = re.findall(r"^(?:from|import) (?:sqlalchemy|pymysql)\b.*", path.read_text(), re.MULTILINE)

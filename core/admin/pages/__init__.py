@@ -20,7 +20,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from core.admin import guarding
+from core.admin import guard as guarding
 from core.admin.context import AdminContext
 from core.admin.pages import (
     health,
@@ -30,9 +30,11 @@ from core.admin.pages import (
     playground,
     quarantine,
     relationships,
-    signing,
     transfer,
     upkeep,
+)
+from core.admin.pages import (
+    login as signing,
 )
 from core.admin.pages.page import BASE, Page, Pages, of_items
 

@@ -10,13 +10,14 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from core import lifelong
-from core.admin.pages import plots, reading
+from core.admin.pages import form_values as reading
+from core.admin.pages import plots
+from core.admin.pages.formats import TIER_NAMES, number
 from core.admin.pages.page import Page
 from core.admin.pages.plots import Plot
-from core.admin.pages.showing import TIER_NAMES, number
 from core.lifelong import Health
-from core.store import item_figures
-from core.store.item_figures import AGES_DAYS, BINS, Age, Growth
+from core.memories import table_figures as item_figures
+from core.memories.table_figures import AGES_DAYS, BINS, Age, Growth
 
 SPANS_DAYS = (30, 90, 365)
 MOST_EXAMPLES = 10

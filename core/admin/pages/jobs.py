@@ -10,10 +10,10 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from core import jobs as door
-from core.admin.pages import reading
+from core.admin.pages import form_values as reading
 from core.admin.pages.page import Page, PageError
-from core.rules.jobs import OPEN, STATES
-from core.store import runs
+from core.jobs.rules import OPEN, STATES
+from core.lifelong import table_runs as runs
 
 MOST_LISTED = 100
 MOST_RUNS = 20

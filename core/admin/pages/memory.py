@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from core import lifelong
-from core.admin import former
-from core.admin.pages import reading
+from core.admin import archive_reasons as former
+from core.admin.pages import form_values as reading
+from core.admin.pages.formats import plural
 from core.admin.pages.page import Page
-from core.admin.pages.showing import plural
-from core.rules.lifelong import WISH
-from core.store import item_sources
+from core.memories import table_sources as item_sources
+from core.memories.rules import WISH
 
 TEMPLATE = "memory.html.j2"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from core import lifelong
-from core.admin.pages import reading
+from core.admin.pages import form_values as reading
 from core.admin.pages.page import Page, PageError
 from core.lifelong import BulkResult
 

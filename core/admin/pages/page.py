@@ -19,13 +19,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from core.admin import bodies, errors, guarding
+from core.admin import bodies, errors
+from core.admin import guard as guarding
 from core.admin.context import AdminContext
-from core.admin.pages import rendering
+from core.admin.pages import html as rendering
 from core.admin.sessions import COOKIE
 from core.config import Settings
 from core.errors import CoreError, StoreError
-from core.store import persona_claims
+from core.lifelong import table_claims as persona_claims
 
 BASE = "/page"
 """Below the application's prefix."""
@@ -218,7 +219,7 @@ class Pages:
         """Put a screen under its path below the prefix.
 
         Args:
-            is_open: it is answered without log-in; `core.admin.guarding.PUBLIC` must say so too.
+            is_open: it is answered without log-in; `core.admin.guard.PUBLIC` must say so too.
         """
         handler = self._handler(screen, changes=method != "GET", is_open=is_open)
         self.router.add_route(path, handler, methods=[method], include_in_schema=False)

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from core import lifelong
-from core.admin.pages import reading
+from core.admin.pages import form_values as reading
 from core.admin.pages.page import Page, PageError
 from core.admin.playground import without_writing
+from core.audience.rules import split_key
 from core.errors import ItemNotFoundError, PromptTooLargeError
-from core.prompt.counters import resolve_counter
 from core.prompt_engine import explain_json_prompt, to_json
-from core.rules.visibility import split_key
 from core.scope import Scope
+from core.text.counters import resolve_counter
 
 TEMPLATE = "playground.html.j2"
 EMPTY: Mapping[str, str] = {

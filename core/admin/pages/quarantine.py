@@ -7,7 +7,7 @@ from typing import cast
 from starlette.responses import Response
 
 from core import privacy
-from core.admin.pages import reading
+from core.admin.pages import form_values as reading
 from core.admin.pages.page import Page, PageError
 from core.shapes import Source
 

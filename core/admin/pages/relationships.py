@@ -5,10 +5,11 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from core import relationships as door
-from core.admin.pages import plots, reading
+from core.admin.pages import form_values as reading
+from core.admin.pages import plots
+from core.admin.pages.formats import moment
 from core.admin.pages.page import Page, PageError
 from core.admin.pages.plots import Plot
-from core.admin.pages.showing import moment
 from core.relationships import RelationshipPoint
 
 MOST_LISTED = 100

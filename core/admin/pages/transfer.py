@@ -10,10 +10,10 @@ from typing import Any, cast
 from starlette.responses import Response, StreamingResponse
 
 from core import lifelong
-from core.admin.pages import reading
+from core.admin.pages import form_values as reading
 from core.admin.pages.page import Page, PageError
 from core.transfer.items import export_items, import_items
-from core.transfer.items_storing import ItemImport
+from core.transfer.items.storage import ItemImport
 
 FORMATS = ("json", "jsonl", "yaml")
 MOST_SHOWN = 100

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from core import lifelong, relationships
+from core.admin.pages.formats import plural
 from core.admin.pages.page import Page, PageError
-from core.admin.pages.showing import plural
 from core.lifelong import CycleResult, Pruned
-from core.store import item_figures
+from core.memories import table_figures as item_figures
 
 REASON = "by hand, admin page"
 MOST_SHOWN = 50

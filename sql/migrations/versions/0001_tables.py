@@ -1,6 +1,6 @@
 """The tables of the first release, from nothing. Tables that are there stay as they are.
 
-The statements stand in the two files beside this one; they are of their day and never follow `core.store.schema`.
+The statements stand in the two files beside this one; they are of their day and never follow `core.database.schema`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alembic import op
 
-from core.store import ddl
+from core.upkeep import ddl
 
 revision = "0001"
 down_revision = None

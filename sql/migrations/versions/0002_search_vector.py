@@ -1,13 +1,13 @@
 """The table of vectors that an optional embedder makes of texts; a table that is there stays as it is.
 
-The statements are of their day and never follow `core.store.schema`.
+The statements are of their day and never follow `core.database.schema`.
 """
 
 from __future__ import annotations
 
 from alembic import op
 
-from core.store import ddl
+from core.upkeep import ddl
 
 revision = "0002"
 down_revision = "0001"

@@ -10,9 +10,11 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the page needs the extra admin")
 
-from core.admin.pages import plots, rendering, showing
-from core.rules.lifelong import KINDS, WISH
-from core.rules.relevance_weights import WEIGHTS
+from core.admin.pages import formats as showing
+from core.admin.pages import html as rendering
+from core.admin.pages import plots
+from core.memories.rules import KINDS, WISH
+from core.search.ranking.weights import WEIGHTS
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

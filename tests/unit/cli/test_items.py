@@ -44,7 +44,7 @@ def test_l37_export_and_import_by_the_command(run: Command) -> None:
 
 def test_l39_what_one_file_may_not_hold_goes_into_the_next(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them is one that `import` takes."""
-    from core.transfer import pieces
+    from core.transfer.items import pieces
 
     run("import", _file("in.json", *(f"item {n}" for n in range(25))))
     monkeypatch.setattr(pieces, "MAX_ITEMS", 10)

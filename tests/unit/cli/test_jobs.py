@@ -14,8 +14,8 @@ from core.config import Settings
 from core.db import open_database
 from core.errors import ModelError
 from core.jobs import Operation, Tools
+from core.jobs import table_claiming as jobs_claiming
 from core.scope import Scope
-from core.store import jobs_claiming
 from tests.store.job_world import counted, handled
 from tests.unit.cli.conftest import Command
 

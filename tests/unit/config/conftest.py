@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from core import config, config_file, config_levels
+from core import config
+from core.config import file as config_file
+from core.config import levels as config_levels
 
 
 @pytest.fixture(autouse=True)

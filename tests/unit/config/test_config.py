@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from core.config import FLAGS, Settings, check, load, resolve, show
+from core.config.flag_types import DOTS
 from core.errors import ConfigError
-from core.flag_types import DOTS
 from tests.unit.config import yaml_file
 
 

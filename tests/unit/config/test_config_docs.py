@@ -15,10 +15,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import config_docs
 from core.config import FLAGS, Settings, check, load
-from core.flag_types import BadValueError
-from core.flags import GROUPS
+from core.config import docs as config_docs
+from core.config.flag_types import BadValueError
+from core.config.flags import GROUPS
 
 ROOT = Path(__file__).resolve().parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(config_docs.schema())
@@ -27,12 +27,12 @@ UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
 
 @pytest.mark.parametrize("name", sorted(config_docs.documents()))
 def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
-    """Run `python -m core.config_docs` when this fails."""
+    """Run `python -m core.config.docs` when this fails."""
     assert (ROOT / name).read_text(encoding="utf-8") == config_docs.documents()[name]
 
 
 def test_the_maker_writes_the_three_files(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "core.config_docs", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "core.config.docs", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
     assert written == sorted(config_docs.documents())
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import config_file, config_levels
 from core.config import FLAGS, Settings, check, load
+from core.config import file as config_file
+from core.config import levels as config_levels
 from core.errors import ConfigError
 from tests.unit.config import yaml_file
 

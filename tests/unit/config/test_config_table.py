@@ -21,7 +21,7 @@ class Handle:
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> dict[Any, dict[str, str]]:
     """The rows of each handle, behind the two functions of the table's module."""
-    import core.store
+    import core.database
 
     rows: dict[Any, dict[str, str]] = {}
 
@@ -29,7 +29,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[Any, dict[str, str]]:
         rows.setdefault(db, {})[name] = text
 
     module = SimpleNamespace(read_values=lambda db: dict(rows.get(db, {})), write_value=write_value)
-    monkeypatch.setattr(core.store, "config_table", module, raising=False)
+    monkeypatch.setattr(core.database, "config_table", module, raising=False)
     return rows
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
+from core.config.flag_lists import LANGUAGE_CODES
+from core.config.flag_types import BadValueError, Choice, Frozen, Number, Switch, Whole
 from core.errors import ConfigError
-from core.flag_lists import LANGUAGE_CODES
-from core.flag_types import BadValueError, Choice, Frozen, Number, Switch, Whole
 from tests.unit.config import yaml_file
 
 NUMBERS = [name for name, declared in FLAGS.items() if isinstance(declared.kind, (Whole, Number))]

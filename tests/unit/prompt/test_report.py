@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import StoreReadError
 from core.prompt.report import MAX_MESSAGE_CHARS, Report
-from core.rules.reduction import fit
+from core.prompt.rules_reduction import fit
 from core.scope import Scope
 from core.shapes import LeftOut
 

@@ -1,0 +1,137 @@
+"""Why an item holds no more, as far as what is stored tells (rules L7, L10, L21, L23, L25, C15).
+
+An item in the archive keeps when it went, and what stands in its place. The rest is read from what else went down in
+that moment: the history of its texts, its own expiry, the run that pruned. Nothing is guessed: where neither tells, an
+item was deleted by hand or pruned on demand, and the answer says that it is one of the two.
+Called by the routes and the page's screens of memory items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from core import lifelong
+from core.conversations.table_rewrites import REPLACED
+from core.database.engine import Database
+from core.errors import ItemNotFoundError
+from core.lifelong import table_compaction as compacting
+from core.lifelong import table_runs as runs
+from core.memories import table_history as item_history
+from core.memories.rules_retention import KEPT_KINDS
+
+Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
+"""merged: one of several that compaction made one of. replaced: another item says it now. dropped: left out when what
+was saved was written anew. expired: a session item whose time was over. pruned: by a run, for its age or importance.
+deleted: by hand, since nothing else takes it. unknown: deleted by hand, or pruned on demand."""
+
+PRUNING = frozenset({"cycle", "deep"})
+"""Kinds of runs that prune; compaction counts as pruned what it replaced."""
+RUNS = 200
+"""Newest runs that are looked at."""
+
+
+class Former(NamedTuple):
+    """What became of an item that holds no more."""
+
+    why: Why
+    by: str = ""
+    """`model`, or the kind of the run, `cycle` or `deep`; blank where it is not known."""
+    note: str = ""
+    """The reason that was given, where one was: of a saved memory that was left out."""
+
+
+def tell(
+    item: Mapping[str, Any],
+    notes: Sequence[Mapping[str, str]] = (),
+    ran: Sequence[Mapping[str, Any]] = (),
+    successor: Mapping[str, Any] | None = None,
+) -> Former | None:
+    """Return why an item holds no more, None for one that holds.
+
+    Args:
+        item: as `core.lifelong.get_item` hands it out.
+        notes: its former texts with `text`, `until`, `reason` and `changed_by`, the first one first.
+        ran: the persona's runs with `kind`, `items_pruned`, `started_at` and `finished_at`.
+        successor: the item in its place, None where it is gone or was not looked for.
+
+    Source: L7, L10, L23, L25, C15.
+
+    >>> item = {"text": "a", "archived_at": "2026-03-10T12:00:00+00:00", "superseded_by": None, "expires_at": "",
+    ...         "tier": "long_term", "kind": "KeyFacts", "pinned": False}
+    >>> tell({**item, "archived_at": ""}), tell(item).why, tell({**item, "kind": "saved"}).why
+    (None, 'unknown', 'deleted')
+    >>> tell({**item, "superseded_by": 7}, successor={"source": "compaction", "provenance": "model"})
+    Former(why='merged', by='model', note='')
+    """
+    went = _time(item["archived_at"])
+    if went is None and item["superseded_by"] is None:
+        return None
+    own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
+    if item["superseded_by"] is not None:
+        if successor is not None and successor["source"] == compacting.BY:
+            return Former("merged", successor["provenance"])
+        # An item that was edited and edited back has a note of its text too, of another reason.
+        return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
+    assert went is not None
+    noted = next((one for one in own if _time(one["until"]) == went), None)
+    if noted is not None:
+        return Former("dropped", noted["changed_by"], noted["reason"])
+    over = _time(item["expires_at"])
+    if item["tier"] == "session" and over is not None and over <= went:
+        return Former("expired")
+    if item["pinned"] or item["kind"] in KEPT_KINDS:
+        return Former("deleted")
+    run = next((one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _within(one, went)), None)
+    return Former("unknown") if run is None else Former("pruned", run["kind"])
+
+
+def _time(said: str) -> datetime | None:
+    return datetime.fromisoformat(said).astimezone(UTC) if said else None
+
+
+def _within(run: Mapping[str, Any], went: datetime) -> bool:
+    began, ended = run["started_at"], run["finished_at"]
+    return began is not None and ended is not None and began <= went <= ended
+
+
+def of_many(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> dict[int, Former]:
+    """Return what became of those of a list that hold no more; two round trips, none where all of them hold.
+
+    What was merged counts as replaced here: which it was is looked up for one item alone.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    gone = [item for item in items if item["archived_at"] or item["superseded_by"] is not None]
+    if not gone:
+        return {}
+    notes: dict[int, list[dict[str, str]]] = {}
+    for old in item_history.of(db, persona, "memories", [item["id"] for item in gone]):
+        until = old.at.isoformat() if old.at else ""
+        note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
+        notes.setdefault(old.item_id, []).append(note)
+    ran = [row._mapping for row in runs.listed(db, persona, RUNS)]
+    told = {item["id"]: tell(item, notes.get(item["id"], ()), ran) for item in gone}
+    return {row_id: one for row_id, one in told.items() if one is not None}
+
+
+def of_one(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
+    """Return what became of one item; None for one that holds.
+
+    Args:
+        asking: keyword arguments of `core.lifelong.get_item`.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    told = of_many(db, persona, [item]).get(item["id"])
+    if told is None or told.why != "replaced":
+        return told
+    try:
+        successor = lifelong.get_item(item["superseded_by"], **asking)
+    except ItemNotFoundError:
+        return told
+    merged = tell(item, successor=successor)
+    return merged if merged is not None and merged.why == "merged" else told

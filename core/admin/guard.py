@@ -1,0 +1,285 @@
+"""Who may ask: every request passes `Guard` before anything of it is read (rule L34).
+
+| Step | Refused with |
+|---|---|
+| the Host header names this machine (a foreign name may have been pointed at it) | 421 |
+| a changing request was not sent from another site | 403 |
+| the body is not larger than its route takes, while it is read | 413 |
+| `Authorization: Bearer` with the token, or the page's cookie | 401, many wrong tokens 429 |
+
+Only the log-in form and the page's own style and script are given to those who have no token: `PUBLIC`. With the
+cookie alone, a changing request has to say where it was sent from (Origin, Sec-Fetch-Site or Referer), which every
+browser does; a program uses the token.
+
+A browser that has not logged in gets its 401 as a page that leads to `{prefix}/login`. After a wrong token that is
+`{prefix}/login?failed=1`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request, Security
+from fastapi.security import APIKeyCookie, HTTPBearer
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.admin import errors, hosts
+from core.admin.context import AdminContext
+from core.admin.sessions import COOKIE, LIFETIME, Sessions, WrongTokens, is_token
+from core.base import logs
+from core.calls.defaults import known_settings
+from core.transfer.items.pieces import MAX_BYTES
+
+PUBLIC: Mapping[str, tuple[str, ...]] = {"/login": ("GET", "HEAD", "POST"), "/static/": ("GET", "HEAD")}
+"""Below the prefix: what needs no token; a path ending in a slash stands for all below it."""
+
+READING = ("GET", "HEAD", "OPTIONS")
+FORM_BYTES = 8_192
+BODY_BYTES = 2_000_000
+UPLOAD_BYTES = MAX_BYTES + 65_536
+"""What a file may have, and what surrounds it in a multipart body."""
+
+_KNOWN = "prompt_engine_admin"
+_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",  # no-referrer would make the Origin of the page's own forms `null`
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""On every answer that does not say otherwise."""
+
+_NO_TOKEN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."  # noqa: S105 - a sentence
+_WRONG = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
+
+_bearer = HTTPBearer(auto_error=False, description="The value of ADMIN_TOKEN.")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Set by POST /login; holds for 12 hours.")
+_Bearer = Annotated[Any, Security(_bearer)]
+_Cookie = Annotated[Any, Security(_cookie)]
+
+
+def require(request: Request, _a: _Bearer = None, _b: _Cookie = None) -> AdminContext:
+    """Return what the routes work with; for `Depends`, in every route of every router.
+
+    `Guard` has looked at the token before. A route that stands outside of it is refused here.
+
+    Raises:
+        HTTPException: 401, nobody has shown a token.
+    """
+    if not request.scope.get(_KNOWN):
+        raise HTTPException(401, _NO_TOKEN, {"WWW-Authenticate": "Bearer"})
+    context: AdminContext = request.app.state.admin
+    return context
+
+
+class Guard:
+    """Lets a request through to the application, or answers it itself. Also turns what fails there into an answer."""
+
+    def __init__(self, app: ASGIApp, context: AdminContext, sessions: Sessions, wrong: WrongTokens) -> None:
+        self._app = app
+        self._context = context
+        self._sessions = sessions
+        self._wrong = wrong
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), below(scope, self._context.prefix)
+        most = _most_bytes(path)
+        refused = self._foreign(scope, headers) or self._too_large(headers, most) or await self._unknown(scope, path)
+        sending = _Sending(send)
+        if refused is not None:
+            await refused(scope, receive, sending)
+            return
+        try:
+            await self._app(scope, _limited(receive, most), sending)
+        except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
+            answer = errors.of_anything(error)
+            if sending.begun:
+                raise _CutOff from None  # the connection is closed, so that nobody takes a part for the whole
+            await answer(scope, receive, sending)
+
+    def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
+        listening_on = known_settings(self._context.settings, self._context.db).admin_host
+        if not hosts.is_known_host(headers.get("host", ""), listening_on, self._context.allowed_hosts):
+            return errors.refusal(
+                421,
+                "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
+                "`prompt-engine serve --allow-host NAME`.",
+            )
+        if scope["method"] not in READING and hosts.sent_from(headers, scope["scheme"]) == "foreign":
+            return errors.refusal(403, "The request was sent from a page of another site. Use the page of this server.")
+        return None
+
+    def _too_large(self, headers: Headers, most: int) -> Response | None:
+        length = headers.get("content-length", "")
+        return _too_large(most) if length.isdecimal() and (len(length) > 15 or int(length) > most) else None
+
+    async def _unknown(self, scope: Scope, path: str) -> Response | None:
+        """Return the refusal for who has shown neither token nor cookie; else mark the request as known."""
+        headers, now = Headers(scope=scope), self._context.now()
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        value = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        if kind.lower() == "bearer":
+            if is_token(given.strip(), self._context.token):
+                scope[_KNOWN] = "token"
+                return None
+            return await _wrong_token(self._wrong, now)
+        if value and self._sessions.holds(value, now):
+            if scope["method"] not in READING and hosts.sent_from(headers, scope["scheme"]) == "none":
+                return errors.refusal(403, "The request does not say from where it was sent. Send the header Origin.")
+            scope[_KNOWN] = "session"
+            return None
+        if is_public(path, scope["method"]):
+            return None
+        if "text/html" in headers.get("accept", "") and scope["method"] in READING:
+            return to_login(scope, self._context.prefix)
+        return errors.refusal(401, _WRONG if value else _NO_TOKEN, headers={"WWW-Authenticate": "Bearer"})
+
+
+async def _wrong_token(wrong: WrongTokens, now: datetime) -> Response:
+    """Return the refusal of a wrong token, later the more of them came (`WrongTokens`)."""
+    wait = wrong.count(now)
+    logs.warning("admin_wrong_token", slowed=wait != 0)
+    if wait is None:
+        return errors.refusal(429, "Too many wrong tokens. Wait a minute.", headers={"Retry-After": "60"})
+    await asyncio.sleep(wait)
+    return errors.refusal(401, _WRONG, headers={"WWW-Authenticate": "Bearer"})
+
+
+def login_routes(context: AdminContext, sessions: Sessions, wrong: WrongTokens) -> APIRouter:
+    """Return the routes by which the page logs in and out."""
+    router = APIRouter(tags=["Log-in"])
+
+    @router.post("/login", status_code=303, response_class=RedirectResponse, responses=LOGIN_ERRORS)
+    async def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
+        """Set the page's cookie, which holds for 12 hours, and lead to the page."""
+        if not is_token(token.strip(), context.token):
+            refused = await _wrong_token(wrong, context.now())
+            is_page = "text/html" in request.headers.get("accept", "") and refused.status_code == 401
+            return to_login(request.scope, context.prefix, failed=True) if is_page else refused
+        base = root(request.scope, context.prefix)
+        answer = RedirectResponse(f"{base}/", 303)
+        answer.set_cookie(
+            COOKIE,
+            sessions.begin(context.now()),
+            max_age=int(LIFETIME.total_seconds()),
+            path=base,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    @router.post("/logout", status_code=303, response_class=RedirectResponse, responses=LOGIN_ERRORS)
+    def logout(request: Request, context: Annotated[AdminContext, Security(require)]) -> Response:
+        """End the page's log-in: the cookie holds no more, whoever has it."""
+        base = root(request.scope, context.prefix)
+        sessions.end(request.cookies.get(COOKIE, ""), context.now())
+        answer = RedirectResponse(f"{base}/login", 303)
+        answer.delete_cookie(COOKIE, path=base, httponly=True, samesite="strict")
+        return answer
+
+    return router
+
+
+LOGIN_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": errors.ErrorAnswer, "description": words}
+    for status, words in ((400, "The body cannot be read."), (401, "A wrong token, or none."), (403, "Another site."),
+                          (413, "Too large."), (422, "No token."), (429, "Too many wrong tokens."))
+}  # fmt: skip
+
+
+def to_login(scope: Scope, prefix: str, *, failed: bool = False) -> HTMLResponse:
+    """Return a 401 that leads a browser to the log-in form."""
+    place = f"{root(scope, prefix)}/login{'?failed=1' if failed else ''}"
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
+        f'<meta http-equiv="refresh" content="0; url={place}"></head><body><a href="{place}">Log in</a></body></html>\n'
+    )
+    return HTMLResponse(page, 401)
+
+
+def root(scope: Scope, prefix: str) -> str:
+    """Return what every path of this application begins with in a browser: where it is mounted, and the prefix."""
+    return f"{scope.get('root_path', '').rstrip('/')}{prefix}"
+
+
+def below(scope: Scope, prefix: str) -> str:
+    """Return the part of a request's path below the prefix; blank where it stands elsewhere."""
+    start = root(scope, prefix)
+    path = str(scope["path"])
+    return path[len(start) :] if path.startswith(f"{start}/") else ""
+
+
+def is_public(path: str, method: str) -> bool:
+    """Return whether a path below the prefix needs no token.
+
+    >>> is_public("/login", "POST"), is_public("/login/x", "GET"), is_public("/static/admin.css", "GET")
+    (True, False, True)
+    """
+    return any(
+        method in methods and (path == known or (known.endswith("/") and path.startswith(known)))
+        for known, methods in PUBLIC.items()
+    )
+
+
+def _most_bytes(path: str) -> int:
+    if path == "/login":
+        return FORM_BYTES
+    return UPLOAD_BYTES if path.endswith("/import") else BODY_BYTES
+
+
+def _too_large(most: int) -> Response:
+    return errors.refusal(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """Return a receive that ends with 413 as soon as more came than is allowed, whatever was announced."""
+    got = 0
+
+    async def receive_some() -> Message:
+        nonlocal got
+        message = await receive()
+        got += len(message.get("body", b""))
+        if got > most:
+            raise errors.Refused(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
+        return message
+
+    return receive_some
+
+
+class _Sending:
+    """Sends an answer with HEADERS on it, and knows whether it has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+class _CutOff(Exception):  # noqa: N818 - it says what happens to the connection
+    """An answer ended before its time; nothing about why."""

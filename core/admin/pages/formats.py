@@ -1,0 +1,253 @@
+"""How values are shown on the page: numbers, times, long texts, what each kind and reason means. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from core.admin.archive_reasons import Former
+
+FOLDED_CHARS = 320
+"""Longest text that is shown unfolded."""
+
+KIND_NAMES: Mapping[str, str] = {
+    "FactsAboutUser": "Facts about a person",
+    "PastEvents": "Past events",
+    "SelfBeliefs": "Beliefs about itself",
+    "Objectives": "Objectives",
+    "KeyFacts": "Key facts",
+    "Emotions": "Emotions",
+    "Mood": "Mood",
+    "chat": "Kept from a chat",
+    "saved": "Saved on request",
+    "wish": "Standing wish",
+    "": "No kind",
+}
+PROVENANCES: Mapping[str, str] = {
+    "host": "the application stored it",
+    "model": "a model wrote it",
+    "extract": "kept as it was said, without a model",
+    "manual": "written by hand",
+    "import": "from a file",
+}
+TIER_NAMES: Mapping[str, str] = {"long_term": "Long term", "session": "Session"}
+
+SECTION_NAMES: Mapping[str, str] = {
+    "history_current_chat": "Lines of this conversation",
+    "history_recent": "Lines of other conversations",
+    "thoughts": "Diary and thoughts",
+    "memories": "Memories",
+    "tags_placeholder": "Tags",
+    "relationship": "Relationship",
+    "recent_conversations": "Recent conversations",
+    "saved_memories": "Saved memories",
+    "short_term": "Said elsewhere a moment ago",
+    "message_recaps": "Recaps of messages",
+    "running_recap": "Running recap",
+}
+
+LEFT_OUT: Mapping[str, str] = {
+    "duplicate": "it says what another item in the prompt says",
+    "visible": "it can be read in the history of the prompt already",
+    "echo": "it is an echo of what the persona was shown",
+    "private": "whoever asks may not see it",
+    "privacy": "a person asked not to be remembered",
+    "expired": "it has expired",
+    "destination": "it may go into a local prompt alone",
+    "limit": "its list was full",
+    "blank": "it has no text",
+    "hidden": "it was hidden",
+    "noise": "it says nothing",
+    "invalid": "it cannot be read",
+    "cut": "the prompt would have been too large",
+}
+
+REASONS: Mapping[str, str] = {
+    "own": "words of its own",
+    "turn": "words of the turn it stands in",
+    "share": "its best passage",
+    "context": "words in and around it",
+    "session": "the session it belongs to",
+    "beside": "a better one beside it",
+    "person": "who said it",
+    "first": "it tells of the one who asks",
+    "length": "its length",
+    "time": "it names a time",
+    "number": "it names a number",
+    "day": "the day that is asked for",
+    "days_after": "the days after the one asked for",
+    "month": "the month that is asked for",
+    "meaning": "what it means",
+    "meaning_near": "what it and the turns around it mean",
+    "meaning_after": "what the turn after it means",
+}
+"""Reasons of `core.search.ranking.weights`, as people read them."""
+
+
+_FORMER: Mapping[str, tuple[str, str]] = {
+    "merged": ("merged into another", "It is one of several that became one item{by}."),
+    "replaced": ("replaced by another", "Replaced{by}."),
+    "dropped": ("left out", "Left out when what was saved was written anew{by}:"),
+    "expired": ("expired", "Its time as a session item was over."),
+    "pruned": ("pruned", "Pruned for its age or importance{by}."),
+    "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
+    "unknown": ("archived", "It was deleted by hand, or pruned when somebody asked for it; which is not recorded."),
+}
+"""Why an item holds no more: in a list, and as a sentence. See `core.admin.archive_reasons`."""
+
+
+class Cut(NamedTuple):
+    """A long text in two: its beginning, and the whole."""
+
+    lead: str
+    is_long: bool
+
+
+def folded(text: str, most: int = FOLDED_CHARS) -> Cut:
+    """Return the beginning of a text, up to the end of a word, and whether there is more.
+
+    >>> folded("a short one"), folded("one two three", 9)
+    (Cut(lead='a short one', is_long=False), Cut(lead='one two', is_long=True))
+    """
+    if len(text) <= most:
+        return Cut(text, False)
+    lead = text[:most]
+    space = max(lead.rfind(" "), lead.rfind("\n"))
+    return Cut(lead[:space] if space > most // 2 else lead, True)
+
+
+def number(value: float | None) -> str:
+    """Return a number with its thousands apart; a dash for None.
+
+    >>> number(12345), number(0.5), number(None)
+    ('12,345', '0.5', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def moment(value: str | datetime | None) -> datetime | None:
+    """Return a time as doors give it, aware; None where there is none.
+
+    >>> moment("2026-03-10T12:00:00+00:00").hour, moment("")
+    (12, None)
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if value is None:
+        return None
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def exact(at: datetime) -> str:
+    """Return a time to the second, in UTC.
+
+    >>> exact(datetime(2026, 3, 10, 12, tzinfo=UTC))
+    '2026-03-10 12:00:00 UTC'
+    """
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def near(at: datetime, zone: str) -> str:
+    """Return a time to the minute in a zone, for whoever runs no script.
+
+    >>> near(datetime(2026, 3, 10, 12, tzinfo=UTC), "Europe/Berlin")
+    '2026-03-10 13:00'
+    """
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
+
+
+def kind_name(kind: str) -> str:
+    """Return what people call a kind.
+
+    >>> kind_name("PastEvents"), kind_name("Nope")
+    ('Past events', 'Nope')
+    """
+    return KIND_NAMES.get(kind, kind)
+
+
+def former_word(why: str) -> str:
+    """Return why an item of the archive went, in the words of a list.
+
+    >>> former_word("pruned"), former_word("unknown")
+    ('pruned', 'archived')
+    """
+    return _FORMER[why][0]
+
+
+def former_sentence(former: Former) -> str:
+    """Return why an item holds no more, as a sentence.
+
+    >>> former_sentence(Former("pruned", "deep")), former_sentence(Former("dropped", "model", "said twice"))[-12:]
+    ('Pruned for its age or importance, by a deep run.', '"said twice"')
+    """
+    by = {"model": ", by the model", "file": ", by the file"}.get(former.by, f", by a {former.by} run")
+    return _FORMER[former.why][1].format(by=by if former.by else "") + (f' "{former.note}"' if former.note else "")
+
+
+def provenance_name(provenance: str) -> str:
+    """Return where an item comes from, as people say it.
+
+    >>> provenance_name("import"), provenance_name("")
+    ('from a file', 'not known')
+    """
+    return PROVENANCES.get(provenance, provenance or "not known")
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON over several lines, letters as they are.
+
+    >>> as_json({"a": "é"})
+    '{\\n  "a": "é"\\n}'
+    """
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def words_of(name: str) -> str:
+    """Return a name of the program as words.
+
+    >>> words_of("DEEP_CONSOLIDATION"), words_of("in_progress"), words_of("")
+    ('Deep consolidation', 'In progress', '')
+    """
+    return re.sub(r"[_\s]+", " ", name).strip().capitalize()
+
+
+def section_name(name: str) -> str:
+    """Return what people call a section of the prompt."""
+    return SECTION_NAMES.get(name, words_of(name))
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "item"), plural(2, "memory", "memories")
+    ('1 item', '2 memories')
+    """
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def filters() -> dict[str, Any]:
+    """Return the filters of the templates, by name."""
+    return {
+        "folded": folded,
+        "number": number,
+        "moment": moment,
+        "exact": exact,
+        "near": near,
+        "kind_name": kind_name,
+        "former_word": former_word,
+        "former_sentence": former_sentence,
+        "provenance_name": provenance_name,
+        "as_json": as_json,
+        "words_of": words_of,
+        "section_name": section_name,
+        "plural": plural,
+    }

@@ -1,0 +1,136 @@
+"""What is said of a parameter that does not fit, in the project's own sentences: value, what is allowed (L33). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+from pydantic.fields import FieldInfo
+
+from core.search.rules_arguments import shown
+
+NO_BODY = "no_body"
+"""A problem beside those of pydantic: a body where none is read."""
+
+_TEXTS = frozenset({"new_content", "text", "name", "username", "q", "token", "reason"})
+"""Parameters that hold what somebody wrote; their value is never quoted (G26)."""
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "list": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "mapping": "an object",
+    "finite": "a finite number",
+}
+_NUMBERS = ("less_than", "greater_than", "int", "float", "finite")
+_OTHERS = {
+    "string_too_long": "at most {max_length} characters long",
+    "string_too_short": "at least {min_length} characters long",
+    "string_pattern_mismatch": "of the pattern {pattern}",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+_DIGITS = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
+
+
+class Range(NamedTuple):
+    """What a number may be."""
+
+    low: float | None = None
+    high: float | None = None
+    is_whole: bool = True
+
+    def words(self) -> str:
+        """Return it to follow "It must be".
+
+        >>> Range(1, 500).words(), Range(0.0, 1.0, False).words(), Range(1).words()
+        ('a whole number, 1 to 500', 'a number, 0 to 1', 'a whole number of at least 1')
+        """
+        kind = "a whole number" if self.is_whole else "a number"
+        if self.low is None and self.high is None:
+            return kind
+        if self.high is None:
+            return f"{kind} of at least {_plain(self.low)}"
+        most = _plain(self.high)
+        return f"{kind} of at most {most}" if self.low is None else f"{kind}, {_plain(self.low)} to {most}"
+
+
+def _plain(number: float | None) -> str:
+    """Return a bound as people write it: 1, not 1.0."""
+    return str(int(number)) if number is not None and number == int(number) else str(number)
+
+
+def range_of(field: FieldInfo | None) -> Range:
+    """Return the range a parameter was declared with; of an unknown one nothing is known."""
+    if field is None:
+        return Range()
+    bounds: dict[str, float | None] = {"ge": None, "le": None}
+    for each in field.metadata:
+        bounds.update({name: getattr(each, name) for name in bounds if getattr(each, name, None) is not None})
+    return Range(bounds["ge"], bounds["le"], float not in _types(field.annotation))
+
+
+def _types(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for each in get_args(annotation):
+        yield from _types(each)
+
+
+def said_of(name: str, problem: Mapping[str, Any], known: Range | None = None) -> str:
+    """Return the sentences about one problem that the validation found.
+
+    Args:
+        name: of the parameter.
+        problem: `type`, `ctx` and `input` as pydantic names them.
+        known: its range.
+
+    >>> said_of("limit", {"type": "less_than_equal", "ctx": {"le": 500}, "input": "501"}, Range(1, 500))
+    'limit is 501. It must be a whole number, 1 to 500.'
+    >>> said_of("id", {"type": "missing", "input": {}})
+    'id is missing. It is needed here.'
+    >>> said_of("new_content", {"type": "string_type", "input": 5})
+    'new_content cannot be used. It must be a text.'
+    """
+    kind = str(problem.get("type", ""))
+    if kind == "missing":
+        return f"{name} is missing. It is needed here."
+    if kind == "json_invalid":
+        return "The body is no JSON. Send an object in valid JSON."
+    if kind == NO_BODY:
+        return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
+    if kind == "extra_forbidden":
+        return f"{name} is not known here. Remove it; the document under openapi.json lists what there is."
+    return f"{_seen(name, problem.get('input'))}. It must be {_allowed(kind, problem.get('ctx') or {}, known)}."
+
+
+def name_of(place: Sequence[Any]) -> str:
+    """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept.
+
+    >>> name_of(("body", "ids", 3)), name_of(("query", "limit")), name_of(("body",))
+    ('ids.3', 'limit', 'body')
+    """
+    return ".".join(str(part) for part in place[1:]) or "body"
+
+
+def _seen(name: str, value: object) -> str:
+    if name.rpartition(".")[2] in _TEXTS or isinstance(value, (list, dict, bytes)):
+        return f"{name} cannot be used"
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return f"{name} is {value}"
+    return f"{name} is {shown(value)}"
+
+
+def _allowed(kind: str, facts: Mapping[str, Any], known: Range | None) -> str:
+    """Return what may be given, to follow "It must be"."""
+    if kind in _OTHERS:
+        return _OTHERS[kind].format(**facts)
+    if known is not None and kind.startswith(_NUMBERS):
+        return known.words()
+    return next((words for start, words in _KINDS.items() if kind.startswith(start)), "what openapi.json describes")

@@ -1,0 +1,273 @@
+"""DOOR: the persona's own account of a time: adding, reading, archiving entries (rule P46)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from core.ai_diary import table as diary
+from core.ai_diary import table_reading as diary_reading
+from core.audience.view import Request, Viewer
+from core.audience.view_statement import look
+from core.base import logs
+from core.calls import screening
+from core.calls.defaults import handle, scope_for, settings_for
+from core.config import Settings
+from core.database import rows
+from core.database.engine import Database
+from core.memories.rules import read_id
+from core.scope import Scope, key_text
+from core.search.rules_arguments import read_limit, read_tags
+from core.shapes import DiaryEntry, WriteResult
+from core.tags import rules as tag_rules
+from core.text.times import read_time
+
+__all__ = ["add_diary_entry", "cleanup_old_entries", "get_entries_by_tags", "get_entries_with_person",
+           "get_recent_entries", "unarchive_entries"]  # fmt: skip
+
+
+def add_diary_entry(
+    content: object,
+    personal_thought: object = None,
+    emotions: object = None,
+    interaction_summary: object = None,
+    user_message: object = None,
+    context_tags: object = None,
+    involved_users: object = None,
+    interface: object = None,
+    chat_id: object = None,
+    thread_id: object = None,
+    *,
+    timestamp: object = None,
+    local_only: bool = False,
+    screen: screening.Screen | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store one entry, and say what was left out of it.
+
+    It belongs to the scope's conversation, else to that of interface, chat and thread, else to the persona alone.
+
+    Args:
+        content: the account; each text at most 16 MB.
+        emotions: a list of anything JSON can hold.
+        context_tags: as tags of memories (T2, T3).
+        involved_users: names or participant keys. Of people at level partial or full name and message are left out.
+        interface: kept in its reduced form: `telegram_bot` as `telegram`, blank as `unknown`.
+        timestamp: left out or unreadable: now.
+        local_only: enters only prompts for destination `local`.
+        screen: screening hook for this call.
+
+    Returns:
+        `(True, id, "")`, or reason `empty` for blank content; `notes` and `dropped_tags` say what was left out.
+
+    Raises:
+        MessageError: a value of a wrong type, a text over 16 MB, an id too long.
+        StoreWriteError: nothing was stored.
+
+    Source: P46, T2, T3, F11, F20, F36.
+    """
+    said = rows.text(content, "content")
+    if not said.strip():
+        return WriteResult(False, None, "empty")
+    # 1. what to work with
+    db = handle(db)
+    settings = settings_for(settings, db)
+    scope = scope_for(scope, settings)
+    # 2. the entry
+    notes: list[str] = []
+    kept, dropped = tag_rules.stored_form(context_tags)
+    notes += [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
+    texts = {
+        name: rows.text(value, name)
+        for name, value in (
+            ("personal_thought", personal_thought),
+            ("interaction_summary", interaction_summary),
+            ("user_message", user_message),
+        )
+    }
+    moment = db.clock() if timestamp is None else read_time(timestamp)[0]
+    if moment is None:
+        notes.append("timestamp cannot be read; now is used")
+    flagged, flags = screening.is_flagged(
+        "\n".join(filter(None, (said, *texts.values()))), "diary", settings=settings, screen=screen
+    )
+    entry = diary.NewEntry(
+        content=said,
+        at=moment or db.clock(),
+        **texts,
+        emotions=tuple(rows.json_value(_listed(emotions), "emotions", notes)),
+        context_tags=tuple(kept),
+        involved_users=tuple(rows.unique(filter(None, map(str, _names(involved_users))))),
+        interface=_key(interface, "interface", 50),
+        chat_id=_key(chat_id, "chat_id", 255),
+        thread_id=_key(thread_id, "thread_id", 255),
+        local_only=rows.yes_no(local_only, "local_only"),
+        quarantined=int(flagged),
+        dropped_tags=len(dropped),
+        notes=(*notes, *flags),
+    )
+    # 3. store it
+    return diary.insert(db, scope, entry, privacy_default=settings.privacy_default)
+
+
+def get_recent_entries(
+    days: float = 2,
+    max_chars: int | None = None,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[DiaryEntry]:
+    """Return the entries of the last days, newest first, whole ones up to the first that does not fit.
+
+    Args:
+        days: an entry exactly this old is too old.
+        max_chars: most characters of all texts together; None for no limit.
+
+    Raises:
+        ValueError: `days` or `max_chars` is no number of at least 0.
+        StoreReadError: nothing could be read.
+
+    Source: P46, G9, F12.
+    """
+    days = _number(days, "days")
+    most = None if max_chars is None else int(_number(max_chars, "max_chars"))
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope)
+    return diary_reading.recent(
+        db, viewer.scope.persona, viewer.audiences, days=days, max_chars=most, local=viewer.sees_local_only
+    )
+
+
+def get_entries_by_tags(
+    tags: object,
+    limit: object = 10,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[DiaryEntry]:
+    """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query.
+
+    Raises:
+        TypeError: a tag that is itself a list.
+        StoreReadError: nothing could be read.
+
+    Source: P46, T20.
+    """
+    wanted, _ = read_tags(tags)
+    if not wanted:
+        return []
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope)
+    return diary_reading.newest(
+        db,
+        viewer.scope.persona,
+        viewer.audiences,
+        most=_limit(limit),
+        local=viewer.sees_local_only,
+        tags=wanted,
+    )
+
+
+def get_entries_with_person(
+    person: str,
+    limit: object = 10,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> list[DiaryEntry]:
+    """Return the newest entries that name exactly this person among the involved users, newest first.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: P46, G6.
+    """
+    name = rows.text(person, "person")
+    if not name:
+        return []
+    db = handle(db)
+    settings = settings_for(settings, db)
+    viewer = _viewer(db, settings, scope)
+    return diary_reading.newest(
+        db, viewer.scope.persona, viewer.audiences, most=_limit(limit), local=viewer.sees_local_only, person=name
+    )
+
+
+def cleanup_old_entries(
+    days: float = 30,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> int:
+    """Archive the persona's entries of this age and older: kept, read by nobody. Return how many (P46).
+
+    Raises:
+        ValueError: `days` is no number of at least 0.
+        StoreWriteError: nothing was changed.
+    """
+    days = _number(days, "days")
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return diary.archive(db, scope.persona, days)
+
+
+def unarchive_entries(
+    ids: Iterable[int] | None = None,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> int:
+    """Bring archived entries back, all or those of the ids, and return how many (P46).
+
+    Raises:
+        MessageError: an id that is no whole number.
+        StoreWriteError: nothing was changed.
+    """
+    db = handle(db)
+    scope = scope_for(scope, settings_for(settings, db))
+    return diary.unarchive(db, scope.persona, None if ids is None else [read_id(each) for each in ids])
+
+
+def _viewer(db: Database, settings: Settings, scope: Scope | None) -> Viewer:
+    scope = scope_for(scope, settings)
+    destination = scope.destination or settings.prompt_destination
+    return look(
+        db, scope, Request(), destination=destination, private_stays_private=settings.private_stays_private
+    ).viewer
+
+
+def _key(value: object, name: str, limit: int) -> str:
+    return "" if value is None else key_text(value, name, limit)
+
+
+def _listed(value: object) -> list[object]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _names(value: object) -> Iterable[str]:
+    return [rows.text(name, "involved_users") for name in tag_rules.tag_items(value, "involved_users")]
+
+
+def _number(value: object, name: str) -> float:
+    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or value != value
+    if wrong or not 0 <= value <= 1e9:  # type: ignore[operator]
+        shown = repr(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
+        raise ValueError(f"{name} is {shown}. It must be a number, 0 to 1000000000.")
+    return min(float(value), 500_000.0) if name == "days" else float(value)  # type: ignore[arg-type]
+
+
+def _limit(limit: object) -> int:
+    most, note = read_limit(limit, 10, 1, 1000)
+    if note:
+        logs.warning("ai_diary_limit", note=note)
+    return most

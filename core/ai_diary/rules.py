@@ -1,0 +1,132 @@
+"""What of the diary is shown: its entries and the persona's thoughts (rules P38, P39)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from core.context.contributions import THOUGHTS, ContributedText, arrange
+from core.context.lines import one_line, stamp
+from core.context.merge import entry_id
+from core.shapes import DiaryEntry, LeftOut
+from core.text.folding import collapsed
+
+_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def _by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:
+    """Return the entries oldest first; one without a readable time counts as oldest, the id breaks ties."""
+    return sorted(entries, key=lambda entry: (entry.timestamp or _OLDEST, entry.id))
+
+
+def _told(text: str) -> str:
+    """Return the text as one line, blank when there is nothing to see in it."""
+    shown = one_line(text)
+    return shown if shown.strip() else ""
+
+
+def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
+    """Return one diary entry as one line, blank when there is nothing in it.
+
+    Source: P38.
+
+    >>> diary_line(DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad", "we talked"), UTC)
+    '[10/03/26:1200] summary: we talked | thought: he is sad'
+    """
+    parts = (("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
+    told = " | ".join(f"{name}{shown}" for name, text in parts if (shown := _told(text))) or _told(entry.content)
+    return " ".join(filter(None, (stamp(entry.timestamp, zone), told))) if told else ""
+
+
+def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tuple[list[str], list[LeftOut]]:
+    """Return the newest whole entries that fit as lines, oldest first, and what was left out.
+
+    Entries are taken newest first up to the first that does not fit; it and all older ones are left out.
+
+    Args:
+        entries: diary entries of the wanted days, in any order.
+        chars: DIARY_CHARS, most characters of all lines together, 0 to 100000.
+        zone: zone of the shown times (flag TIMEZONE).
+
+    Source: P38, P46.
+
+    >>> old, new = DiaryEntry(1, datetime(2026, 3, 9, tzinfo=UTC), "x" * 50), DiaryEntry(2, None, "y")
+    >>> diary_lines([old, new], 70, UTC)[0]
+    ['y', '[09/03/26:0000] xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
+    """
+    lines: list[str] = []
+    left_out: list[LeftOut] = []
+    room, is_full = chars, False
+    for entry in reversed(_by_age(entries)):
+        shown = diary_line(entry, zone)
+        if not shown:
+            left_out.append(LeftOut("ai_diary", "blank", str(entry.id)))
+            continue
+        is_full = is_full or len(shown) > room
+        if is_full:
+            left_out.append(LeftOut("ai_diary", "limit", str(entry.id)))
+            continue
+        room -= len(shown)
+        lines.append(shown)
+    return lines[::-1], left_out
+
+
+def thought_lines(
+    entries: Iterable[DiaryEntry],
+    contributions: Any,
+    limit: int,
+    zone: tzinfo,
+    *,
+    flags: Mapping[str, object] | None = None,
+) -> tuple[list[str], list[LeftOut]]:
+    """Return the last thoughts as lines, oldest first, and what was left out.
+
+    Args:
+        entries: diary entries; their personal thoughts count.
+        contributions: what the hooks gave; items for `thoughts` count (P37).
+        limit: THOUGHTS_LIMIT, 0 to 50.
+        zone: zone of the shown times (flag TIMEZONE).
+        flags: flag name to value, for `enabled_var` of contributions.
+
+    Returns:
+        `[dd/mm/yy:HHMM] text`, chronological; items without a time stand first and have no bracket. Lines and left out
+        together are all thoughts there were.
+
+    Source: P39, P37.
+
+    >>> thought_lines([DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad")], None, 5, UTC)[0]
+    ['[10/03/26:1200] he is sad']
+    """
+    arranged = arrange(contributions, flags or {})
+    left_out = [item for item in arranged.left_out if item.section == THOUGHTS]
+    told: list[tuple[tuple[datetime, int, int], str, str]] = [
+        (
+            (entry.timestamp or _OLDEST, 1, entry.id),
+            _thought(entry.personal_thought, entry.timestamp, zone),
+            str(entry.id),
+        )
+        for entry in entries
+        if _told(entry.personal_thought)
+    ]
+    for item in arranged.entries.get(THOUGHTS, []):
+        text = one_line(item.text) if isinstance(item, ContributedText) else _thought(item.text, item.time, zone)
+        if _told(item.text):
+            told.append(((item.time or _OLDEST, 2, item.order), text, entry_id(item)))
+        else:
+            left_out.append(LeftOut(THOUGHTS, "blank", entry_id(item)))
+    lines: list[str] = []
+    seen: set[str] = set()
+    for _, line, name in sorted(told, reverse=True):
+        key = collapsed(line)
+        if key in seen or len(lines) >= limit:
+            left_out.append(LeftOut(THOUGHTS, "duplicate" if key in seen else "limit", name))
+            continue
+        seen.add(key)
+        lines.append(line)
+    return lines[::-1], left_out
+
+
+def _thought(text: str, time: datetime | None, zone: tzinfo) -> str:
+    """Return one thought as one line, behind its time where there is one."""
+    return " ".join(filter(None, (stamp(time, zone), one_line(text))))

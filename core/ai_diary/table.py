@@ -1,0 +1,260 @@
+"""The persona's own account of a time (table ai_diary, data model D11)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from core.audience import (
+    forgotten_late as forgetting_late,
+)
+from core.audience import (
+    table_conversations as conversations,
+)
+from core.audience import (
+    table_participants as participants,
+)
+from core.audience.rules import split_key
+from core.database import rows
+from core.database.bulk import chunks
+from core.database.engine import Database
+from core.database.schema import ai_diary, chat_history_cache
+from core.database.schema import conversations as conversations_table
+from core.database.schema import participants as people
+from core.database.sources import AI_DIARY
+from core.index import indexed
+from core.index import table as search_index
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.tags import table as tags
+from core.text.folding import fold
+from core.text.hits import content_digest
+
+_C = ai_diary.c
+_WALK = 200
+"""Entries read at once where the room for them is not known beforehand."""
+_AUDIENCES_AT_ONCE = 500
+_NAME_BYTES = 255
+_NAMELESS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """One diary entry, ready to be stored."""
+
+    content: str
+    at: datetime
+    personal_thought: str = ""
+    interaction_summary: str = ""
+    user_message: str = ""
+    emotions: tuple[Any, ...] = ()
+    context_tags: tuple[str, ...] = ()
+    involved_users: tuple[str, ...] = ()
+    interface: str = ""
+    """As the host names it; kept in its reduced form."""
+    chat_id: str = ""
+    thread_id: str = ""
+    local_only: int = 0
+    quarantined: int = 0
+    dropped_tags: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def folded(self) -> str:
+        """The four texts, folded, joined by a sign no keyword can hold (D11)."""
+        return indexed.SEPARATOR.join(fold(getattr(self, name)) for name in indexed.DIARY_TEXTS)
+
+
+def insert(db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str) -> WriteResult:
+    """Store one entry. Of people who are at level partial or full it keeps neither the message nor the name.
+
+    Where the scope names no conversation, interface, chat and thread of the entry say where it belongs.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: P46, F11, F20, F21.
+    """
+    row_id = db.ids.one()
+    stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
+
+    def work(connection: Connection) -> WriteResult:
+        own = _scope_of(connection, scope, entry)
+        kept, notes = _without_private(connection, scope, entry, privacy_default)
+        place = conversations.ensure(connection, db, own, sender=own.participant)
+        if _is_late(db, own, entry, row_id):
+            raise _LateError
+        kept = _placed(kept, own)
+        folded = kept.folded
+        rows.check_size(folded, "the entry's texts in their folded form")
+        local = int(place.local_only or kept.local_only)
+        rows.insert_rows(connection, ai_diary, [_row(scope.persona, row_id, kept, place.audience_id, folded, local)])
+        if not kept.quarantined:
+            one = search_index.entry(
+                AI_DIARY.number, row_id, place.audience_id, kept.at, folded, kept.context_tags, local
+            )
+            search_index.add(connection, db.family, [one])
+        tags.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
+        return WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=(*entry.notes, *notes))
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = select(_C.id).where(_C.persona_id == scope.persona, _C.id == row_id)
+        return stored if connection.execute(there).first() else None
+
+    try:
+        return db.transaction(work, source="ai_diary", confirm=confirm)
+    except _LateError:
+        return WriteResult(False, None, "privacy", notes=entry.notes)
+
+
+class _LateError(Exception):
+    """Ends a transaction in which somebody is written down who has just been forgotten."""
+
+
+def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
+    """Return whether whom the entry names, or where it belongs, was forgotten since it was begun (F47)."""
+    interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
+    named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
+    people = (scope.participant, *named)
+    return forgetting_late.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
+
+
+def _scope_of(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
+    """Return the scope the entry belongs in: its own conversation where the scope names none.
+
+    Hosts give the reduced name of the interface as well as the whole one; of several conversations that fit, a private
+    one counts, since a diary of a private talk must not be seen elsewhere.
+    """
+    if scope.conversation is not None or not entry.interface or not entry.chat_id:
+        return scope
+    c = conversations_table.c
+    fitting = select(c.conversation_key, c.interface, c.is_private).where(
+        c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id
+    )
+    short = rows.short_interface(entry.interface)
+    found = [r for r in connection.execute(fitting) if rows.short_interface(r.interface) == short]
+    if found:
+        best = min(found, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
+        return replace(scope, conversation=best.conversation_key)
+    key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
+    return replace(scope, conversation=conversations.check_key(key))
+
+
+def _placed(entry: NewEntry, scope: Scope) -> NewEntry:
+    """Return the entry under the interface, chat and thread of its conversation, so that it is found with it."""
+    if scope.conversation is None:
+        return replace(entry, interface=rows.short_interface(entry.interface))
+    interface, chat, thread = split_key(scope.conversation)
+    return replace(entry, interface=rows.short_interface(interface), chat_id=chat, thread_id=thread)
+
+
+def _without_private(
+    connection: Connection, scope: Scope, entry: NewEntry, default: str
+) -> tuple[NewEntry, tuple[str, ...]]:
+    """Return the entry without what may not be kept of the people it names, and notes on what was left out."""
+    named = _closed_names(connection, scope, entry, default)
+    if not named:
+        return entry, ()
+    left = tuple(name for name in entry.involved_users if name not in named)
+    notes = []
+    if len(left) < len(entry.involved_users):
+        notes.append(f"privacy: {len(entry.involved_users) - len(left)} involved users were left out")
+    if entry.user_message:
+        notes.append("privacy: user_message was left out")
+    return replace(entry, involved_users=left, user_message=""), tuple(notes)
+
+
+def _closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> set[str]:
+    """Return which of the involved users are people at level partial or full; with "" where the one speaking is.
+
+    A name is tried as participant key, as id on the interface, and as the name people go by. Nobody's name is kept at
+    level full, so there it is looked for in the lines of theirs that are still stored; and where the one speaking is
+    at such a level, a name that leads to nobody is taken for theirs.
+    """
+    interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
+    names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
+    keys = {name: {name, f"{interface}/{name}"} for name in names}
+    for part in chunks(sorted(keys), 500):
+        for name, key in _called(connection, scope.persona, part):
+            keys[name].add(key)
+    wanted = {key for found in keys.values() for key in found} | ({scope.participant} if scope.participant else set())
+    fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
+    known = participants.known(connection, scope.persona, fitting, default)
+    speaker = bool(scope.participant) and known[scope.participant or ""].level != "none"
+    closed = {""} if speaker else set()
+    for name, found in keys.items():
+        levels = [known[key].level for key in found if key in known and known[key].display_name is not None]
+        unknown = speaker or default != "none"
+        if any(level != "none" for level in levels) or (not levels and unknown):
+            closed.add(name)
+    return closed
+
+
+def _called(connection: Connection, persona: str, names: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Yield `(name, participant key)` of the people who go by one of the names, or did in lines that are stored."""
+    p, c = people.c, chat_history_cache.c
+    now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
+    nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "").limit(_NAMELESS)
+    keys = connection.execute(nameless).scalars().all()
+    before = select(c.sender_name, c.participant_key).where(
+        c.persona_id == persona, c.participant_key.in_(keys), c.sender_name.in_(names)
+    )
+    for chosen in (now, before.distinct()) if keys else (now,):
+        for row in connection.execute(chosen):
+            yield row[0], row[1]
+
+
+def _row(persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: str, local_only: int) -> dict[str, Any]:
+    return {
+        "id": row_id,
+        "persona_id": persona,
+        "audience_id": audience_id,
+        "content": entry.content,
+        "personal_thought": entry.personal_thought or None,
+        "interaction_summary": entry.interaction_summary or None,
+        "user_message": entry.user_message or None,
+        "text_folded": folded,
+        "emotions": list(entry.emotions),
+        "context_tags": list(entry.context_tags),
+        "involved_users": list(entry.involved_users),
+        "timestamp": entry.at,
+        "interface": entry.interface,
+        "chat_id": entry.chat_id,
+        "thread_id": entry.thread_id,
+        "local_only": local_only,
+        "quarantined": entry.quarantined,
+        "content_hash": content_digest(entry.content),
+    }
+
+
+# Archiving
+
+
+def archive(db: Database, persona: str, days: float) -> int:
+    """Hide the persona's entries that are `days` old or older from every reading, and return how many (P46, G9)."""
+    now = db.clock()
+    old = select(_C.id).where(
+        _C.persona_id == persona, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days)
+    )
+    return _change(db, persona, old, archived_at=now)
+
+
+def unarchive(db: Database, persona: str, ids: Iterable[int] | None = None) -> int:
+    """Bring archived entries back, all or those of the ids, and return how many."""
+    hidden = select(_C.id).where(_C.persona_id == persona, _C.archived_at.is_not(None))
+    if ids is not None:
+        hidden = hidden.where(_C.id.in_(sorted(set(ids))))
+    return _change(db, persona, hidden, archived_at=None)
+
+
+def _change(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
+    def work(connection: Connection) -> int:
+        ids = connection.execute(chosen).scalars().all()
+        return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
+
+    return db.transaction(work, source="ai_diary", confirm=lambda _: None)

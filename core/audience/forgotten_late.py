@@ -1,0 +1,56 @@
+"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it (rule F47).
+
+A row's id is made before its transaction begins, and rises with time: a row whose id is older than the call that forgot
+its person or conversation is late. Kept in this process alone, as digests, for some minutes: no write takes longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from core.database.engine import Database
+from core.database.ids import BITS
+
+_NAME = "forgotten"
+_KEPT_MILLISECONDS = 15 * 60 * 1000
+_MOST = 10_000
+
+
+@dataclass(slots=True)
+class _Marks:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    before: dict[bytes, int] = field(default_factory=dict)
+    """Digest of who or what was forgotten to the id before which rows are late."""
+
+
+def note(
+    db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
+) -> None:
+    """Keep that people or conversations are forgotten: rows of theirs with ids below `cutoff` are late."""
+    marks: _Marks = db.caches.setdefault(_NAME, _Marks())
+    with marks.lock:
+        if len(marks.before) >= _MOST:
+            least = cutoff - (_KEPT_MILLISECONDS << BITS)
+            marks.before = {each: at for each, at in marks.before.items() if at >= least}
+        for digest in _digests(persona, people, conversations):
+            marks.before[digest] = max(cutoff, marks.before.get(digest, 0))
+
+
+def is_late(
+    db: Database, persona: str, row_id: int, *, people: Iterable[str | None] = (), conversation: str | None = None
+) -> bool:
+    """Return whether a row was begun before one of its people, or its conversation, was forgotten."""
+    held: _Marks | None = db.caches.get(_NAME)
+    if held is None:
+        return False
+    wanted = _digests(persona, filter(None, people), filter(None, (conversation,)))
+    with held.lock:
+        return any(row_id < held.before.get(digest, 0) for digest in wanted)
+
+
+def _digests(persona: str, people: Iterable[str], conversations: Iterable[str]) -> list[bytes]:
+    named = [("person", each) for each in people] + [("conversation", each) for each in conversations]
+    return [hashlib.sha256(repr((persona, *each)).encode("utf-8", "replace")).digest() for each in named]

@@ -1,0 +1,342 @@
+"""Conversations: known from their first message on, public or private, turned private by themselves (data model D7).
+
+A writer holds the row of its conversation until its transaction ends. That makes it wait for a conversation that is
+being moved to another audience, and puts writers of one conversation in order, so that no message is stored twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
+
+from core.audience import table as audiences
+from core.audience import table_participants as participants
+from core.audience.rules import AudienceKey, own_audience, parent_key, split_key
+from core.audience.view import ConversationFacts
+from core.database import followers as following
+from core.database.dialects import Time, insert_ignore
+from core.database.engine import Database
+from core.database.rows import short_interface
+from core.database.schema import ai_diary, chat_history_cache, conversations, memories
+from core.database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from core.errors import MessageError
+from core.index import indexed
+from core.scope import KEY_BYTES, Privacy, Scope, key_text
+
+TITLE_CHARS = 200
+UNKNOWN_PERSON = ""
+"""direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""
+
+MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *following.NAMES)
+"""Tables whose rows go where their conversation goes."""
+
+_PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row belongs."""
+
+    audience_id: int
+    local_only: bool = False
+    facts: ConversationFacts | None = None
+    """None for a row without conversation, which is seen everywhere within the persona (F11)."""
+
+
+def check_key(conversation: object) -> str:
+    """Return a conversation key whose parts fit their columns.
+
+    Raises:
+        MessageError: the key, its interface, chat id or thread id is too long; names part, bytes and what is allowed.
+
+    Source: D3, F69, F70.
+
+    >>> check_key("telegram_bot/42/7")
+    'telegram_bot/42/7'
+    """
+    key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
+    for (name, limit), part in zip(_PARTS, split_key(key), strict=True):
+        key_text(part, f"{name} of interface_path", limit)
+    return key
+
+
+_COLUMNS = (
+    conversations.c.id,
+    conversations.c.conversation_key,
+    conversations.c.audience_id,
+    conversations.c.server_id,
+    conversations.c.is_private,
+    conversations.c.local_only,
+    conversations.c.direct_person_key,
+)
+_ONE = and_(
+    conversations.c.persona_id == bindparam("persona"), conversations.c.conversation_key == bindparam("conversation")
+)
+_FIND = select(*_COLUMNS).where(_ONE)
+_LOCK = _FIND.with_for_update()
+
+
+def facts_of(row: Any) -> ConversationFacts:
+    """Return the row of `conversations` as far as visibility needs it."""
+    return ConversationFacts(
+        row.id,
+        row.conversation_key,
+        row.audience_id,
+        row.server_id,
+        bool(row.is_private),
+        bool(row.local_only),
+        row.direct_person_key,
+    )
+
+
+def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
+    """Return the stored row of a conversation, None where there is none; `lock` holds it until the end."""
+    row = connection.execute(_LOCK if lock else _FIND, {"persona": persona, "conversation": conversation}).first()
+    return None if row is None else facts_of(row)
+
+
+@lru_cache(maxsize=2)
+def _touch(titled: bool) -> Any:
+    c = conversations.c
+    at = bindparam("at", type_=Time())
+    newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
+    values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
+    if titled:
+        values["title"] = bindparam("new_title")
+    return update(conversations).where(_ONE).values(values)
+
+
+def touch(connection: Connection, persona: str, conversation: str, at: datetime, title: str = "") -> bool:
+    """Hold the conversation, open again if it was closed, and note its newest message; False where it is not known."""
+    values = {"persona": persona, "conversation": conversation, "at": at}
+    if title:
+        values["new_title"] = title[:TITLE_CHARS]
+    return bool(connection.execute(_touch(bool(title)), values).rowcount)
+
+
+def ensure(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    *,
+    sender: str | None = None,
+    title: str = "",
+    server_name: str = "",
+) -> Place:
+    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends.
+
+    A conversation that is not known yet is made; a public one turns private when the scope says so, with all its rows.
+
+    Args:
+        scope: without conversation, rows belong to the persona's own audience.
+        sender: participant key of who speaks; None for the persona and where nobody knows.
+
+    Source: F5, F11, F17.
+    """
+    if scope.conversation is None:
+        return Place(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
+    facts = find(connection, scope.persona, scope.conversation, lock=True)
+    if facts is None:
+        facts = make(connection, db, scope, sender=sender, title=title, server_name=server_name)
+    return settle(connection, db, scope, facts, sender=sender)
+
+
+def _said(scope: Scope, sender: str | None) -> Privacy | None:
+    """Return what host and ids say of the conversation: a chat id that is the sender's own id is a direct message."""
+    interface, chat, _ = split_key(scope.conversation or "")
+    who = sender or scope.participant
+    return scope.privacy or ("direct" if who and chat and who == f"{interface}/{chat}" else None)
+
+
+def make(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    *,
+    sender: str | None = None,
+    title: str = "",
+    server_name: str = "",
+) -> ConversationFacts:
+    """Make the scope's conversation known, as private as its parent or as host and ids say, and return its row."""
+    key = check_key(scope.conversation)
+    above = parent_key(key)
+    parent = find(connection, scope.persona, above, lock=True) if above else None
+    privacy, direct = _privacy_of_new(connection, scope, sender, parent)
+    audience = own_audience(privacy, "" if privacy == "direct" else scope.server, key, direct)
+    now = db.clock()
+    row: dict[str, Any] = dict(zip((name for name, _ in _PARTS), split_key(key), strict=True))
+    row |= {
+        "id": db.ids.one(),
+        "persona_id": scope.persona,
+        "audience_id": audiences.find_or_make(connection, db, scope.persona, audience),
+        "conversation_key": key,
+        "parent_key": above,
+        "server_id": audience.server,
+        "server_name": server_name[:TITLE_CHARS],
+        "is_private": int(privacy != "public"),
+        "direct_person_key": direct,
+        "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
+        "title": title[:TITLE_CHARS],
+        "created_at": now,
+    }
+    made = connection.execute(insert_ignore(conversations, db.family), row).rowcount
+    facts = find(connection, scope.persona, key, lock=True)
+    if facts is None:  # what IGNORE passes over beside a row that is there, such as a key that was cut
+        raise MessageError(
+            "The conversation could not be registered: its key does not fit.", fields=("interface_path",)
+        )
+    if made and facts.is_private:
+        _take_along(connection, db, scope.persona, facts, privacy, direct, None)
+    return facts
+
+
+def _privacy_of_new(
+    connection: Connection, scope: Scope, sender: str | None, parent: ConversationFacts | None
+) -> tuple[Privacy, str | None]:
+    """Return how private a new conversation is, and the person of a direct message."""
+    said = _said(scope, sender)
+    closed = parent if parent is not None and parent.is_private else None
+    if said != "direct" and closed is None:
+        return said or "public", None
+    person = participants.person_of(connection, scope.persona, sender or scope.participant)
+    if closed is None or (closed.direct_person and person not in (None, closed.direct_person)):
+        # Beside a parent that is with somebody else: an id with a slash in it, not a thread of theirs.
+        return ("direct", person or UNKNOWN_PERSON) if said == "direct" else ("restricted", None)
+    if closed.direct_person is None:
+        return "restricted", None
+    return "direct", closed.direct_person or person or UNKNOWN_PERSON
+
+
+def settle(
+    connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
+) -> Place:
+    """Return the place of a stored conversation, turned private where the host now says so, its person filled in where
+    only now known."""
+    person = None
+    if not facts.is_private and scope.privacy in ("direct", "restricted"):
+        privacy: Privacy = scope.privacy
+        if privacy == "direct":
+            person = participants.person_of(connection, scope.persona, sender or scope.participant)
+        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
+    elif facts.is_private and facts.direct_person == UNKNOWN_PERSON and (sender or scope.participant):
+        person = participants.person_of(connection, scope.persona, sender or scope.participant)
+        facts = turn(connection, db, scope.persona, facts, "direct", person)[0]
+    return Place(facts.audience_id, facts.local_only, facts)
+
+
+# From one audience to another
+
+
+def turn(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    facts: ConversationFacts,
+    privacy: Privacy,
+    person: str | None,
+) -> tuple[ConversationFacts, dict[str, int]]:
+    """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts.
+
+    The caller holds the conversation's row.
+
+    Source: F17.
+    """
+    direct = (person or UNKNOWN_PERSON) if privacy == "direct" else None
+    key = own_audience(privacy, "" if privacy == "direct" else facts.server, facts.key, direct)
+    new = replace(
+        facts,
+        audience_id=audiences.find_or_make(connection, db, persona, key),
+        is_private=privacy != "public",
+        direct_person=direct,
+    )
+    counts = relocate(connection, db, persona, facts, new)
+    for name, count in _take_along(connection, db, persona, new, privacy, direct, facts.direct_person).items():
+        counts[name] += count
+    return new, counts
+
+
+def relocate(
+    connection: Connection, db: Database, persona: str, old: ConversationFacts, new: ConversationFacts
+) -> dict[str, int]:
+    """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
+    c = conversations.c
+    values = {"audience_id": new.audience_id, "is_private": int(new.is_private), "direct_person_key": new.direct_person}
+    changed = new != old
+    if changed:
+        connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
+    counts = {"conversations": int(changed)}
+    for source in (CHAT, MEMORIES, AI_DIARY):
+        ids = _ids_of(connection, source, persona, old, new.audience_id) if changed else []
+        moved = indexed.move(connection, db, source, persona, ids, new.audience_id, local_only=new.local_only)
+        counts[source.table.name] = moved
+    if changed:
+        return counts | following.move(connection, persona, new.key, new.audience_id)
+    return counts | dict.fromkeys(following.NAMES, 0)
+
+
+def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
+    """Return the condition for rows of a source that came from a conversation."""
+    if source is CHAT:
+        return chat_history_cache.c.interface_path == facts.key
+    if source is MEMORIES:
+        return memories.c.conversation_key == facts.key
+    interface, chat, thread = split_key(facts.key)
+    d = ai_diary.c
+    names = sorted({interface, short_interface(interface)})
+    return and_(d.interface.in_(names), d.chat_id == chat, d.thread_id == thread, d.audience_id == facts.audience_id)
+
+
+def _ids_of(
+    connection: Connection, source: SourceTable, persona: str, facts: ConversationFacts, not_in: int
+) -> Sequence[int]:
+    c = source.table.c
+    chosen = select(c.id).where(c.persona_id == persona, said_in(source, facts), c.audience_id != not_in)
+    return connection.execute(chosen).scalars().all()
+
+
+def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
+    """Return the threads below a conversation by their keys, held until the transaction ends."""
+    c = conversations.c
+    below = select(*_COLUMNS).where(
+        c.persona_id == persona,
+        c.conversation_key >= above + "/",
+        c.conversation_key < above + "0",  # the character after the slash
+        c.parent_key == above,
+    )
+    return [facts_of(row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
+
+
+def is_of_another(parent: str | None, thread: str | None) -> bool:
+    """Return whether what looks like a thread of somebody's direct message is with another person.
+
+    >>> is_of_another("tg/ann", "tg/bob"), is_of_another("tg/ann", None), is_of_another(None, "tg/bob")
+    (True, False, False)
+    """
+    return bool(parent and thread and parent != thread)
+
+
+def _take_along(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    parent: ConversationFacts,
+    privacy: Privacy,
+    person: str | None,
+    former: str | None,
+) -> dict[str, int]:
+    """Let the threads below a conversation follow it, but for direct messages with other than its `former` person."""
+    counts = dict.fromkeys(MOVED, 0)
+    if parent_key(parent.key) is not None:
+        return counts
+    for thread in hold_threads(connection, persona, parent.key):
+        is_so = thread.is_private == (privacy != "public") and thread.direct_person == person
+        if is_so or (thread.direct_person and thread.direct_person != former):
+            continue
+        for name, count in turn(connection, db, persona, thread, privacy, person)[1].items():
+            counts[name] += count
+    return counts

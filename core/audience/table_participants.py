@@ -1,0 +1,179 @@
+"""Participants: who is the same person, and what may be kept of them (data model D8, rules F20 to F24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, case, func, select, update
+
+from core.database.bulk import chunks
+from core.database.dialects import insert_ignore
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, memories, participants
+from core.database.schema_lifelong import user_relationships
+from core.errors import MessageError
+from core.scope import KEY_BYTES, key_text
+from core.short_term.table_items import remove_person
+
+LEVELS = ("none", "partial", "full")
+"""none: everything is kept. partial: nothing for the long term. full: nothing (F20)."""
+NOT_CHOSEN = ""
+"""Stored level of a person who has not chosen one: PRIVACY_DEFAULT holds."""
+NAME_CHARS = 255
+
+_P = participants.c
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored about one participant key."""
+
+    level: str
+    """The strictest of all linked identities; the default where none has chosen."""
+    display_name: str | None
+    """None where there is no row yet."""
+
+
+def rank_of(other: Any) -> Any:
+    """Return a stored level as a number that grows with strictness, 0 for not chosen."""
+    return case(
+        (other.privacy == LEVELS[2], 3), (other.privacy == LEVELS[1], 2), (other.privacy == LEVELS[0], 1), else_=0
+    )
+
+
+def level_of(rank: int | None, default: str) -> str:
+    """Return the level of the strictest rank found; None and 0 give the default (F23, F24).
+
+    >>> level_of(2, "none"), level_of(None, "full"), level_of(1, "full")
+    ('partial', 'full', 'none')
+    """
+    return LEVELS[int(rank) - 1] if rank else default
+
+
+_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
+_KNOWN = (
+    select(_MINE.c.participant_key, _MINE.c.display_name, func.max(rank_of(_LINKED.c)).label("rank_found"))
+    .select_from(
+        _MINE.join(_LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key))
+    )
+    .where(_MINE.c.persona_id == bindparam("persona"), _MINE.c.participant_key.in_(bindparam("keys", expanding=True)))
+    .group_by(_MINE.c.participant_key, _MINE.c.display_name)
+)
+
+
+def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
+    """Return level and name of every key asked for, read now, in the caller's transaction (F21)."""
+    wanted = sorted(set(keys))
+    found = dict.fromkeys(wanted, Known(default, None))
+    for part in chunks(wanted, 500):
+        for row in connection.execute(_KNOWN, {"persona": persona, "keys": part}):
+            found[row.participant_key] = Known(level_of(row.rank_found, default), row.display_name)
+    return found
+
+
+def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
+    """Return the key of the person behind a participant: of the identity it is linked to, else its own."""
+    if not participant:
+        return None
+    found = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
+    return found or participant
+
+
+_PERSON = select(_P.person_key).where(_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("key"))
+
+
+def note_names(
+    connection: Connection, db: Database, persona: str, names: Mapping[str, str], stored: Mapping[str, Known]
+) -> None:
+    """Make people whose lines are stored known, and keep the name they go by now."""
+    now = db.clock()
+    for key, shown in sorted(names.items()):
+        held = stored.get(key)
+        if held is None or held.display_name is None:
+            connection.execute(insert_ignore(participants, db.family), _row(persona, key, shown, now))
+        elif shown and shown != held.display_name:
+            change = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
+            connection.execute(change.values(display_name=shown[:NAME_CHARS], updated_at=now))
+
+
+def _row(persona: str, key: str, shown: str, now: Any) -> dict[str, Any]:
+    return {
+        "persona_id": persona,
+        "participant_key": key,
+        "person_key": key,
+        "display_name": shown[:NAME_CHARS],
+        "privacy": NOT_CHOSEN,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def checked_key(participant: object, field: str = "participant") -> str:
+    return key_text(participant, field, KEY_BYTES["participant"], required=True)
+
+
+def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
+    """Make sure the rows are there, hold them, and return key to person of them and of all linked to them."""
+    now = db.clock()
+    wanted = sorted(set(keys))
+    for key in wanted:
+        connection.execute(insert_ignore(participants, db.family), _row(persona, key, "", now))
+    people = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key.in_(wanted))
+    persons = sorted(set(connection.execute(people).scalars()))
+    group = select(_P.participant_key, _P.person_key).where(_P.persona_id == persona, _P.person_key.in_(persons))
+    found = connection.execute(group.order_by(_P.participant_key).with_for_update()).all()
+    return {row.participant_key: row.person_key for row in found}
+
+
+# Privacy levels
+
+
+def set_privacy(db: Database, persona: str, participant: object, level: str) -> dict[str, Any]:
+    """Set what may be kept of a person from now on.
+
+    Returns:
+        `level`: what holds for the person, the strictest of all linked identities. `remaining`: rows of theirs that are
+        stored, per table, for the host to offer forgetting. `removed`: rows removed at once, per table.
+
+    Raises:
+        MessageError: an unknown level, a blank or over-long key.
+        StoreWriteError: nothing was changed.
+
+    Source: F20, F22, F23.
+    """
+    if level not in LEVELS:
+        raise MessageError(f"level is {level!r}. It must be none, partial or full.", fields=("level",))
+    key = checked_key(participant)
+    if "/" not in key:
+        raise MessageError(
+            f"participant is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.",
+            fields=("participant",),
+        )
+
+    def work(connection: Connection) -> dict[str, Any]:
+        group = hold(connection, db, persona, [key])
+        values = {"privacy": level, "updated_at": db.clock()}
+        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
+        connection.execute(one.values(values))
+        strictest = known(connection, persona, [key], level)[key].level
+        removed: dict[str, int] = {}
+        if strictest == "full":  # key and level are all that is kept
+            nameless = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(group)))
+            connection.execute(nameless.values(display_name=""))
+            gone = remove_person(connection, persona, group)
+            removed = {"short_term_memories": gone} if gone else {}
+        return {"level": strictest, "removed": removed, "remaining": _remaining(connection, persona, sorted(group))}
+
+    return db.transaction(work, source="participants", confirm=lambda _: None)
+
+
+def _remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
+    counts = {}
+    c, m, u = chat_history_cache.c, memories.c, user_relationships.c
+    for whose in (c.participant_key, m.participant_key, u.user_id):
+        table = whose.table
+        mine = select(func.count()).where(table.c.persona_id == persona, whose.in_(keys))
+        counts[table.name] = int(connection.execute(mine).scalar_one())
+    return counts

@@ -1,0 +1,132 @@
+"""What one call may see: the values that `looking.look` works out and every read of the call holds to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.audience.rules import AudienceKey
+from core.scope import Privacy, Scope
+from core.shapes import Vocabulary
+from core.text.words import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFacts:
+    """The stored row of a conversation, as far as visibility needs it."""
+
+    id: int
+    key: str
+    audience_id: int
+    server: str
+    is_private: bool
+    local_only: bool
+    direct_person: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """How often a known word stands in the rows of an audience and source."""
+
+    fragment: int
+    """Index of the fragment asked for; -1 for whole words asked by `whole_words`."""
+    audience_id: int
+    term: str
+    source: int
+    docs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who is asking, worked out: the audiences seen and what is known about them."""
+
+    scope: Scope
+    destination: str
+    privacy: Privacy
+    person: str | None
+    """Key of the person speaking, the same for all linked identities."""
+    own: AudienceKey
+    """Audience of rows written in this scope."""
+    audiences: tuple[int, ...]
+    """Ids of the audiences seen that have rows."""
+    conversations: Mapping[str, ConversationFacts] = field(default_factory=dict)
+    """Stored conversations asked about: the scope's own, its parent, those of live messages."""
+    docs: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    """(audience, source) to (rows, words)."""
+    ready: Mapping[int, bool] = field(default_factory=dict)
+    """Source to whether its index is complete; one that is missing has none."""
+    waiting: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Source to the ids `(above, up to)` of the rows that are not in its index yet (D16)."""
+    counts: tuple[WordCount, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    """The fragments `counts` refer to by index."""
+    cut_fragments: frozenset[int] = frozenset()
+    """Indexes of fragments that stand in more known words than were taken."""
+
+    @property
+    def sees_local_only(self) -> bool:
+        """Return whether rows marked local_only may enter (F18)."""
+        return self.destination == "local"
+
+    def visible_rows(self, source: int, audiences: Sequence[int] | None = None) -> int:
+        """Return how many rows of a source are visible."""
+        return sum(self.docs.get((a, source), (0, 0))[0] for a in (audiences or self.audiences))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `look` is asked for beside the scope itself."""
+
+    live_keys: tuple[str, ...] = ()
+    """Conversation keys of the host's live messages (F13), at most LIVE_KEYS are looked up."""
+    fragments: tuple[Fragment, ...] = ()
+    """Pieces of keywords, resolved to known words and their counts."""
+    whole_words: tuple[str, ...] = ()
+    """Words counted as they are, for messages with more words than are looked for (T11)."""
+    tags: tuple[str, ...] = ()
+    """Tags counted as they are."""
+    vocabulary_version: int | None = None
+    """Version of the tag vocabulary the caller holds; the vocabulary comes along when the stored one differs."""
+    want_config: bool = False
+    """Bring the settings stored in the database."""
+    recent: int = 0
+    """Bring this many other conversations of each audience, those with the newest messages (P25)."""
+    exact: bool = False
+    """Take as many known words as it needs to find every match (recency mode)."""
+    bare: bool = False
+    """Ask nothing but who sees what, for a database whose search tables cannot be read (F50)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Another conversation with messages."""
+
+    key: str
+    title: str
+    local_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What `look` brought."""
+
+    viewer: Viewer
+    recent: tuple[Recent, ...] = ()
+    """Other conversations that may be seen, newest first."""
+    vocabulary_version: int = 0
+    vocabulary: Vocabulary | None = None
+    """None when the caller's version is the stored one."""
+    config: dict[str, str] | None = None
+
+
+def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
+    """Return whether a row that was looked up by its id is there and may be seen.
+
+    Args:
+        row: with `audience_id` and `local_only`, or None.
+        local: rows that must not leave this machine may be seen too (F18).
+
+    Source: F12, F18.
+    """
+    return row is not None and row.audience_id in audiences and (local or not row.local_only)

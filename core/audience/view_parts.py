@@ -1,0 +1,311 @@
+"""The SELECTs that `core.audience.view_statement` joins into one statement: what each brings, and what it may read.
+
+Every one has the nine columns of `_row`; the first names what the row is. They read the audiences of the CTE `seen`:
+those the scope may turn out to see, which of them it does is decided in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    table,
+    true,
+    type_coerce,
+    union,
+)
+from sqlalchemy.types import NullType
+
+from core.database.dialects import ID, Key
+from core.database.schema import (
+    audiences,
+    config,
+    conversations,
+    counters,
+    participants,
+    search_count,
+    search_progress,
+    search_stats,
+    search_vocab,
+    tag_aliases,
+    tag_links,
+    tags,
+)
+from core.database.statements import Part
+from core.index.postings import as_text
+from core.index.table import WORD
+
+(
+    CONVERSATION,
+    PARTICIPANT,
+    AUDIENCE,
+    PROGRESS,
+    VERSION,
+    A_TAG,
+    ALIAS,
+    LINK,
+    CONFIG,
+    COUNT,
+    CUT,
+    RECENT,
+) = range(12)
+
+_SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
+_WORDS: Any = table("words", column("head"), column("at"), column("kind"), column("term", Key(255)))
+
+
+def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
+    """Return the columns every branch has: four numbers, three keys, one text; what is not given is NULL."""
+    numbers = [*n, *[null()] * (4 - len(n))]
+    keys = [*k, *[null()] * (3 - len(k))]
+    return [
+        literal_column(str(part), Integer()).label("part"),
+        *(c.label(f"n{i}") for i, c in enumerate(numbers)),
+        *(c.label(f"k{i}") for i, c in enumerate(keys)),
+        (null() if x is None else x).label("x"),
+    ]
+
+
+def _raw(found: Any) -> Any:
+    """A key column without its type, so that a union mixes it with others; the reader decodes."""
+    return type_coerce(found, NullType())
+
+
+def _many(name: str, length: int) -> Any:
+    return bindparam(name, expanding=True, type_=Key(length))
+
+
+_P, _KEY, _WHO, _SERVER = (
+    bindparam("persona", type_=Key(64)),
+    bindparam("conversation", type_=Key(512)),
+    bindparam("participant", type_=Key(255)),
+    bindparam("server", type_=Key(191)),
+)
+
+
+@lru_cache(maxsize=4)
+def seen(all_of_server: bool, family: str) -> Part:
+    """Return the CTE `seen`: the audiences the scope may turn out to see."""
+    a, c, p = audiences.c, conversations.c, participants.c
+    found = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
+    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    if all_of_server:  # the conversation's own server, too: who asks about it need not name it
+        return Part(found.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
+    person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
+    direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+
+    def one(kind: str, server: Any, ref: Any) -> Any:
+        return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
+
+    nowhere, blank = literal("", Key(191)), literal("", Key(512))
+    named = (
+        one("persona", nowhere, blank),
+        one("server", _SERVER, blank),
+        one("server", nowhere, blank),
+        one("direct", nowhere, _WHO),
+        one("conversation", _SERVER, _KEY),
+    )
+    # Few SELECTs: servers plan each of them for every part that reads this.
+    made = union(
+        found.where(or_(*named)),
+        found.where(or_(one("server", known, blank), one("conversation", known, _KEY))),
+        found.where(one("direct", nowhere, person)),
+        found.where(one("direct", nowhere, direct)),
+    )
+    return Part(made, family)
+
+
+@lru_cache(maxsize=4)
+def always(bare: bool, family: str) -> tuple[Part, ...]:
+    """Return what every look brings: conversations, the participant, audiences with their rows, what is indexed.
+
+    Args:
+        bare: the search tables are not read.
+    """
+    c, p, s = conversations.c, participants.c, search_stats.c
+    facts = _row(
+        CONVERSATION,
+        n=[c.audience_id, c.is_private, c.local_only, c.id],
+        k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
+    )
+    person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key), _raw(p.privacy)])
+    keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
+    audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
+    if not bare:  # with its rows in one branch: servers work `seen` out anew for each that reads it
+        counted = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id, s.source, s.docs, s.words], k=keys))
+        audience = counted.select_from(_SEEN.outerjoin(search_stats, s.audience_id == _SEEN.c.audience_id))
+    made = [
+        select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
+        select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
+        audience,
+    ]
+    if not bare:
+        progress = [search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")]
+        made.append(select(*_row(PROGRESS, n=progress)))
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=2)
+def settings(family: str) -> Part:
+    """Return what brings the settings stored in the database."""
+    return Part(select(*_row(CONFIG, k=[_raw(config.c.config_key)], x=config.c.value)), family)
+
+
+@lru_cache(maxsize=2)
+def vocabulary(family: str) -> tuple[Part, ...]:
+    """Return what brings the persona's tags, in rows only where their version is not the one the caller holds."""
+    version = select(counters.c.value).where(
+        counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+    )
+    stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
+    links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
+    made = (
+        select(*_row(VERSION, n=[counters.c.value])).where(
+            counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
+        ),
+        select(*_row(A_TAG, n=[tags.c.uses], k=[_raw(tags.c.tag)])).where(tags.c.persona_id == _P, stale),
+        select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
+            tag_aliases.c.persona_id == _P, stale
+        ),
+        select(*_row(LINK, n=[cast(tag_links.c.weight * 1000, Integer)], k=links)).where(
+            tag_links.c.persona_id == _P, stale
+        ),
+    )
+    return tuple(Part(each, family) for each in made)
+
+
+@lru_cache(maxsize=4)
+def recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
+    """Return what brings the other conversations with the newest messages, of each audience that may be seen.
+
+    One branch an audience, each walked from its newest end: in one query all conversations of all audiences would be
+    sorted. Where a scope sees its whole server, one branch a server.
+    """
+    a, c = audiences.c, conversations.c
+    if all_of_server:
+        servers = (_SERVER, literal("", Key(191)))
+        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in servers)
+    known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    person = select(participants.c.person_key).where(
+        participants.c.persona_id == _P, participants.c.participant_key == _WHO
+    )
+    person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
+    made = []
+    for kind, server, ref in (
+        ("server", func.coalesce(known, _SERVER), literal("", Key(512))),
+        ("server", literal("", Key(191)), literal("", Key(512))),
+        ("direct", literal("", Key(191)), person_or_self),
+    ):
+        audience = select(a.audience_id).where(
+            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref
+        )
+        made.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
+    return tuple(made)
+
+
+def _newest_of(which: Any, family: str) -> Any:
+    c = conversations.c
+    keys = [_raw(c.conversation_key), as_text(c.last_message_at, family)]
+    found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
+    found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
+    newest = found.order_by(c.last_message_at.desc(), c.conversation_key)
+    return newest.limit(bindparam("recent", type_=Integer()))
+
+
+@lru_cache(maxsize=2)
+def wanted_key(family: str) -> Part:
+    """Return one branch of the CTE `words`: a tag, or the mark of rows with unlisted words, to be counted.
+
+    A list in the condition of the count itself leads servers to read all words or tags of an audience.
+    """
+    number, kind = bindparam("at", type_=Integer()), bindparam("kind", type_=Integer())
+    term = bindparam("term", type_=Key(255))
+    none: Any = literal_column("-1")
+    return Part(select(none.label("head"), number.label("at"), kind.label("kind"), term.label("term")), family)
+
+
+_OF_WORD: Any = literal_column(str(WORD)).label("kind")
+
+
+@lru_cache(maxsize=2)
+def exact_words(family: str) -> Part:
+    """Return the branch of the CTE `words` for words that are counted as they are (`exact`)."""
+    v = search_vocab.c
+    found = select(literal_column("1").label("head"), literal_column("-1").label("at"), _OF_WORD, v.term)
+    return Part(found.where(v.head == 1, v.part.in_(_many("exact", 160)), v.term == v.part), family)
+
+
+def _said_here() -> Any:
+    """Return 1 where two rows of the conversation's own audience have a word that begins with `word`, else NULL.
+
+    That audience alone, by two look-ups: the CTE `seen` would be worked out anew for every word. A scalar, since some
+    servers ask a NOT EXISTS again for every row of the outer table.
+    """
+    n, a, c = search_count.c, audiences.c, conversations.c
+    own = select(c.audience_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
+    public = select(a.audience_id).where(
+        a.persona_id == _P, a.kind == literal("server", Key(12)), a.server_id == _SERVER, a.ref == literal("", Key(512))
+    )
+    said: Any = select(literal_column("1")).where(
+        n.audience_id == func.coalesce(own, public.scalar_subquery()),
+        n.kind == WORD,
+        n.term >= bindparam("word", type_=Key(170)),
+        n.term < bindparam("word_end", type_=Key(170)),
+        n.docs > 1,
+    )
+    return said.limit(1).scalar_subquery()
+
+
+def _in_range(v: Any) -> list[Any]:
+    low, high = bindparam("low", type_=Key(170)), bindparam("high", type_=Key(170))
+    return [v.head == bindparam("head", type_=Integer()), v.part >= low, v.part < high]
+
+
+@lru_cache(maxsize=4)
+def known_words(family: str, near: bool = False) -> Part:
+    """Return one branch of the CTE `words`: known words with an ending (`head` 0) or beginning in a range of texts.
+
+    With `near` it is empty where two rows here have a word that begins with `word`: that is no slip then.
+    """
+    v = search_vocab.c
+    number = bindparam("at", type_=Integer())
+    head = bindparam("head", type_=Integer())
+    found = select(head.label("head"), number.label("at"), _OF_WORD, v.term)
+    found = found.where(*_in_range(v))
+    if near:
+        found = found.where(_said_here().is_(None))
+    return Part(found.order_by(v.part, v.term).limit(bindparam("most", type_=Integer())), family)
+
+
+@lru_cache(maxsize=2)
+def counted(family: str) -> Part:
+    """Return what brings how often the words and keys of the CTE `words` stand in the audiences."""
+    n = search_count.c
+    joined = and_(n.audience_id == _SEEN.c.audience_id, n.kind == _WORDS.c.kind, n.term == _WORDS.c.term)
+    made = select(*_row(COUNT, n=[_WORDS.c.at, n.audience_id, n.source, n.docs], k=[_raw(n.term)]))
+    made = made.select_from(_WORDS.join(_SEEN, true()).join(search_count, joined))
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+@lru_cache(maxsize=2)
+def cut(family: str) -> Part:
+    """Return what brings the number of a piece that stands in more known words of a range than are taken.
+
+    One look-up beyond those: to count the CTE `words`, servers would work all of it out once more.
+    """
+    v = search_vocab.c
+    found = select(*_row(CUT, n=[bindparam("at", type_=Integer())])).where(*_in_range(v))
+    return Part(found.order_by(v.part, v.term).limit(1).offset(bindparam("taken", type_=Integer())), family)

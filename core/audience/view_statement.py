@@ -1,0 +1,230 @@
+"""The first of the three round trips of a prompt (D35): one statement that works out what a scope sees.
+
+It brings the conversation, the participant, the audiences and how many rows each holds, the tag vocabulary where it
+changed, settings stored in the database where they are stale, the other conversations with the newest messages, and for
+each word wanted the known words it stands in and how rare they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from core.audience import view_parts as look_parts
+from core.audience.rules import AudienceKey, AudienceKind, own_audience, parent_key, seen_audiences
+from core.audience.view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
+from core.database import statements
+from core.database.dialects import from_key
+from core.database.engine import Database
+from core.index.postings import NO_MATCH
+from core.index.table import TAG, TERM_BYTES, UNLISTED, WORD
+from core.scope import Privacy, Scope
+from core.shapes import Vocabulary
+from core.text.words import Fragment
+
+LIVE_KEYS = 400
+HEADS, INNER = 160, 320
+"""Most known words taken for one piece: those that begin with it, those that hold it further in. One more is asked for,
+so that a cut is noticed."""
+FEWER_INNER = 64
+"""As INNER, where not every match has to be found."""
+MOST_KNOWN = 2400
+"""Most known words taken for all pieces together, each of which is looked up in every audience; of many pieces fewer
+are taken for each, LEAST_KNOWN or more."""
+LEAST_KNOWN = 8
+LAST_CHAR = "\U0010ffff"
+FILLED_TO = 4
+"""On SQLite the look-ups of each kind are a multiple of this."""
+
+T = TypeVar("T")
+
+
+def look(db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True) -> Seen:
+    """Work out what a scope sees, in one round trip.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    shared = _values(scope, request)
+    values: list[Any] = []
+    text = _statement(db.family, request, shared, not private_stays_private, values)
+    rows = db.read_driver(text, values, source="the visible audiences")
+    return _read(rows, scope, request, destination, private_stays_private)
+
+
+def _values(scope: Scope, request: Request) -> dict[str, Any]:
+    parent = parent_key(scope.conversation) if scope.conversation else None
+    keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
+    exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
+    exact |= set(request.whole_words)
+    inner = INNER if request.exact else FEWER_INNER
+    asked = sum(HEADS * f.at_end + inner * f.at_start for f in request.fragments)
+    share = min(1.0, MOST_KNOWN / max(asked, 1))
+    return {
+        "persona": scope.persona,
+        "conversation": scope.conversation or "",
+        "participant": scope.participant or "",
+        "server": scope.server,
+        "keys": list(dict.fromkeys(keys)) or [""],
+        "exact": sorted(w for w in exact if len(w.encode("utf-8", "replace")) <= TERM_BYTES),
+        "tags": list(request.tags),
+        "version": request.vocabulary_version,
+        "recent": request.recent,
+        "heads": max(LEAST_KNOWN, int(HEADS * share)),
+        "inner": max(LEAST_KNOWN, int(inner * share)),
+    }
+
+
+def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
+    """Return the statement for what is asked, and append its values to `into`."""
+    seen = look_parts.seen(wide, family).text(shared, into)
+    ranges = list(_ranges(request.fragments, shared))
+    tags = list(request.tags)
+    if family == "sqlite":
+        near = [r for r in ranges if r["word"]]
+        ranges = [
+            *_filled([r for r in ranges if not r["word"]], _NOTHING),
+            *_filled(near, {**_NOTHING, "word": "\x02"}),
+        ]
+        shared, tags = {**shared, "exact": _filled(shared["exact"], NO_MATCH)}, _filled(tags, NO_MATCH)
+    words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
+    words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
+    keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]
+    keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if words else []
+    words += [look_parts.wanted_key(family).text(key, into) for key in keys]
+    parts = [*look_parts.always(request.bare, family)]
+    parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
+    parts += [look_parts.settings(family)] if request.want_config else []
+    parts += [look_parts.counted(family)] if words else []
+    parts += look_parts.recent(wide, family) if request.recent else ()
+    named = f"seen AS ({seen})" + (f", words AS ({statements.union(words, family)})" if words else "")
+    branches = [part.text(shared, into) for part in parts]
+    # Of words that may be meant by a slip it does not matter whether there are more of them.
+    branches += [look_parts.cut(family).text({**shared, **r}, into) for r in ranges if not r["word"]]
+    return f"WITH {named} {statements.union(branches, family)}"
+
+
+_NOTHING = {
+    "head": 1,
+    "at": -9,
+    "low": NO_MATCH,
+    "high": NO_MATCH,
+    "taken": 0,
+    "most": 1,
+    "word": "",
+    "word_end": NO_MATCH,
+}
+"""A range in which no word lies."""
+
+
+def _filled(items: Sequence[T], nothing: T) -> list[T]:
+    """Return the items, and as many of what finds nothing that few different statements come about.
+
+    SQLite takes longer to plan a new statement than to run it, and keeps those it had.
+    """
+    return [*items, *[nothing] * (-len(items) % FILLED_TO)]
+
+
+def _ranges(fragments: Sequence[Fragment], shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield for each open piece the range of known words, or of their endings, that may hold it."""
+    for at, f in enumerate(fragments):
+        near = {"word": f.unless, "word_end": f.unless + LAST_CHAR}
+        if f.at_end:
+            taken, high = shared["heads"], f.text + LAST_CHAR
+            yield {"head": 1, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
+        if f.at_start:
+            taken, high = shared["inner"], f.text + (LAST_CHAR if f.at_end else "\x00")
+            yield {"head": 0, "at": at, "low": f.text, "high": high, "taken": taken, "most": taken + 1, **near}
+
+
+def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> Seen:
+    by_part: dict[int, list[Any]] = {}
+    for row in rows:
+        by_part.setdefault(row[0], []).append(row)
+    facts = {f.key: f for f in map(_facts, by_part.get(look_parts.CONVERSATION, ()))}
+    people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.PARTICIPANT, ())}
+    audiences = by_part.get(look_parts.AUDIENCE, ())
+    listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in audiences]
+    found = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
+    privacy, server, person = _place(scope, facts, people)
+    seen = seen_audiences(privacy, server, scope.conversation, person)
+    if closed:
+        ids = [found[key] for key in seen if key in found]
+    else:
+        wide = {i for key, i in found.items() if key.kind == "persona" or key.server == server}
+        ids = sorted(wide | {found[key] for key in seen if key in found})
+    counts = [WordCount(r[1], r[2], from_key(r[5]), r[3], r[4]) for r in by_part.get(look_parts.COUNT, ())]
+    visible = set(ids)
+    stats = [r for r in audiences if r[2] is not None and r[1] in visible]
+    progress = by_part.get(look_parts.PROGRESS, ())
+    viewer = Viewer(
+        scope=scope,
+        destination=destination,
+        privacy=privacy,
+        person=person,
+        own=own_audience(privacy, server, scope.conversation, person) if scope.conversation else AudienceKey("persona"),
+        audiences=tuple(dict.fromkeys(ids)),
+        conversations=facts,
+        docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
+        ready={r[1]: bool(r[2]) for r in progress},
+        waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
+        counts=tuple(c for c in counts if c.audience_id in visible),
+        fragments=request.fragments,
+        cut_fragments=frozenset(r[1] for r in by_part.get(look_parts.CUT, ())),
+    )
+    version = next((int(r[1]) for r in by_part.get(look_parts.VERSION, ())), 0)
+    changed = request.vocabulary_version is not None and version != request.vocabulary_version
+    stored = (
+        {from_key(r[5]): from_key(r[8]) for r in by_part.get(look_parts.CONFIG, ())} if request.want_config else None
+    )
+    return Seen(
+        viewer,
+        _recent(by_part.get(look_parts.RECENT, ()), visible),
+        version,
+        _vocabulary(by_part) if changed else None,
+        stored,
+    )
+
+
+def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
+    newest = sorted({(from_key(r[6]), from_key(r[5]), r[2], r[8]) for r in rows if r[1] in visible}, reverse=True)
+    return tuple(Recent(key, "" if title is None else from_key(title), bool(local)) for _, key, local, title in newest)
+
+
+def _facts(row: Any) -> ConversationFacts:
+    person = None if row[6] is None else from_key(row[6])
+    return ConversationFacts(row[4], from_key(row[5]), row[1], from_key(row[7]), bool(row[2]), bool(row[3]), person)
+
+
+def _place(
+    scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
+) -> tuple[Privacy, str, str | None]:
+    """Return privacy, server and person of the scope's conversation, in the order of F17."""
+    person = people.get(scope.participant or "", scope.participant)
+    if scope.conversation is None:
+        return "public", scope.server, person
+    stored = facts.get(scope.conversation)
+    if stored is None:
+        parent = facts.get(parent_key(scope.conversation) or "")
+        if parent is not None and parent.is_private and scope.privacy in (None, "public"):
+            stored = parent
+    if stored is not None and stored.is_private:
+        if stored.direct_person is not None:
+            return "direct", "", people.get(stored.direct_person, stored.direct_person)
+        return "restricted", stored.server, person
+    server = stored.server if stored is not None else scope.server
+    return scope.privacy or "public", server, person
+
+
+def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
+    links: dict[str, dict[str, float]] = {}
+    for row in by_part.get(look_parts.LINK, ()):
+        a, b, weight = from_key(row[5]), from_key(row[6]), float(row[1]) / 1000
+        for one, other in ((a, b), (b, a)):
+            near = links.setdefault(one, {})
+            near[other] = max(weight, near.get(other, 0.0))
+    return Vocabulary(
+        tags={from_key(r[5]): int(r[1]) for r in by_part.get(look_parts.A_TAG, ())},
+        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.ALIAS, ())},
+        links={tag: tuple(near.items()) for tag, near in links.items()},
+    )

@@ -1,0 +1,1 @@
+"""What stands under everything and knows nothing of memory: hooks, logs, limits, files that people write too."""

@@ -1,0 +1,1 @@
+"""What every call begins with: database, settings, scope."""

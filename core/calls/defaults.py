@@ -1,0 +1,262 @@
+"""What a door works with when the caller passes nothing: database, settings, scope (rules G4, G17).
+
+Every door calls `handle`, `settings_for` and `scope_for`, in this order, once a call.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from core.audience.rules import said_privacy, split_key
+from core.base import logs
+from core.config import Settings, database_values_of, resolve
+from core.database import config_table
+from core.database.engine import Database
+from core.errors import ConfigError, StoreError
+from core.scope import Scope, _current, current_scope
+from core.shapes import IncomingMessage, now_utc
+
+EMBEDDED_FILE = "prompt-engine.sqlite3"
+"""The database of a host that names none: a file in the working directory, beside its config.yaml."""
+
+
+@dataclass(slots=True)
+class _Process:
+    db: Database | None = None
+    settings: Settings | Mapping[str, object] | None = None
+    model: Any = None
+    embedder: Any = None
+
+
+_process = _Process()
+_opening = threading.Lock()
+
+
+def configure(
+    db: Database | str | None = None,
+    *,
+    settings: Settings | Mapping[str, object] | None = None,
+    model: Any = None,
+    embedder: Any = None,
+) -> None:
+    """Set what doors use from now on when they are passed nothing.
+
+    Args:
+        db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
+            config.yaml, then the embedded file.
+        settings: settings, or a mapping of flag to value; None goes back to environment, table and file.
+        model: what recaps and summaries are asked of: a function taking the list of messages, or an object with
+            `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to none.
+        embedder: what makes vectors of texts (docs/embeddings.md): an object with `embed(texts)` and `name`; None for
+            none, and then nothing is embedded.
+
+    Raises:
+        ConfigError: the connection string cannot be used, or the extra `semantic` is not installed.
+        TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
+
+    Source: G4, G21.
+    """
+    check_model(model)
+    check_embedder(embedder)
+    made = open_database(db, settings=settings) if isinstance(db, str) else db
+    if isinstance(db, str) and made is not None:
+        atexit.register(made.close)
+    with _opening:
+        _process.db = made
+        _process.settings = settings
+        _process.model = model
+        _process.embedder = embedder
+
+
+def check_model(model: Any) -> None:
+    """Refuse what can be asked in neither of the two ways of G21.
+
+    Raises:
+        TypeError: it has no `complete` that can be called, and cannot be called itself.
+    """
+    if model is not None and not callable(getattr(model, "complete", model)):
+        raise TypeError(
+            f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
+            "or an object with complete(messages, ...)."
+        )
+
+
+MODEL_NAME_BYTES = 100
+
+
+def check_embedder(embedder: Any) -> None:
+    """Refuse what makes no vectors: an embedder has `embed(texts)` and a `name` of 1 to MODEL_NAME_BYTES bytes.
+
+    Raises:
+        TypeError: it has not.
+        ConfigError: what compares vectors is not installed.
+    """
+    if embedder is None:
+        return
+    name = getattr(embedder, "name", None)
+    if not callable(getattr(embedder, "embed", None)):
+        raise TypeError(
+            f"embedder is of type {type(embedder).__name__} and has no embed(texts). Pass an object with "
+            "embed(texts) -> vectors and a name."
+        )
+    if not isinstance(name, str) or not _can_be_stored(name):
+        raise TypeError(
+            f"The embedder's name is {str(name)[:40]!r}. It must be a text of 1 to {MODEL_NAME_BYTES} bytes that "
+            "changes when the model does: vectors of different names are never compared."
+        )
+    if importlib.util.find_spec("numpy") is None:
+        raise ConfigError("An embedder needs numpy. Install it with the extra: pip install 'prompt-engine[semantic]'")
+
+
+def _can_be_stored(name: str) -> bool:
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return bool(name.strip()) and size <= MODEL_NAME_BYTES and "\0" not in name
+
+
+def default_embedder() -> Any:
+    """Return the embedder that `configure` was given, None without one."""
+    return _process.embedder
+
+
+def default_model() -> Any:
+    """Return the model that `configure` was given, None without one."""
+    return _process.model
+
+
+def default_database() -> Database:
+    """Return the database of this process, opened and brought up to date at first use.
+
+    Raises:
+        ConfigError: the connection string cannot be used.
+        StoreError: the database cannot be reached.
+
+    Source: G4.
+    """
+    if _process.db is None:
+        with _opening:
+            if _process.db is None:
+                _process.db = open_database(settings=_process.settings)
+                atexit.register(_process.db.close)  # SQLite folds its log into the file when the last connection closes
+    return _process.db
+
+
+def open_bare(
+    url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
+) -> Database:
+    """Return a handle on a database as it is: of the connection string, else DATABASE_URL, else the embedded file."""
+    known = resolve(settings)
+    url = url or known.database_url or f"sqlite:///{Path.cwd() / EMBEDDED_FILE}"
+    return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
+
+
+def open_database(
+    url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
+) -> Database:
+    """Return a handle on a database, brought up to date where it is empty."""
+    from core.upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
+
+    db = open_bare(url, settings=settings, **options)
+    migrating.ensure(db)
+    return db
+
+
+def handle(db: Any = None) -> Any:
+    """Return the handle passed, else that of the process (G2, G4)."""
+    return default_database() if db is None else db
+
+
+def settings_for(settings: Settings | Mapping[str, object] | None = None, db: Any = None) -> Settings:
+    """Return the settings of one call: those passed, else those of `configure`, over environment, table and file.
+
+    Args:
+        db: its table `config` is read, at most every 5 seconds. None reads no table: what is known of the database of
+            the process counts.
+
+    Raises:
+        ConfigError: as `core.config.resolve`.
+
+    Source: G17.
+    """
+    settings = _process.settings if settings is None else settings
+    if isinstance(settings, Settings):
+        return settings
+    if db is None:
+        known = database_values_of(_process.db).values if _process.db is not None else None
+        return resolve(settings, known)
+    kept = database_values_of(db)
+    if kept.is_stale():
+        try:
+            kept.fill(config_table.read_values(db))
+        except StoreError as error:
+            kept.fill(kept.values)  # so that a broken database is not asked again by every call
+            logs.warning("config_not_read", source=error.source, number=error.number)
+    return resolve(settings, kept.values)
+
+
+def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> Scope:
+    """Return the scope passed, else that of `use_scope`, else the persona of PERSONA_ID alone (G4, F1)."""
+    if scope is None and settings is not None and _current.get() is None:
+        return Scope(settings.persona_id)
+    return current_scope(scope)
+
+
+def call_with(
+    db: Any = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+) -> tuple[Any, Settings, Scope]:
+    """Return what the call of a door works with: handle, settings and scope, those of the process where none is passed.
+
+    Source: G4.
+    """
+    known_db = handle(db)
+    known = settings_for(settings, known_db)
+    return known_db, known, scope_for(scope, known)
+
+
+def destination_for(scope: Scope | None, settings: Settings) -> str:
+    """Return where the prompt goes: what the scope says, else PROMPT_DESTINATION (F18)."""
+    return current_scope(scope).destination or settings.prompt_destination
+
+
+def clock() -> Callable[[], datetime]:
+    """Return the clock of the process's database, the operating system's where none is open (G8)."""
+    return _process.db.clock if _process.db is not None else now_utc
+
+
+def known_settings(settings: Settings | Mapping[str, object] | None, db: Any) -> Settings:
+    """Return the settings of one call without asking a database: what its table said when it was last read counts."""
+    settings = _process.settings if settings is None else settings
+    if isinstance(settings, Settings):
+        return settings
+    known = db if isinstance(db, Database) else _process.db
+    return resolve(settings, database_values_of(known).values if known is not None else None)
+
+
+def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
+    """Return the scope of a message: its own facts, the persona and destination of `scope` (F1)."""
+    given = scope_for(scope, settings)
+    conversation = message.interface_path or given.conversation
+    privacy = given.privacy
+    if message.interface_path:
+        _, chat, _ = split_key(message.interface_path)
+        said = said_privacy(
+            message.is_private, message.chat_type, message.chat_id or chat, message.sender.id, message.server_id
+        )
+        privacy = said or privacy
+    sender = message.sender.id
+    return replace(
+        given,
+        conversation=conversation,
+        participant=f"{message.interface}/{sender}" if sender else given.participant,
+        server=message.server_id or given.server,
+        privacy=privacy,
+    )

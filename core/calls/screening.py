@@ -1,0 +1,52 @@
+"""The host's screening hook (rule F36): a flagged text is stored unchanged and kept from prompts until released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.base import hooks, logs
+from core.config import Settings
+
+Screen = Callable[..., Any]
+"""`screen(text, kind) -> flags`; kind is memory, diary, recap, summary or short_term; anything true, such as a list of
+reasons, flags the text."""
+
+_registered: list[Screen] = []
+
+
+def set_screen(function: Screen | None) -> None:
+    """Register the function that screens what is stored; None screens nothing.
+
+    Raises:
+        TypeError: it cannot be called.
+    """
+    if function is not None and not callable(function):
+        raise TypeError(f"screen is of type {type(function).__name__}. Pass a function, or None to remove it.")
+    _registered[:] = [] if function is None else [function]
+
+
+def is_flagged(
+    text: str, kind: str, *, settings: Settings, screen: Screen | None = None
+) -> tuple[bool, tuple[str, ...]]:
+    """Return whether the text is to be kept from prompts, and a note where it is.
+
+    A hook that fails or hangs flags: an operator can release the row, but cannot unsay what a prompt has shown.
+
+    Args:
+        screen: the function to ask; None is the registered one. Without any, nothing is flagged.
+
+    Source: F36, F57.
+    """
+    function = screen or (_registered[0] if _registered else None)
+    if function is None:
+        return False, ()
+    try:
+        flags = hooks.call(
+            function, {"text": text, "kind": kind}, timeout_seconds=settings.hook_timeout_seconds, name="screen"
+        )
+        flagged = bool(flags)
+    except Exception as error:  # noqa: BLE001 - whatever the host's function raises
+        logs.warning("screen_failed", kind=kind, error=type(error).__name__)
+        return True, (f"screen failed ({type(error).__name__}); the text is quarantined",)
+    return flagged, ("screen flagged the text; it is quarantined",) if flagged else ()

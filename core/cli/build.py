@@ -1,0 +1,212 @@
+"""`prompt-engine build` and `explain`: one message in, one prompt out, or the account of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from core.cli import output
+from core.cli.options import ConversationOption, LocalOption, ServerOption, refusals
+from core.cli.run import Run, command
+
+TextArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False),
+]
+FileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--message-file",
+        metavar="FILE",
+        help="The message as the host has it, a JSON object with message_id and date; - reads standard input.",
+    ),
+]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="ID", help="Id of who says it.")]
+NameOption = Annotated[str | None, typer.Option("--name", help="Full name of who says it.")]
+PrivateOption = Annotated[bool, typer.Option("--private", help="The conversation is a direct message.")]
+MaxCharsOption = Annotated[
+    int | None, typer.Option("--max-chars", min=1, help="Most characters of the prompt. Without it MAX_PROMPT_CHARS.")
+]
+LiteOption = Annotated[bool, typer.Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")]
+MessagesOption = Annotated[
+    Literal["openai", "anthropic"] | None,
+    typer.Option("--messages", help="Print the prompt as the messages of this kind of provider."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `build` and `explain`."""
+    command(app, "build")(build)
+    command(app, "explain")(explain)
+
+
+def build(
+    run: Run,
+    text: TextArgument = None,
+    message_file: FileOption = None,
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    name: NameOption = None,
+    server: ServerOption = "",
+    private: PrivateOption = False,
+    max_chars: MaxCharsOption = None,
+    lite: LiteOption = False,
+    local: LocalOption = False,
+    messages: MessagesOption = None,
+) -> None:
+    """Print the prompt for a message."""
+    message = _message(text, message_file, conversation, user, name, server, private)
+    prompt, _ = _explained(run, message, max_chars, lite, local)
+    if messages is not None:
+        from core.prompt_engine import to_messages  # noqa: PLC0415 - kept out of the start of other subcommands
+
+        output.print_json(to_messages(prompt, dialect=messages))
+    else:
+        output.print_json(prompt)
+
+
+def explain(
+    run: Run,
+    text: TextArgument = None,
+    message_file: FileOption = None,
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    name: NameOption = None,
+    server: ServerOption = "",
+    private: PrivateOption = False,
+    max_chars: MaxCharsOption = None,
+    lite: LiteOption = False,
+    local: LocalOption = False,
+) -> None:
+    """Print what the prompt for a message holds, and why.
+
+    For each section: how many items were found and kept, how many were left out and why. How long each stage took, and
+    what failed.
+    """
+    message = _message(text, message_file, conversation, user, name, server, private)
+    _, report = _explained(run, message, max_chars, lite, local)
+    run.answer(report, lambda: _show(report))
+
+
+def _explained(
+    run: Run, message: Any, max_chars: int | None, lite: bool, local: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    from core.prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    with refusals():
+        return explain_json_prompt(
+            message,
+            max_chars=max_chars,
+            destination="local" if local else None,
+            db=run.db,
+            settings={"PROMPT_LITE_MODE": True} if lite else None,
+            scope=run.scope() if run.persona is not None else None,
+        )
+
+
+def _message(
+    text: str | None,
+    file: Path | None,
+    conversation: str | None,
+    user: str | None,
+    name: str | None,
+    server: str,
+    private: bool,
+) -> Any:
+    """Return the message to build for: the file's, or one made of the options."""
+    if (text is None) == (file is None):
+        raise typer.BadParameter("give the message either as TEXT or by --message-file")
+    if file is not None:
+        if conversation is not None or user is not None or name is not None or server or private:
+            raise typer.BadParameter(
+                "--message-file says where and by whom it was said; leave out --conversation, --user, --name, --server "
+                "and --private"
+            )
+        return _read_file(file)
+    message: dict[str, Any] = {"message_id": None, "date": None, "text": sys.stdin.read() if text == "-" else text}
+    if conversation is not None:
+        message["interface_path"] = conversation
+    if user is not None or name is not None:
+        message["from_user"] = {"id": user, "full_name": name or user, "username": user}
+    if server:
+        message["server_id"] = server
+    if private:
+        message["is_private"] = True
+    return message
+
+
+def _read_file(file: Path) -> Any:
+    shown = "standard input" if str(file) == "-" else repr(str(file))
+    try:
+        content = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+        return json.loads(content)
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{shown} is not UTF-8") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{shown} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise typer.BadParameter(f"{shown} is not JSON; it must hold one object, the message") from None
+
+
+# For people
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    scope = report["scope"] or {}
+    output.facts(
+        [
+            ("Persona", scope.get("persona")),
+            ("Conversation", scope.get("conversation") or "-"),
+            ("Participant", scope.get("participant") or "-"),
+            ("Tags", ", ".join(report["tags"]) or "-"),
+            ("Words", ", ".join(report["words"]) or "-"),
+            *([("Linked tags", ", ".join(report["expansion"]))] if report["expansion"] else []),
+            ("Size", _size(report)),
+        ]
+    )
+    output.heading("Sections")
+    output.table(
+        ("section", "found", "kept", "chars", "left out"),
+        [
+            (name, part["found"], part["kept"], "-" if part["chars"] is None else part["chars"], _reasons(report, name))
+            for name, part in report["sections"].items()
+        ],
+        right=(1, 2, 3),
+    )
+    output.heading("Stages")
+    output.table(("stage", "ms"), [(stage["stage"], f"{stage['ms']:.1f}") for stage in report["stages"]], right=(1,))
+    _show_failures(report)
+
+
+def _size(report: Mapping[str, Any]) -> str:
+    limit = "no limit" if report["limit"] is None else f"limit {report['limit']}"
+    over = ", over the limit" if report["over_limit"] else ""
+    tokens = f", {report['tokens']} tokens by {report['counter']}" if report["tokens"] is not None else ""
+    return f"{report['size']} characters ({limit}{over}){tokens}"
+
+
+def _reasons(report: Mapping[str, Any], section: str) -> str:
+    counts: dict[str, int] = {}
+    for item in report["left_out"]:
+        if item["section"] == section:
+            counts[item["reason"]] = counts.get(item["reason"], 0) + 1
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
+def _show_failures(report: Mapping[str, Any]) -> None:
+    failed = [(e["source"], e["message"]) for stage in report["stages"] for e in stage["errors"]]
+    if failed:
+        output.heading("Failed")
+        output.table(("source", "why"), failed)
+    if report["notes"]:
+        output.heading("Notes")
+        for note in report["notes"]:
+            output.say(f"- {output.clean(note)}")
+    if report["flags"]:
+        output.heading("Flags that differ from their default")
+        output.facts((name, value) for name, value in report["flags"].items())

@@ -1,0 +1,156 @@
+"""`prompt-engine config`: what is set, where it comes from, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core import config
+from core.base import logs
+from core.cli import output
+from core.cli.run import Run, command
+from core.config import Problem, Settings
+from core.config import docs as config_docs
+from core.config.levels import known_flag
+from core.doctor.rules import LEAST_TOKEN, admin_token
+from core.errors import ConfigError, StoreError
+
+FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
+ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
+FolderArgument = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to.", show_default=False)]
+DocsOption = Annotated[
+    Path | None, typer.Option("--docs", metavar="FOLDER", help="Also write config.md and config.schema.json, there.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there; what they say is lost.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `config` and what is under it."""
+    group = typer.Typer(help="Show the flags, check them, write their docs.")
+    command(group, "show")(show)
+    command(group, "check")(check)
+    command(group, "write")(write)
+    command(group, "schema")(schema)
+    app.add_typer(group, name="config")
+
+
+def show(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
+    """Print each flag, its value and its source.
+
+    A source is argument, environment, database, file or default. The database is read where there is one; none is made.
+    """
+    names = {_known(name) for name in flags or ()}
+    rows = [
+        row
+        for row in config.show(_settings(run))
+        if (not names or row.flag in names) and (not changed or row.source != "default")
+    ]
+    run.answer(
+        [row._asdict() for row in rows],
+        lambda: output.table(("flag", "value", "source"), [(row.flag, row.value or "-", row.source) for row in rows]),
+    )
+
+
+def _known(name: str) -> str:
+    try:
+        return known_flag(name).name
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _settings(run: Run) -> Settings:
+    """Return the settings in force, those of the database with them."""
+    named = {"DATABASE_URL": run.url} if run.url is not None else None
+    return config.load(named, database_values=_database_values(run))
+
+
+def _database_values(run: Run) -> Mapping[str, str]:
+    """Return what the table `config` holds, of the database named or of the embedded file; neither is made for it.
+
+    One that cannot be read is told on stderr.
+    """
+    from core.calls import defaults  # noqa: PLC0415 - `config write` and `config schema` need no database
+    from core.database import config_table, failures  # noqa: PLC0415 - as above
+
+    try:
+        db = defaults.open_bare(run.url)
+        if db.family == "sqlite" and (db.target.in_memory or not Path(db.target.url.database or "").exists()):
+            return {}
+        run.use(db)
+        return config_table.read_values(db)
+    except StoreError as error:
+        if not failures.is_missing_table(error):
+            output.note(f"The values in the database do not count here: {error}", style="yellow")
+        return {}
+
+
+def check(run: Run) -> None:
+    """List everything that is wrong.
+
+    The exit code is 1 if anything is.
+    """
+    stored: Mapping[str, str] = {}
+    unusable: list[Problem] = []
+    try:
+        with _untold():
+            stored = _database_values(run)
+    except ConfigError as error:
+        unusable = [Problem(error.flag, str(error), error.source, error.line)]
+    problems = config.check(database_values=stored)
+    problems += [one for one in unusable if one.text not in {known.text for known in problems}]
+    problems += _token_problems(stored)
+    run.answer([_plain(problem) for problem in problems], lambda: _show_problems(problems))
+    if problems:
+        raise typer.Exit(1)
+
+
+def _token_problems(stored: Mapping[str, str]) -> list[Problem]:
+    """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
+    try:
+        with _untold():
+            known = config.load(database_values=stored)
+    except ConfigError:
+        return []  # told already
+    said = admin_token(known.admin_token) if known.admin_token else ""
+    (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
+    allowed = f"at least {LEAST_TOKEN} characters"
+    return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
+
+
+@contextmanager
+def _untold() -> Iterator[None]:
+    """Keep warnings about the configuration out of the log: here they are the answer."""
+    before, logs.logger.disabled = logs.logger.disabled, True
+    try:
+        yield
+    finally:
+        logs.logger.disabled = before
+
+
+def _plain(problem: Problem) -> dict[str, object]:
+    return asdict(problem)
+
+
+def _show_problems(problems: list[Problem]) -> None:
+    if not problems:
+        output.say("The configuration is in order.")
+    output.lines(f"- {output.clean(problem.text)}" for problem in problems)
+
+
+def write(run: Run, folder: FolderArgument = Path(), docs: DocsOption = None, force: ForceOption = False) -> None:
+    """Write a config.yaml with every flag in it.
+
+    It goes to FOLDER, the working directory by default. A file that says anything else is not replaced without --force.
+    """
+    written = [str(path) for path in config_docs.write(folder, docs=docs, force=force)]
+    run.answer(written, lambda: output.lines(written))
+
+
+def schema(run: Run) -> None:  # noqa: ARG001 - every subcommand gets one
+    """Print the JSON Schema of config.yaml."""
+    output.print_json(config_docs.schema())

@@ -1,0 +1,63 @@
+"""`prompt-engine doctor`: what is wrong with this installation, and how it is mended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+import typer
+
+from core.cli import output
+from core.cli.run import Run, command
+from core.doctor.rules import LEVELS, Checkup, Symptom
+
+FormatOption = Annotated[
+    Literal["text", "json"] | None,
+    typer.Option("--format", help="As --text and --json.", show_default=False),
+]
+ModelsOption = Annotated[bool, typer.Option("--models", help="Ask the configured model for one word, too.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Show what is in order, too.")]
+
+_STYLES = {"error": "red", "warning": "yellow"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `doctor`."""
+    command(app, "doctor", without={"persona_id"})(doctor)
+
+
+def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, all_: AllOption = False) -> None:
+    """Say what is wrong with an installation, and what mends it.
+
+    Nothing is changed. The exit code is 1 if anything is an error.
+    """
+    from core import doctor as door  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    run.as_json = run.as_json if form is None else form == "json"
+    found = door.examine(run.url, models=models)
+    value = {
+        "database": found.database,
+        "healthy": found.healthy,
+        "symptoms": [asdict(one) for one in found.symptoms],
+    }
+    run.answer(value, lambda: _show(found, all_=all_))
+    if not found.healthy:
+        raise typer.Exit(1)
+
+
+def _show(found: Checkup, *, all_: bool) -> None:
+    for one in found.symptoms:
+        if one.level != "ok" or all_:
+            _show_one(one)
+    counts = Counter(one.level for one in found.symptoms)
+    told = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in LEVELS[:-1])
+    output.say(f"{told}, {counts['ok']} in order." + ("" if all_ else " --all shows those in order."))
+
+
+def _show_one(one: Symptom) -> None:
+    output.say(output.clean(f"{one.level}: {one.area}: {one.what}"), style=_STYLES.get(one.level, ""))
+    if one.why:
+        output.indented(one.why)
+    if one.mend:
+        output.indented(f"mend: {one.mend}")

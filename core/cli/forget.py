@@ -1,0 +1,116 @@
+"""`prompt-engine forget`: a participant, a conversation or a memory deleted for good (F40)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from core.cli import output
+from core.cli.run import Run, command
+
+if TYPE_CHECKING:
+    from core.forgetting import Forgotten
+
+ParticipantOption = Annotated[
+    str | None, typer.Option("--participant", metavar="KEY", help="A person: interface/id, with all linked identities.")
+]
+ConversationOption = Annotated[
+    str | None, typer.Option("--conversation", metavar="KEY", help="A conversation: interface/chat[/thread].")
+]
+MemoryOption = Annotated[int | None, typer.Option("--memory", metavar="ID", help="One memory item.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+FormatOption = Annotated[
+    Literal["table", "json"] | None, typer.Option("--format", help="How the counts are shown.", show_default=False)
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `forget`."""
+    command(app, "forget")(forget)
+
+
+def forget(
+    run: Run,
+    participant: ParticipantOption = None,
+    conversation: ConversationOption = None,
+    memory: MemoryOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    format_name: FormatOption = None,
+) -> None:
+    """Delete all of a person, a conversation or a memory for good.
+
+    It cannot be undone. --dry-run tells how many rows of each table would go; without --yes it is asked before.
+    """
+    given = {"participant": participant, "conversation": conversation, "memory": memory}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if len(wanted) != 1:
+        raise typer.BadParameter("name exactly one of --participant, --conversation and --memory")
+    if format_name is not None:
+        run.as_json = format_name == "json"
+    _check_there_is_one(run)
+    if not dry_run and not yes and not _agreed(_forget(run, wanted, dry_run=True)):
+        raise typer.Abort
+    done = _forget(run, wanted, dry_run=dry_run)
+    run.answer(done.as_dict(), lambda: _show(done))
+
+
+def _check_there_is_one(run: Run) -> None:
+    """Refuse a file that is not there: made now, it would seem that nothing is kept of whom somebody wants forgotten.
+
+    Raises:
+        StoreError: there is no such file.
+    """
+    from core.calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
+    from core.errors import StoreError  # noqa: PLC0415 - as above
+
+    bare = defaults.open_bare(run.url)
+    try:
+        missing = (
+            bare.family == "sqlite" and not bare.target.in_memory and not Path(str(bare.target.url.database)).exists()
+        )
+        shown = bare.target.shown
+    finally:
+        bare.close()
+    if missing:
+        said = "Name the one that holds what is to go, by --database or DATABASE_URL."
+        raise StoreError(f"There is no database {shown}. {said}", source="DATABASE_URL")
+
+
+def _forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:
+    from core import forgetting  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    return forgetting.forget(**wanted, dry_run=dry_run, db=run.db, scope=run.scope())  # type: ignore[arg-type]
+
+
+def _agreed(counted: Forgotten) -> bool:
+    """Return whether whoever sits there wants it; without anybody there `--yes` is needed.
+
+    Raises:
+        BadParameter: nobody can be asked.
+    """
+    rows = "1 row" if counted.total == 1 else f"{counted.total} rows"
+    if not counted.total:
+        return True
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody can be asked here: add --yes to delete, or --dry-run to count")
+    return typer.confirm(f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?", err=True)
+
+
+def _show(done: Forgotten) -> None:
+    rows = [(table, count) for table, count in done.items() if count]
+    if not rows:
+        output.say("There is nothing of it.")
+        return
+    output.table(("table", "rows"), rows, right=(1,))
+    output.say("Nothing was changed." if done.dry_run else f"{done.total} rows were deleted or changed.")
+    if done.operations:
+        output.say(f"Operations to make texts anew without it: {done.operations}.")
+    for path in done.files:
+        output.say(f"Written anew: {output.clean(path)}")
+    for path in done.out_of_reach:
+        output.note(f"Out of reach: {output.clean(path)}", style="yellow")

@@ -1,0 +1,184 @@
+"""`prompt-engine import`: conversations of other programs into the chat history."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from core.cli import items, output
+from core.cli.options import ServerOption, refusals
+from core.cli.run import Run, command
+
+if TYPE_CHECKING:
+    from core.transfer.imports import ImportResult
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON Lines, JSON or YAML, also .gz; see above.", show_default=False)
+]
+InterfaceOption = Annotated[
+    str, typer.Option("--interface", metavar="NAME", help="First part of the conversation keys: NAME/conversation.")
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--conversation", metavar="KEY", help="One conversation key for everything instead.")
+]
+PersonaOption = Annotated[
+    str | None,
+    typer.Option("--persona", metavar="NAME", help="The speaker who is the persona. In SillyTavern: the character."),
+]
+PrivateOption = Annotated[
+    bool,
+    typer.Option("--private", help="New conversations are direct messages; with several people, restricted channels."),
+]
+ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Look and store nothing.")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Of memories that name none; without it KeyFacts.")
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 if there are rows that cannot be taken; good ones are taken.")
+]
+
+_SHOWN = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `import`."""
+    command(app, "import")(import_)
+
+
+def import_(
+    run: Run,
+    file: FileArgument,
+    interface: InterfaceOption = "import",
+    conversation: KeyOption = None,
+    persona: PersonaOption = None,
+    private: PrivateOption = False,
+    server: ServerOption = "",
+    timezone: ZoneOption = "UTC",
+    kind: KindOption = None,
+    dry_run: DryRunOption = False,
+    strict: StrictOption = False,
+) -> None:
+    """Import conversations or memories, each once.
+
+    FILE holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker, text and
+    timestamp must be there; or it is a chat of SillyTavern, which is taken with everything in it. Importing the same
+    file again adds nothing, so an import that was stopped is run again to go on. Bad rows are listed, good ones taken.
+
+    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
+    Open-LLM-VTuber with a memory, or the tables of the original application as JSON.
+    """
+    if items.is_items(file):
+        if persona is not None or private:
+            raise typer.BadParameter("--persona and --private belong to conversations, and the file holds memories")
+        own = {"conversation": conversation, "server": server, "kind": kind, "dry_run": dry_run, "strict": strict}
+        with _going_on(), stoppable() as should_stop:
+            items.import_(run, file, **own, should_stop=should_stop)  # type: ignore[arg-type]
+        return
+    from core.transfer.imports import import_file  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    with refusals(), _going_on(), stoppable() as should_stop, output.bar() as bar:
+        result = import_file(
+            file,
+            interface=interface,
+            conversation=conversation,
+            persona=persona,
+            private=private,
+            time_zone=timezone,
+            dry_run=dry_run,
+            progress=bar,
+            should_stop=should_stop,
+            db=None if dry_run else run.db,
+            scope=None if dry_run else run.scope(server=server),
+        )
+    run.answer(result.as_dict(), lambda: _show(result))
+    if result.error_count:
+        rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
+        output.note(f"{rows} not taken; the reasons stand in the answer.", style="yellow")
+    if result.stopped_after_row is not None:
+        where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
+        output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
+        raise typer.Exit(1)
+    if strict and result.error_count:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Say how to go on after an interrupt that did not wait for the transaction under way."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        output.note("Stopped at once, at a whole transaction. Run the same command again to go on.", style="yellow")
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C and a request to end stop the work between two transactions; a second one stops at once (F79)."""
+    asked = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(result: ImportResult) -> None:
+    keys = result.conversations
+    output.facts(
+        [
+            ("Format", result.format),
+            ("Conversations", f"{len(keys)}: {', '.join(keys[:3])}{' ...' if len(keys) > 3 else ''}"),
+            ("Speakers", _speakers(result)),
+            ("Time", f"{_minute(result.first)} to {_minute(result.last)} UTC" if result.first else "-"),
+            *_counts(result),
+        ]
+    )
+    for note in result.notes:
+        output.say(output.sentence(f"Note: {output.clean(note)}"))
+    if result.error_count:
+        output.heading(f"Rows not taken: {result.error_count}")
+        output.table(("row", "reason"), [(p.row, p.reason) for p in result.errors[:_SHOWN]], right=(0,))
+        if result.error_count > _SHOWN:
+            output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _speakers(result: ImportResult) -> str:
+    most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most[:6]]
+    return ", ".join([*shown, f"and {len(most) - 6} more"] if len(most) > 6 else shown) or "-"
+
+
+def _counts(result: ImportResult) -> list[tuple[str, object]]:
+    if result.dry_run:
+        return [("Messages", f"{result.could_import} could be imported; nothing was stored")]
+    rows: list[tuple[str, object]] = [("Imported", result.imported)]
+    if result.duplicates:
+        rows.append(("There already", result.duplicates))
+    rows += [(name.replace("_", " ").capitalize(), count) for name, count in result.story.items()]
+    if result.wishes:
+        rows.append(("Wishes", result.wishes))
+    if result.skipped:
+        rows.append(("Blank", result.skipped))
+    return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]

@@ -1,0 +1,139 @@
+"""`prompt-engine memory`: looking after the memory that lasts, by hand or from a timer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.cli import output
+from core.cli.run import Run, command
+
+if TYPE_CHECKING:
+    from core.memories.shapes import Compacted, CycleResult, Health, Pruned
+
+DeepOption = Annotated[
+    bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show which items it would be, and change nothing.")]
+AgeOption = Annotated[
+    int | None, typer.Option("--max-age-days", metavar="DAYS", help="PRUNE_MAX_AGE_DAYS.", show_default=False)
+]
+ImportanceOption = Annotated[
+    float | None, typer.Option("--max-importance", metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
+]
+ModeOption = Annotated[str | None, typer.Option("--mode", metavar="any|all", help="PRUNE_MODE.", show_default=False)]
+MinAgeOption = Annotated[int, typer.Option("--min-age-days", metavar="DAYS", min=1, help="Younger items stay.")]
+BatchOption = Annotated[int, typer.Option("--batch", metavar="ITEMS", min=2, help="Most items that become one.")]
+NoIndexOption = Annotated[
+    bool, typer.Option("--no-index", help="Leave the search index out; comparing it reads every text.")
+]
+
+_SHOWN = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `memory` and what is under it."""
+    group = typer.Typer(help="Consolidate, prune, compact and check lasting memory.")
+    command(group, "consolidate")(consolidate)
+    command(group, "prune")(prune)
+    command(group, "compact")(compact)
+    command(group, "health")(health)
+    app.add_typer(group, name="memory")
+
+
+def consolidate(run: Run, deep: DeepOption = False) -> None:
+    """Make items of what was said since the last time, and archive what has expired."""
+    from core import lifelong, llm  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    call = _call(run)
+    try:
+        done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
+    finally:
+        llm.close()
+    run.answer(asdict(done), lambda: _show_cycle(done))
+
+
+def prune(
+    run: Run,
+    max_age_days: AgeOption = None,
+    max_importance: ImportanceOption = None,
+    mode: ModeOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Archive long-term items that are old or matter little.
+
+    Pinned and saved items stay. `prompt-engine memory health` counts what there is; an archived item can be restored.
+    """
+    from core import lifelong  # noqa: PLC0415 - as above
+
+    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **_call(run))
+    told = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
+    run.answer({**told, "notes": done.notes}, lambda: _show_pruned(done, dry_run))
+
+
+def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, dry_run: DryRunOption = False) -> None:
+    """Make one item of many old ones that share a tag, again and again until there are no more.
+
+    The model of LLM_BASE_URL writes the text; items are archived only after theirs has been stored and read back.
+    """
+    from core import lifelong, llm  # noqa: PLC0415 - as above
+
+    made: list[Compacted] = []
+    try:
+        while True:
+            done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, **_call(run))
+            made.append(done)
+            if done.id is None:
+                break
+            if not run.as_json:
+                output.note(f"{done.archived} items tagged {output.clean(done.tag)} became item {done.id}.")
+    finally:
+        llm.close()
+    run.answer([asdict(each) for each in made], lambda: _show_compacted(made, dry_run))
+
+
+def health(run: Run, no_index: NoIndexOption = False) -> None:
+    """Count the items, and what about them wants looking after. Changes nothing."""
+    from core import lifelong  # noqa: PLC0415 - as above
+
+    found = lifelong.health(check_index=not no_index, **_call(run))
+    run.answer(found, lambda: _show_health(found))
+
+
+def _call(run: Run) -> dict[str, Any]:
+    return {"db": run.db, "settings": run.settings, "scope": run.scope()}
+
+
+def _show_cycle(done: CycleResult) -> None:
+    archived = f"{done.pruned} archived, {done.merged} said before"
+    output.say(f"{done.stored} items stored from {done.conversations} conversations, {archived}.")
+    if done.reason:
+        output.say(output.sentence(f"of a part nothing came: {done.reason}"), style="yellow")
+
+
+def _show_pruned(done: Pruned, dry_run: bool) -> None:
+    output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
+    if done.items:
+        output.table(("item", "because of"), [(id_, ", ".join(why)) for id_, why in done.items[:_SHOWN]])
+    if len(done.items) > _SHOWN:
+        output.say(f"and {len(done.items) - _SHOWN} more")
+
+
+def _show_compacted(made: list[Compacted], dry_run: bool) -> None:
+    last = made[-1]
+    if dry_run and last.sources:
+        ids = ", ".join(str(each) for each in last.sources)
+        output.say(f"Items tagged {output.clean(last.tag)} that would become one: {ids}")
+        return
+    output.say(f"{sum(each.archived for each in made)} items became {len(made) - 1}.")
+    if last.reason != "nothing_to_compact":
+        output.say(output.sentence(f"it ended because of: {last.reason}"), style="yellow")
+
+
+def _show_health(found: Health) -> None:
+    kinds = [(kind, tier, count) for kind, tiers in found["kinds"].items() for tier, count in tiers.items() if count]
+    if kinds:
+        output.table(("kind", "tier", "items"), kinds, right=(2,))
+    output.facts((name.replace("_", " "), value) for name, value in found.items() if name != "kinds")

@@ -1,0 +1,118 @@
+"""`prompt-engine search` and `remember`: looking into the memory by hand, and putting something into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import typer
+
+from core.cli import output
+from core.cli.options import ConversationOption, LocalOption, ServerOption, UserOption, participant, refusals
+from core.cli.run import Run, command
+from core.shapes import Hit
+
+QueryArgument = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
+]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag that rows have; may be repeated.")]
+WordOption = Annotated[list[str] | None, typer.Option("--word", help="A word or phrase in the text; may be repeated.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="Most hits.")]
+RankingOption = Annotated[
+    Literal["relevance", "recency"] | None, typer.Option("--ranking", help="Best or newest. Without it MEMORY_RANKING.")
+]
+SinceOption = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Earliest time, included.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Latest time, not included.")]
+NoChatOption = Annotated[bool, typer.Option("--no-chat", help="Memories and diary only.")]
+ContentArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
+LabelOption = Annotated[str, typer.Option("--label", help="What kind of memory it is.")]
+AuthorOption = Annotated[str, typer.Option("--author", help="Who says so.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `search` and `remember`."""
+    command(app, "search")(search)
+    command(app, "remember")(remember)
+
+
+def search(
+    run: Run,
+    query: QueryArgument = None,
+    tag: TagOption = None,
+    word: WordOption = None,
+    limit: LimitOption = 5,
+    ranking: RankingOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    no_chat: NoChatOption = False,
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    server: ServerOption = "",
+    local: LocalOption = False,
+) -> None:
+    """Search memories, diary and chat, with reasons."""
+    if not (query or tag or word):
+        raise typer.BadParameter("say what to look for: TEXT, --tag or --word")
+    from core.synth_core_memory import explain_search  # noqa: PLC0415 - kept out of the start of other subcommands
+
+    scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
+    with refusals():
+        hits, report = explain_search(
+            query=query,
+            tags=tag,
+            keywords=word,
+            include_chat=not no_chat,
+            limit=limit,
+            ranking=ranking,
+            since=since,
+            until=until,
+            db=run.db,
+            scope=scope,
+        )
+    run.answer({"hits": hits, "report": report}, lambda: _show(hits, report))
+
+
+def _show(hits: list[Hit], report: Mapping[str, Any]) -> None:
+    reasons = {(one["source"], one["id"]): one for one in report["hits"]}
+    if not hits:
+        output.say("Nothing was found.")
+    for hit in hits:
+        why = reasons.get((hit["source"], hit["id"]), {})
+        found = [*(f"#{tag}" for tag in why.get("tags", ())), *why.get("words", ())]
+        time = hit["timestamp"][:16].replace("T", " ") or "no time"
+        output.say(f"{time}  {hit['source']} {hit['id']}", style="bold")
+        output.indented(hit["snippet"])
+        output.indented(f"matched {', '.join(found) or '-'}; score {why.get('score', 0):.2f}", style="dim")
+    for name, source in report["sources"].items():
+        if source["error"]:
+            output.note(f"{name} could not be read: {output.clean(source['error'])}", style="red")
+    for note in report["notes"]:
+        output.note(output.clean(note), style="yellow")
+
+
+def remember(
+    run: Run,
+    text: ContentArgument,
+    tag: TagOption = None,
+    label: LabelOption = "general",
+    author: AuthorOption = "user",
+    conversation: ConversationOption = None,
+    user: UserOption = None,
+    server: ServerOption = "",
+) -> None:
+    """Store a memory. Without --tag it gets the known tags of the text, else its words.
+
+    Without --conversation it is seen everywhere within the persona.
+    """
+    from core import db as door  # noqa: PLC0415 - kept out of the start of other subcommands
+    from core.synth_tagging import extract_tags  # noqa: PLC0415 - as above
+    from core.tags.table import current  # noqa: PLC0415 - as above
+
+    scope = run.scope(conversation, participant(conversation, user), server)
+    with refusals():
+        tags = tag if tag is not None else (extract_tags(text, current(run.db, scope.persona)) or extract_tags(text))
+        row_id = door.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
+    run.answer(
+        {"stored": True, "id": row_id, "tags": list(tags)},
+        lambda: output.say(f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}."),
+    )

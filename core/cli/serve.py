@@ -1,0 +1,136 @@
+"""`prompt-engine serve`: the admin API and page on a socket of this machine (L34)."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from core.cli import output
+from core.cli.run import Run, command
+from core.config import Settings
+from core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+HostOption = Annotated[
+    str | None,
+    typer.Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST."),
+]
+PortOption = Annotated[
+    int | None, typer.Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
+]
+
+WIDE = (
+    "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
+    "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
+)
+EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `serve`."""
+    command(app, "serve", without={"persona_id", "as_json"})(serve)
+
+
+def serve(run: Run, host: HostOption = None, port: PortOption = None, allow_hosts: AllowOption = None) -> None:
+    """Serve the admin API and page until Ctrl-C.
+
+    Every route needs the token of ADMIN_TOKEN; only this machine reaches it unless --host says otherwise.
+    """
+    # 1. what is served, and where
+    given: dict[str, object] = {"admin_host": host, "admin_port": port}
+    asked = {name.upper(): value for name, value in given.items() if value is not None}
+    settings = _settings(run, asked)
+    app = _application(run, asked, allow_hosts or ())
+    # 2. listen
+    with _listening(*address(settings)) as listening:
+        _tell(settings, app)
+        server = _server(app)
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            output.note("Stopped.")
+
+
+def address(settings: Settings) -> tuple[str, int]:
+    """Return where the server listens."""
+    return settings.admin_host, settings.admin_port
+
+
+def _settings(run: Run, asked: dict[str, Any]) -> Settings:
+    from core.calls.defaults import settings_for  # noqa: PLC0415 - loads the database packages
+
+    return settings_for(asked or None, run.db)
+
+
+def _application(run: Run, asked: dict[str, Any], allowed: Any) -> FastAPI:
+    """Return what is served.
+
+    Raises:
+        typer.Exit: with 2, after a sentence: the extra is not installed, or there is no token.
+    """
+    try:
+        import uvicorn  # noqa: F401, PLC0415 - an extra of its own
+
+        from core.admin.app import create_app  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        _refuse(EXTRA.format(name=error.name))
+    try:
+        return create_app(db=run.db, settings=asked or None, allowed_hosts=allowed)
+    except ConfigError as error:
+        if error.flag != "ADMIN_TOKEN":
+            raise
+        _refuse(str(error))
+
+
+def _refuse(sentence: str) -> NoReturn:
+    output.note(sentence, style="red")
+    raise typer.Exit(2)
+
+
+def _server(app: FastAPI) -> Any:
+    import uvicorn  # noqa: PLC0415 - checked before
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,  # addresses hold what was searched for (G26)
+            server_header=False,
+            ws="none",
+            lifespan="off",
+        )
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ConfigError: the address is none, or something else listens there.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigError(
+            f"Nothing can listen on {host!r}, port {port} ({error.strerror or type(error).__name__}). Name another "
+            "address with --host or ADMIN_HOST, another port with --port or ADMIN_PORT.",
+            flag="ADMIN_PORT",
+        ) from None
+
+
+def _tell(settings: Settings, app: FastAPI) -> None:
+    from core.admin.hosts import is_loopback  # noqa: PLC0415 - part of the extra
+
+    host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
+    output.note(f"The admin page is on http://{host}:{settings.admin_port}{app.state.admin.prefix}/, until Ctrl-C.")
+    if not is_loopback(settings.admin_host):
+        output.note(WIDE.format(host=settings.admin_host), style="yellow")

@@ -1,0 +1,239 @@
+"""Writes what people read about the flags: config.yaml, docs/config.md, docs/config.schema.json.
+
+Run `python -m core.config.docs` in a checkout after a flag was declared or changed; a test compares the files. A
+config.yaml that sets anything is somebody's: it is replaced when that is asked for alone.
+
+| Called by | For |
+|---|---|
+| `make docs` | `main`: the files of a checkout |
+| `prompt-engine config write` | `write`: a config.yaml of one's own, the pages where they are asked for |
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.config.flag_base import Flag, plain
+from core.config.flags import FLAGS, GROUPS
+from core.errors import ConfigError
+
+_WIDTH = 100
+_YAML = "config.yaml"
+
+_YAML_HEAD = """\
+# yaml-language-server: $schema=docs/config.schema.json
+#
+# Every flag, with what it does, what may be given, and its default. Every line is a comment: the
+# defaults hold. To change a flag, remove the # in front of its line and write another value.
+#
+# A flag may also be set by an environment variable of the same name, which wins over this file:
+#     CONTEXT_VERBOSITY=4 my-program
+# Another file is used when the variable CONFIG_FILE holds its path. A change acts on the next call.
+# `prompt-engine config check` lists everything that is wrong, `prompt-engine config show` each
+# value and where it came from.
+"""
+
+_GUIDE_HEAD = """\
+# Configuration
+
+Everything has a default; nothing needs to be set. This page is made from the declaration in `core/config/flags.py`.
+
+## Where a value comes from
+
+The highest level that has a value wins:
+
+| Level | How | Good for |
+|---|---|---|
+| 1. argument | `build_json_prompt(message, settings={"CONTEXT_VERBOSITY": 4})` | one call |
+| 2. environment | `CONTEXT_VERBOSITY=4` | one process, containers |
+| 3. database | `core.config.set_value("CONTEXT_VERBOSITY", 4)` | all processes, while they run |
+| 4. file | `CONTEXT_VERBOSITY: 4` in `config.yaml` | one installation |
+| 5. default | the tables below | |
+
+With 7 in the file, 4 in the database and 2 in the environment the value is 2; without the variable it is 4.
+Values are looked up at every call: a change acts on the next call of the same process, and a change in the database
+acts in other processes within five seconds.
+
+The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory, else the one that
+comes with the package, in which every line is a comment. Besides `CONTEXT_VERBOSITY` it may say `context_verbosity` or
+`contextVerbosity`.
+
+## What may be written
+
+- Types are exact. `4` is a number, `"4"` is a text, `yes` is a switch. A switch is `1` or `0` (or `true`, `false`).
+- In the environment and in the database a value is a text that stands for it: `4`, `true`, `relevance`; a list is
+  `en, de` or `["en", "de"]`; lists by group are JSON.
+- A bad value gives the default of that flag, whatever lower levels say, and one warning in the log that names flag,
+  value, source and what is allowed. A key that is no flag is named in a warning with the nearest flag.
+- A file that is not YAML, says a key twice or is a folder raises `ConfigError` with the line.
+- `prompt-engine config check` lists everything that is wrong at once. `prompt-engine config show` prints each value and
+  where it came from.
+- A secret comes from its variable, or from the file whose path is in the variable of the same name with `_FILE`
+  (`DATABASE_URL_FILE=/run/secrets/database`). It is printed as dots and never written anywhere.
+- Editors that know JSON Schema complete and check `config.yaml` by `docs/config.schema.json`.
+
+In Python the same names in lower case are the fields of `core.config.Settings`:
+`Settings(context_verbosity=4)` is everything by default but one; a bad value raises `ConfigError` there.
+
+## Flags
+"""
+
+
+def config_yaml(flags: Mapping[str, Flag] = FLAGS) -> str:
+    """Return config.yaml: every flag explained, every line a comment, no secret's line."""
+    parts = [_YAML_HEAD]
+    for group, meaning in GROUPS.items():
+        parts.append(f"\n# {f'---- {group} '.ljust(_WIDTH - 2, '-')}\n# {meaning}\n")
+        parts += [_yaml_entry(declared) for declared in flags.values() if declared.group == group]
+    return "".join(parts)
+
+
+def _yaml_entry(declared: Flag) -> str:
+    told = textwrap.wrap(declared.help, _WIDTH - 2) + textwrap.wrap(
+        f"May be {declared.kind.allowed()}. Default: {declared.shown_default()}.", _WIDTH - 2
+    )
+    if declared.secret:
+        told += textwrap.wrap(
+            f"{declared.name} is a secret. Better than a line here is the variable {declared.name}, or the variable "
+            f"{declared.name}_FILE with the path of a file that holds it.",
+            _WIDTH - 2,
+        )
+    lines = ["", *(f"# {line}" for line in told)]
+    if not declared.secret:
+        lines.append(f"#{declared.name}: {_yaml_value(declared.default)}")
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_value(value: Any) -> str:
+    """Return a default as YAML writes it on one line.
+
+    >>> _yaml_value(True), _yaml_value(("en",)), _yaml_value(None), _yaml_value(91.0), _yaml_value("UTC")
+    ('1', '[en]', 'null', '91', 'UTC')
+    """
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, str):
+        return value or '""'
+    if isinstance(value, tuple):
+        return f"[{', '.join(value)}]"
+    return json.dumps(plain(value))
+
+
+def config_md(flags: Mapping[str, Flag] = FLAGS) -> str:
+    """Return docs/config.md: how flags are set, and a table of them per group."""
+    parts = [_GUIDE_HEAD]
+    for group, meaning in GROUPS.items():
+        parts.append(f"\n### {group}\n\n{meaning}\n\n| Flag | Default | May be | What it does |\n|---|---|---|---|\n")
+        parts += [
+            f"| `{name}` | {_cell(declared)} | {declared.kind.allowed()}{', secret' if declared.secret else ''} "
+            f"| {declared.help} |\n"
+            for name, declared in flags.items()
+            if declared.group == group
+        ]
+    return "".join(parts)
+
+
+def _cell(declared: Flag) -> str:
+    if declared.default_means:
+        return declared.shown_default()
+    return f"`{_yaml_value(declared.default)}`"
+
+
+def schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
+    """Return the JSON Schema of config.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.yaml of the prompt engine",
+        "type": ["object", "null"],
+        "properties": {
+            name: {
+                **declared.kind.schema(),
+                "description": f"{declared.help} May be {declared.kind.allowed()}.",
+                "default": plain(declared.default),
+            }
+            for name, declared in flags.items()
+        },
+        "additionalProperties": False,
+    }
+
+
+def documents() -> dict[str, str]:
+    """Return path to text of every file that is made from the declaration."""
+    return {
+        "config.yaml": config_yaml(),
+        "docs/config.md": config_md(),
+        "docs/config.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+    }
+
+
+def write(folder: str | Path, *, docs: str | Path | None = None, force: bool = False) -> list[Path]:
+    """Write config.yaml into a folder and return the paths written; nothing is replaced that says something else.
+
+    Args:
+        folder: where config.yaml goes; made where it is missing.
+        docs: where config.md and config.schema.json go; None writes none.
+        force: replace files that are there.
+
+    Raises:
+        ConfigError: a file is there and differs, and `force` is not set; or it cannot be written. Nothing was replaced
+            unasked.
+    """
+    wanted = {}
+    for name, text in documents().items():
+        if name == _YAML:
+            wanted[Path(folder) / name] = text
+        elif docs is not None:
+            wanted[Path(docs) / Path(name).name] = text
+    try:
+        in_the_way = [path for path, text in wanted.items() if path.exists() and _said(path) != text]
+        if in_the_way and not force:
+            named = ", ".join(repr(str(path)) for path in in_the_way)
+            raise ConfigError(
+                f"{named} would be replaced. Move it away, name another folder, or add --force to lose what it says.",
+                source=str(in_the_way[0]),
+            )
+        for path, text in wanted.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"{error.filename!r} cannot be written: {error.strerror}.", source=_YAML) from None
+    return list(wanted)
+
+
+def _said(path: Path) -> str | None:
+    """Return what a file says, line ends as they are; None where it is no text."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def main(folder: str | Path) -> int:
+    """Write all files of a checkout and return the exit code; 1 where its config.yaml sets anything."""
+    yaml_file = Path(folder) / _YAML
+    if yaml_file.exists() and _sets_anything(_said(yaml_file) or ""):
+        sys.stderr.write(f"{str(yaml_file)!r} sets flags, which would be lost. Move it away first.\n")
+        return 1
+    for made in write(folder, docs=Path(folder) / "docs", force=True):
+        sys.stdout.write(f"{made}\n")
+    return 0
+
+
+def _sets_anything(text: str) -> bool:
+    """Return whether a file holds a line that is not blank and no comment.
+
+    >>> _sets_anything("# A comment\\n\\n#X: 1\\n"), _sets_anything("# A\\nX: 1\\n")
+    (False, True)
+    """
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent.parent))

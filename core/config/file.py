@@ -1,0 +1,285 @@
+"""Reads config.yaml: which file it is, what it says, and on which line; it knows no flag.
+
+The parsed file is kept and given again as long as the file holds the same bytes. Comparing the bytes costs as little as
+asking for the time stamp (3 microseconds) and misses no change. `yaml` is loaded only for a file that says something.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from core.base import resources
+from core.config.flag_types import BadValueError, shown
+from core.errors import ConfigError
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 20
+"""Deepest nesting that is read. The C parser of PyYAML crashes the process at some ten thousand levels."""
+
+_MAX_KEPT = 16
+_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Entry(NamedTuple):
+    """One top-level key of the file."""
+
+    key: str
+    """As it is written."""
+    line: int
+    value: Any
+    """The value; a BadValueError where YAML cannot make one of it, for instance a date without such a day."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigFile:
+    """What one file said when it was read; `name` is its path as messages show it, blank for no file at all."""
+
+    name: str = ""
+    content: bytes = b""
+    entries: tuple[Entry, ...] = ()
+
+
+_kept: dict[str, ConfigFile] = {}
+NO_FILE = ConfigFile()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> str:
+    try:
+        return str(resources.find("config.yaml"))
+    except FileNotFoundError:  # the package works without: every line of the shipped file is a comment
+        return ""
+
+
+def flag_name(key: str) -> str:
+    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike (rule G20).
+
+    >>> flag_name("contextVerbosity"), flag_name("auto_hide_scene_count"), flag_name("TAGS_LIMIT"), flag_name("naïve")
+    ('CONTEXT_VERBOSITY', 'AUTO_HIDE_SCENE_COUNT', 'TAGS_LIMIT', 'naïve')
+    """
+    return _HUMPS.sub("_", key).upper() if key.isascii() else key
+
+
+def find(named: str | None) -> tuple[str, bytes] | None:
+    """Return path and content of the file `named`, else of `config.yaml` here, else of the shipped one, else None.
+
+    Raises:
+        ConfigError: the named file is not there, or what is there cannot be read.
+
+    Source: F72.
+    """
+    if named:
+        content = _read_bytes(named)
+        if content is None:
+            raise ConfigError(
+                f"There is no configuration file {shown(named)}. Name one that exists, or none.", source=named
+            )
+        return named, content
+    for name in ("config.yaml", _shipped()):
+        content = _read_bytes(name) if name else None
+        if content is not None:
+            return name, content
+    return None
+
+
+def find_and_read(named: str | None, flags: Container[str]) -> ConfigFile:
+    """Return what the file of `find` says, the same object as long as its bytes are the same.
+
+    Args:
+        named: a path; None or blank looks in the two usual places.
+        flags: the names whose values are wanted; the same at every call.
+
+    Raises:
+        ConfigError: as `find` and `read_entries`.
+    """
+    found = find(named)
+    return _parsed(*found, flags) if found else NO_FILE
+
+
+def _read_bytes(name: str) -> bytes | None:
+    """Return what the file holds, None if there is no such file. Unbuffered: this runs for every prompt."""
+    parts: list[bytes] = []
+    try:
+        number = os.open(name, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{name!r} cannot be opened ({_reason(error)}). Name a file that can be read.", source=name
+        ) from None
+    try:
+        while sum(map(len, parts)) <= MAX_BYTES and (part := os.read(number, 32768)):
+            parts.append(part)
+    except IsADirectoryError:
+        raise ConfigError(f"{name!r} is a folder. Name a YAML file.", source=name) from None
+    except OSError as error:
+        raise ConfigError(f"{name!r} cannot be read ({_reason(error)}). Make it readable.", source=name) from None
+    finally:
+        os.close(number)
+    content = parts[0] if len(parts) == 1 else b"".join(parts)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"{name!r} is larger than {MAX_BYTES} bytes, the most that is read.", source=name)
+    return content
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or "not a possible path"
+
+
+def _parsed(name: str, content: bytes, flags: Container[str]) -> ConfigFile:
+    known = _kept.get(name)
+    if known is not None and known.content == content:
+        return known
+    made = ConfigFile(name, content, tuple(read_entries(name, content, flags)))
+    if len(_kept) >= _MAX_KEPT:
+        _kept.clear()
+    _kept[name] = made
+    return made
+
+
+def read_entries(
+    name: str, content: bytes, flags: Container[str], found: list[ConfigError] | None = None
+) -> Iterator[Entry]:
+    """Yield the top-level keys of a file, in order.
+
+    Args:
+        name: the path, for messages.
+        content: the file's bytes; nothing but comments and white space gives no entry.
+        flags: the names whose values are wanted; other entries have the value None.
+        found: collects duplicate keys instead of raising at the first; what is not YAML always raises.
+
+    Raises:
+        ConfigError: not UTF-8, not YAML, not a mapping, a key twice; `line` says where.
+
+    Source: F72.
+
+    >>> [(entry.key, entry.value, entry.line) for entry in read_entries("c", b"# c\\ntagsLimit: 4", {"TAGS_LIMIT"})]
+    [('tagsLimit', 4, 2)]
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _refused(name, line, "is not UTF-8. Save the file as UTF-8") from None
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return
+    loader, node = _composed(name, text)
+    try:
+        if node is None or node.tag == "tag:yaml.org,2002:null":
+            return
+        if node.id != "mapping":
+            raise _refused(name, node.start_mark.line + 1, "is no mapping. Write lines like CONTEXT_VERBOSITY: 10")
+        seen: dict[str, tuple[str, int]] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.id != "scalar":
+                raise _refused(name, line, "has a key that is no text. Write lines like CONTEXT_VERBOSITY: 10")
+            key = str(key_node.value)
+            if flag_name(key) in seen:
+                _tell(_twice(name, line, key, *seen[flag_name(key)]), found)
+                continue
+            seen[flag_name(key)] = key, line
+            for nested in _nested_duplicates(name, value_node):
+                _tell(nested, found)
+            yield Entry(key, line, _constructed(loader, value_node) if flag_name(key) in flags else None)
+    finally:
+        loader.dispose()
+
+
+def _tell(error: ConfigError, found: list[ConfigError] | None) -> None:
+    if found is None:
+        raise error
+    found.append(error)
+
+
+def _refused(name: str, line: int, what: str) -> ConfigError:
+    return ConfigError(f"{name!r}, line {line}, {what}.", source=name, line=line)
+
+
+def _twice(name: str, line: int, key: str, known: str, first: int) -> ConfigError:
+    again = "" if known == key else f" as {shown(known)}"
+    return _refused(name, line, f"says {shown(key)}, which line {first} said already{again}. Remove one of the two")
+
+
+def _composed(name: str, text: str, aliases: bool = True) -> tuple[Any, Any]:
+    """Return the YAML loader and the root node, None for an empty document. `aliases` lets `*name` stand in it."""
+    import yaml  # noqa: PLC0415 - 14 ms, which only a file that says something pays
+
+    kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        depth = 0
+        for event in yaml.parse(text, Loader=kind):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    line = event.start_mark.line + 1 if event.start_mark else 1
+                    raise _refused(name, line, f"is nested deeper than {MAX_DEPTH} levels")
+            if isinstance(event, yaml.AliasEvent) and not aliases:
+                raise _refused(name, 1, "holds an alias")
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+        loader = kind(text)
+        return loader, loader.get_single_node()
+    except UnicodeEncodeError:  # a variable whose bytes are no UTF-8
+        raise _refused(name, 1, "holds a lone surrogate. Write valid Unicode") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
+        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+        raise _refused(name, line, f"is not YAML ({what}). Correct the line") from None
+
+
+def _nested_duplicates(name: str, root: Any) -> Iterator[ConfigError]:
+    """Yield an error for each key that stands twice in one mapping below `root`."""
+    waiting, visited = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if node.id == "scalar" or id(node) in visited:
+            continue
+        visited.add(id(node))
+        if node.id == "sequence":
+            waiting.extend(node.value)
+            continue
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            waiting.append(value_node)
+            if key_node.id == "scalar":
+                line = key_node.start_mark.line + 1
+                if key_node.value in seen:
+                    yield _twice(name, line, key_node.value, key_node.value, seen[key_node.value])
+                seen.setdefault(key_node.value, line)
+
+
+def _constructed(loader: Any, node: Any) -> Any:
+    """Return the Python value of a node, or a BadValueError that says why there is none."""
+    import yaml  # noqa: PLC0415 - see above
+
+    try:
+        return loader.construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError):
+        return BadValueError("YAML makes no value of it; put quotes around it if it is meant as text.")
+
+
+def read_yaml_value(text: str) -> Any:
+    """Return the value a YAML text holds, with the limits of the file; BadValueError if it is none.
+
+    >>> read_yaml_value("[en, de]")
+    ['en', 'de']
+    """
+    if len(text) > MAX_BYTES:
+        raise BadValueError("It is too long.")
+    try:
+        loader, node = _composed("value", text, aliases=False)
+    except ConfigError:
+        raise BadValueError("It is no YAML.") from None
+    try:
+        value = None if node is None else _constructed(loader, node)
+    finally:
+        loader.dispose()
+    if isinstance(value, BadValueError):
+        raise value
+    return value

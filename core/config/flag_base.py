@@ -1,0 +1,209 @@
+"""What a declared flag is, and what a set of flag values can do. `core.config.flags` declares the flags themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from os import PathLike, fspath
+from typing import Any, ClassVar, Literal, Self
+
+from core.config.flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
+from core.errors import ConfigError
+
+ValueSource = Literal["default", "file", "database", "environment", "argument"]
+"""Where a value came from, lowest first (rule G17)."""
+
+_REMEDY = {
+    "file": "Change it, or remove the line",
+    "database": "Set it again, or delete the row",
+    "environment": "Change the variable, or remove it",
+    "argument": "Pass another value, or none",
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """What is declared about one flag."""
+
+    name: str
+    """In upper case, as people write it."""
+    default: Any
+    kind: Kind
+    group: str
+    help: str
+    """One sentence."""
+    default_means: str = ""
+    """What the default does, where the value alone does not say it."""
+    secret: bool = False
+    """Comes from the environment or a file it names; shown as dots and never written."""
+
+    def shown(self, value: Any) -> str:
+        """Return the value as people write it; dots for a secret that is set (rule G19)."""
+        return DOTS if self.secret and value else self.kind.write_text(value)
+
+    def shown_default(self) -> str:
+        """Return the default and what it means."""
+        value = self.shown(self.default)
+        return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
+
+    def refusal(
+        self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
+    ) -> ConfigError:
+        """Return the error that says what is wrong, where, what is allowed and what to do.
+
+        Args:
+            value: the bad value; never shown for a secret.
+            source: the level it came from.
+            where: that level as people know it: a path, a variable, a table.
+            line: the line of the file.
+            hint: one more sentence; left out for a secret.
+
+        Source: G18, G19, G26.
+
+        >>> rounds = Flag("ROUNDS", 10, Whole(0, 50, "items"), "Prompt", "How many.")
+        >>> str(rounds.refusal("ten", "file", "config.yaml", line=3))[:71]
+        "ROUNDS is 'ten' (config.yaml, line 3). It must be a whole number of ite"
+        """
+        place = f"{where}, line {line}" if line else where
+        seen = DOTS if self.secret else shown(value)
+        helped = f" {hint}" if hint and not self.secret else ""
+        return ConfigError(
+            f"{self.name} is {seen} ({place}). It must be {self.kind.allowed()}.{helped} "
+            f"{_REMEDY.get(source, 'Change it')} to use {self.shown_default()}.",
+            flag=self.name,
+            source=where,
+            line=line,
+        )
+
+
+def flag(
+    default: Any,
+    help: str,  # noqa: A002 - the word of the declaration
+    *,
+    group: str,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    also: tuple[float, ...] = (),
+    choices: tuple[str, ...] = (),
+    kind: Kind | None = None,
+    default_means: str = "",
+    secret: bool = False,
+) -> Any:
+    """Declare one flag as a field of `Settings`. The kind follows from the default and the range, unless it is given.
+
+    Args:
+        default: in the form it is kept in.
+        help: one sentence, for people.
+        group: heading it stands under in config.yaml and the documentation.
+        unit: what a number counts.
+        low: smallest number allowed.
+        high: largest number allowed.
+        also: numbers outside the range that are allowed too.
+        choices: the words of which one is chosen.
+        kind: the kind of value, where it is none of the above.
+        default_means: what the default does, where the value alone does not say it.
+        secret: comes from the environment only and is shown as dots.
+    """
+    if kind is None:
+        if choices:
+            kind = Choice(choices)
+        elif isinstance(default, bool):
+            kind = Switch()
+        elif low is None or high is None:
+            raise TypeError("A number is declared with low and high.")
+        else:
+            kind = Whole(int(low), int(high), unit) if isinstance(default, int) else Number(low, high, unit, also)
+    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret)})
+
+
+class FlagValues:
+    """One value for each flag of a subclass, which is a frozen dataclass whose fields are made by `flag`."""
+
+    sources: Frozen
+    """Flag to where its value came from."""
+
+    _declared: ClassVar[Mapping[str, Flag]] = Frozen()
+
+    @classmethod
+    def declared(cls) -> Mapping[str, Flag]:
+        """Return every flag by its name in upper case, in the order of the declaration."""
+        if not cls._declared:
+            found = {}
+            for each in fields(cls):  # type: ignore[arg-type]  # the subclasses are the dataclasses
+                if "flag" in each.metadata:
+                    found[each.name.upper()] = Flag(each.name.upper(), *each.metadata["flag"])
+            cls._declared = Frozen(found)
+        return cls._declared
+
+    def __new__(cls, **given: object) -> Self:
+        made = object.__new__(cls)
+        made.__dict__["sources"] = Frozen(dict.fromkeys(cls.declared(), "default")).merged(
+            {name.upper(): "argument" for name in given}
+        )
+        return made
+
+    def __post_init__(self) -> None:
+        for name, source in self.sources.items():
+            if source == "argument":
+                self.__dict__[name.lower()] = self._read(name, self.__dict__[name.lower()])
+
+    @classmethod
+    def _read(cls, name: str, value: object) -> Any:
+        declared = cls.declared()[name]
+        try:
+            return declared.kind.read(value)
+        except BadValueError as bad:
+            raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
+
+    def under(self, values: Mapping[str, Any], sources: Mapping[str, ValueSource]) -> Self:
+        """Return these settings with some values changed that were read already; they are not looked at again.
+
+        Args:
+            values: flag in upper case to value.
+            sources: flag in upper case to where the value came from.
+        """
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update({name.lower(): value for name, value in values.items()})
+        made.__dict__["sources"] = self.sources.merged(sources)
+        return made
+
+    def replace(self, **changes: object) -> Self:
+        """Return these settings with some values changed; names in lower case.
+
+        Raises:
+            ConfigError: a bad value.
+            TypeError: no flag has such a name.
+        """
+        values = {}
+        for name, value in changes.items():
+            if name.upper() not in self.declared() or name != name.lower():
+                raise TypeError(f"{name!r} is no flag in lower case. The flags are in docs/config.md.")
+            values[name.upper()] = self._read(name.upper(), value)
+        return self.under(values, dict.fromkeys(values, "argument"))
+
+    def differing(self) -> dict[str, Any]:
+        """Return the flags that differ from their default, as JSON values; a secret as dots (rules P60, G19)."""
+        return {
+            name: DOTS if declared.secret else plain(self.__dict__[name.lower()])
+            for name, declared in self.declared().items()
+            if self.__dict__[name.lower()] != declared.default
+        }
+
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{name.lower()}={value!r}" for name, value in self.differing().items())
+        return f"{type(self).__name__}({changed})"
+
+
+def plain(value: Any) -> Any:
+    """Return a flag's value as JSON knows it.
+
+    >>> plain(("a", "b")), plain(Frozen({"a": ("b",)})), plain(4)
+    (['a', 'b'], {'a': ['b']}, 4)
+    """
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return list(value)
+    return fspath(value) if isinstance(value, PathLike) else value

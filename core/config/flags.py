@@ -1,0 +1,362 @@
+"""The one declaration of every flag: default, range, unit, group and one sentence of help.
+
+`core.config` is the door: it finds the values and makes `Settings` of them. config.yaml, docs/config.md and the JSON
+Schema are made from this declaration by `core.config.docs`. A flag stands here as soon as it changes something.
+"""
+
+# ruff: noqa: RUF009 - what `flag` returns is the field itself
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from core.config.flag_base import Flag, flag
+from core.config.flag_lists import LANGUAGE_CODES, Groups, Texts
+from core.config.flag_types import Folder, Frozen, Key, Text, Zone
+from core.config.flags_lifelong import LifelongFlags
+from core.config.flags_recall import RecallFlags
+from core.config.flags_recent import RecentFlags
+from core.config.flags_stories import StoryFlags
+from core.shapes import Ranking
+
+SnippetWindow = Literal["start", "match"]
+"""start: the beginning of the text. match: the part around the first match."""
+
+PromptOverflow = Literal["raise", "return"]
+"""raise: PromptTooLargeError. return: the prompt without context, although it is over the limit."""
+
+PromptDestination = Literal["remote", "local"]
+"""remote: rows marked local_only stay out. local: they may enter."""
+
+PrivacyLevel = Literal["none", "partial", "full"]
+"""none: everything is kept. partial: nothing for the long term. full: nothing."""
+
+PHRASE_GROUPS = ("explicit", "facts", "preferences", "feelings", "refusals")
+
+GROUPS: Mapping[str, str] = {
+    "Prompt": "How much stands in a prompt, and what happens when it does not fit.",
+    "History": "The lines of this conversation and of others.",
+    "Diary and thoughts": "What the persona wrote for itself.",
+    "Memories": "Which rows are found, and how they are shown.",
+    "Tags and words": "What is taken from a message to search with.",
+    "Saving": "What is worth keeping, and for whom it is kept.",
+    "Conversations": "Conversations that ended, and what people asked to remember.",
+    "Short-term memory": "What was just said in other channels.",
+    "Long-term memory": "What becomes of conversations for good, how long it is kept, and how relationships fade.",
+    "Stories": "Recaps, scenes and the running recap of long conversations.",
+    "Jobs and model": "What is done in the background, and the model that is asked.",
+    "Privacy": "Who is remembered, and who sees what.",
+    "Admin": "Where the admin server listens, and what an operator shows to it.",
+    "Running": "Database, time limits, threads, templates.",
+}
+"""Headings of config.yaml and of the documentation, in order."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
+    """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
+
+    Each argument is a flag's name in lower case; a bad value raises ConfigError.
+
+    >>> Settings(context_verbosity=4).context_verbosity, Settings().context_verbosity
+    (4, 10)
+    """
+
+    context_verbosity: int = flag(
+        10,
+        "Most lines in each history list, and most memories, in one prompt.",
+        unit="items",
+        low=0,
+        high=50,
+        group="Prompt",
+    )
+    prompt_lite_mode: bool = flag(
+        False,
+        "Make prompts small: at most 3 lines in each list, 2 thoughts, 2 memories, actions by their brief only.",
+        group="Prompt",
+    )
+    max_prompt_chars: int = flag(
+        0,
+        "Most characters a prompt may have, where neither the call nor the engine says it.",
+        unit="characters",
+        low=0,
+        high=10_000_000,
+        default_means="no limit",
+        group="Prompt",
+    )
+    prompt_overflow: PromptOverflow = flag(
+        "raise",
+        "What to do when the parts that are never cut are over the limit alone: raise an error, or return them.",
+        choices=get_args(PromptOverflow),
+        group="Prompt",
+    )
+    include_local_time_in_prompts: bool = flag(
+        True, "Tell the local time, hour and time of day of the person who writes.", group="Prompt"
+    )
+    timezone: str = flag(
+        "UTC",
+        "Zone in which times are shown, where the message names none.",
+        kind=Zone(),
+        group="Prompt",
+    )
+    enable_tags_placeholder: bool = flag(
+        True, "Keep the empty list tags_placeholder in the context, for hosts that fill it.", group="Prompt"
+    )
+
+    enable_history_current_chat: bool = flag(True, "Show the lines of this conversation.", group="History")
+    enable_history_recent: bool = flag(True, "Show lines of other conversations.", group="History")
+    unified_history: bool = flag(
+        True,
+        "Take other conversations from every interface, stored ones too; off: live ones of the same interface.",
+        group="History",
+    )
+    chat_history: int = flag(
+        10,
+        "Lines that load_chat_history reads when it is not told how many.",
+        unit="lines",
+        low=1,
+        high=1000,
+        group="History",
+    )
+    context_exchange_window: int = flag(
+        0,
+        "Show this conversation as whole exchanges, a line and the answers to it, instead of single lines.",
+        unit="exchanges",
+        low=0,
+        high=50,
+        default_means="off",
+        group="History",
+    )
+    context_exchange_char_cap: int = flag(
+        8000,
+        "Most characters those exchanges may take together; the newest is always whole.",
+        unit="characters",
+        low=100,
+        high=1_000_000,
+        group="History",
+    )
+    history_age_marker_minutes: int = flag(
+        10,
+        "Age from which a line says how long ago it was; 0 never says it.",
+        unit="minutes",
+        low=0,
+        high=10080,
+        group="History",
+    )
+    reply_quote_chars: int = flag(
+        40,
+        "Characters shown of the line that is replied to.",
+        unit="characters",
+        low=0,
+        high=400,
+        group="History",
+    )
+    echo_window_seconds: int = flag(
+        60,
+        "Time within which an equal line of the same sender counts as the message being answered, and is not shown.",
+        unit="seconds",
+        low=0,
+        high=3600,
+        group="History",
+    )
+    noise_prefixes: tuple[str, ...] = flag(
+        (), "Lines that begin with one of these texts are not shown.", kind=Texts(), group="History"
+    )
+
+    enable_ai_diary: bool = flag(
+        True, "Read the diary for prompts; off: neither its entries nor its thoughts.", group="Diary and thoughts"
+    )
+    ai_diary_full: bool = flag(True, "Show the diary's entries; off: only its thoughts.", group="Diary and thoughts")
+    diary_history_days: int = flag(
+        2, "How far back the diary is shown.", unit="days", low=0, high=365, group="Diary and thoughts"
+    )
+    diary_chars: int = flag(
+        8000,
+        "Most characters of diary in one prompt, whole entries, newest first.",
+        unit="characters",
+        low=0,
+        high=100_000,
+        group="Diary and thoughts",
+    )
+    enable_thoughts: bool = flag(True, "Show the persona's own thoughts.", group="Diary and thoughts")
+    thoughts_limit: int = flag(
+        5, "Most thoughts in one prompt.", unit="items", low=0, high=50, group="Diary and thoughts"
+    )
+
+    enable_memories: bool = flag(True, "Search for memories and show them.", group="Memories")
+    memory_ranking: Ranking = flag(
+        "relevance",
+        "Which rows survive when more are found than shown: those that fit best, or the newest.",
+        choices=get_args(Ranking),
+        group="Memories",
+    )
+    context_reach: int = flag(
+        4,
+        "Messages after one that fits, and before it (half as many among short turns), that may hold an answer; "
+        "0 is off.",
+        unit="messages",
+        low=0,
+        high=20,
+        group="Memories",
+    )
+    snippet_chars: int = flag(
+        400,
+        "Characters shown of a memory.",
+        unit="characters",
+        low=80,
+        high=4000,
+        group="Memories",
+    )
+    snippet_window: SnippetWindow = flag(
+        "start",
+        "Which part of a long text is shown: its start, or the part around the match.",
+        choices=get_args(SnippetWindow),
+        group="Memories",
+    )
+    memory_labels: bool = flag(False, "Say in words where a memory comes from, and from which day.", group="Memories")
+    free_search_shuffle: bool = flag(
+        False, "Give the results of free search in random order instead of newest first.", group="Memories"
+    )
+    wishes_in_prompt: int = flag(
+        20,
+        "Most standing wishes of a person shown in a prompt, the newest; 0 shows none.",
+        unit="wishes",
+        low=0,
+        high=200,
+        group="Memories",
+    )
+    record_recalls: bool = flag(True, "Count how often each memory was shown, and when last.", group="Memories")
+
+    tags_limit: int = flag(12, "Most tags taken from one message.", unit="tags", low=1, high=48, group="Tags and words")
+    keyword_limit: int = flag(
+        24,
+        "Most words of one message that are searched for; the rarest stay.",
+        unit="words",
+        low=1,
+        high=48,
+        group="Tags and words",
+    )
+    expanded_tags_limit: int = flag(
+        24,
+        "Most tags searched for, linked ones included.",
+        unit="tags",
+        low=1,
+        high=48,
+        group="Tags and words",
+    )
+    tag_fuzzy_score: float = flag(
+        91.0,
+        "How alike a misspelt word must be to a known tag, 100 being equal; 0 switches it off.",
+        low=0,
+        high=100,
+        group="Tags and words",
+    )
+    keyword_fuzzy_score: float = flag(
+        82.0,
+        "How alike a word that found nothing must be to a known word to stand for it, 100 being equal; 0 is off.",
+        low=0,
+        high=100,
+        group="Tags and words",
+    )
+    languages: tuple[str, ...] = flag(
+        ("en",),
+        "Languages spoken: their stop words are not searched for, and their word endings are known.",
+        kind=Texts(LANGUAGE_CODES, "a list of language codes with stop words, such as en, de, ja"),
+        group="Tags and words",
+    )
+    common_word_share: float = flag(
+        0.5,
+        "A word in more than this share of the chat lines is too common to search for.",
+        low=0.05,
+        high=1,
+        group="Tags and words",
+    )
+    common_word_min_rows: int = flag(
+        100,
+        "Chat lines there must be before a word can be too common.",
+        unit="rows",
+        low=1,
+        high=100_000,
+        group="Tags and words",
+    )
+
+    remember_phrases: Mapping[str, tuple[str, ...]] = flag(
+        Frozen(),
+        "Phrases that make a message worth keeping, by group; a group given here replaces the shipped one.",
+        kind=Groups(PHRASE_GROUPS),
+        default_means="the phrases in prompts/remember",
+        group="Saving",
+    )
+    record_wishes: bool = flag(
+        True,
+        "Keep what a message wishes once and for all, such as a name to be called by, a diet or a language.",
+        group="Saving",
+    )
+    near_duplicate_score: float = flag(
+        0.0,
+        "How alike a new memory must be to a recent one, 100 being equal, to count as the same.",
+        low=80,
+        high=100,
+        also=(0,),
+        default_means="off",
+        group="Saving",
+    )
+    persona_id: str = flag(
+        "default", "The persona that remembers, where the call names none.", kind=Key(), group="Saving"
+    )
+
+    private_stays_private: bool = flag(
+        True, "Keep what was said in private out of other conversations of the same persona.", group="Privacy"
+    )
+    privacy_default: PrivacyLevel = flag(
+        "none",
+        "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",
+        choices=get_args(PrivacyLevel),
+        group="Privacy",
+    )
+    prompt_destination: PromptDestination = flag(
+        "remote",
+        "Where prompts go: what is marked as local only enters none that is remote.",
+        choices=get_args(PromptDestination),
+        group="Privacy",
+    )
+
+    database_url: str = flag(
+        "",
+        "Address of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
+        kind=Text("a connection string"),
+        default_means="the embedded SQLite file",
+        secret=True,
+        group="Running",
+    )
+    db_timeout_seconds: float = flag(
+        10.0, "Longest wait for the database in one call.", unit="seconds", low=0.1, high=600, group="Running"
+    )
+    hook_timeout_seconds: float = flag(
+        5.0, "Longest wait for a hook of the host.", unit="seconds", low=0.1, high=600, group="Running"
+    )
+    aio_workers: int = flag(
+        8, "Threads that serve the awaitable doors.", unit="threads", low=1, high=64, group="Running"
+    )
+    templates_dir: Path | None = flag(
+        None,
+        "Folder whose files stand in place of files of the same name in prompts/.",
+        kind=Folder(),
+        default_means="none",
+        group="Running",
+    )
+    template_steps: int = flag(
+        100_000,
+        "Most steps one template may take before it is stopped.",
+        unit="steps",
+        low=1000,
+        high=10_000_000,
+        group="Running",
+    )
+
+
+FLAGS: Mapping[str, Flag] = Frozen(sorted(Settings.declared().items(), key=lambda pair: [*GROUPS].index(pair[1].group)))
+"""Every flag by its name in upper case, by group and then in the order of the declaration."""

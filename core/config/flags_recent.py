@@ -1,0 +1,122 @@
+"""Flags of recent conversations, saved memories and short-term memory. Part of `core.config.flags`, the door."""
+
+# ruff: noqa: RUF009 - what `flag` returns is the field itself
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from core.config.flag_base import FlagValues, flag
+from core.config.flag_lists import Texts
+from core.config.flag_types import Text
+
+MemoryMode = Literal["agent", "plus", "basic", "project"]
+"""agent: the model saves by calling a tool. plus: explicit wishes are saved before the model answers. basic: memories
+are read, none is saved. project: neither."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RecentFlags(FlagValues):
+    """The flags of C and M."""
+
+    enable_recent_conversations: bool = flag(
+        True, "Keep and show a list of conversations that ended.", group="Conversations"
+    )
+    max_recent_conversations: int = flag(
+        30, "Conversations kept on that list.", unit="conversations", low=10, high=50, group="Conversations"
+    )
+    recent_in_prompt: int = flag(
+        10, "Most of them in one prompt, the newest.", unit="conversations", low=0, high=50, group="Conversations"
+    )
+    enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.", group="Conversations")
+    saved_in_prompt: int = flag(
+        50, "Most saved memories in one prompt, the newest.", unit="items", low=0, high=1000, group="Conversations"
+    )
+    saved_memory_chars: int = flag(
+        4000,
+        "Most characters of one saved memory; a longer one is refused.",
+        unit="characters",
+        low=10,
+        high=100_000,
+        group="Conversations",
+    )
+    enabled_tool_ids: tuple[str, ...] = flag(
+        (),
+        "Tools that may be offered to the model.",
+        kind=Texts(),
+        default_means="every tool",
+        group="Conversations",
+    )
+    memory_mode: MemoryMode = flag(
+        "agent",
+        "Who reads and saves memories: see the table in the documentation.",
+        choices=get_args(MemoryMode),
+        group="Conversations",
+    )
+    memory_folder_name: str = flag(
+        "memory", "Folder of the two Markdown files.", kind=Text("a folder"), group="Conversations"
+    )
+
+    enable_short_term: bool = flag(
+        True, "Show what was said a moment ago in other channels.", group="Short-term memory"
+    )
+    short_term_memory_ttl_hours: float = flag(
+        12.0,
+        "Age at which what was just said in a channel is forgotten.",
+        unit="hours",
+        low=0.01,
+        high=8760,
+        group="Short-term memory",
+    )
+    short_term_memory_summary_ttl_hours: float = flag(
+        24.0,
+        "Age at which the summary of a channel is forgotten.",
+        unit="hours",
+        low=0.01,
+        high=8760,
+        group="Short-term memory",
+    )
+    short_term_memory_max_messages_per_channel: int = flag(
+        10, "Messages kept of each channel.", unit="messages", low=1, high=200, group="Short-term memory"
+    )
+    short_term_message_chars: int = flag(
+        4000,
+        "Characters kept of each message.",
+        unit="characters",
+        low=100,
+        high=100_000,
+        group="Short-term memory",
+    )
+    short_term_summary_chars: int = flag(
+        1500,
+        "Characters kept of a channel's summary.",
+        unit="characters",
+        low=100,
+        high=100_000,
+        group="Short-term memory",
+    )
+    short_term_max_channels: int = flag(
+        3, "Most other channels in one prompt, the newest.", unit="channels", low=0, high=50, group="Short-term memory"
+    )
+    short_term_summary_every: int = flag(
+        10,
+        "Turns after which the model is asked for a new summary.",
+        unit="turns",
+        low=1,
+        high=1000,
+        group="Short-term memory",
+    )
+    short_term_cross_server: bool = flag(
+        False,
+        "Show public channels of other servers to the same person, without saying where they are.",
+        group="Short-term memory",
+    )
+    short_term_cache_entries: int = flag(
+        1000,
+        "Entries held in the process; each read still asks whether they are the present ones.",
+        unit="entries",
+        low=0,
+        high=1_000_000,
+        group="Short-term memory",
+    )

@@ -1,0 +1,275 @@
+"""Reads the levels a value can come from, and says what is wrong in them. `core.config` puts the levels together."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.base import logs
+from core.config.file import ConfigFile, flag_name
+from core.config.flag_base import Flag, ValueSource
+from core.config.flag_types import DOTS, BadValueError, Frozen, shown
+from core.config.flags import FLAGS
+from core.errors import ConfigError
+
+CONFIG_FILE = "CONFIG_FILE"
+"""Variable that names the configuration file."""
+
+stale_after_seconds = 5
+"""Age at which the values of the table `config` are read again (rule G17)."""
+
+SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
+"""Variable to the secret that is read from the file it names."""
+
+_VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
+_VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
+_SECRET_BYTES = 65536
+_MAX_TOLD = 1000
+
+_told: set[tuple[str, str, str]] = set()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in the configuration."""
+
+    flag: str
+    """The flag, or the unknown key as it is written; blank when the whole file is at fault."""
+    text: str
+    """What is wrong, where, what is allowed and what to do."""
+    source: str
+    """Path, variable, table or argument."""
+    line: int | None = None
+    """Line of the file."""
+    value: str = ""
+    """The value as shown; dots for a secret."""
+    allowed: str = ""
+    nearest: str | None = None
+    """For an unknown key the known flag that is nearest, if one is near."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Level:
+    """What one level says: good values by flag, and the problems. A flag with a bad value is in `refused`."""
+
+    def __init__(self, source: ValueSource) -> None:
+        self.source = source
+        self.values: dict[str, Any] = {}
+        self.refused: set[str] = set()
+        self.problems: list[Problem] = []
+
+    def read(self, declared: Flag, read: Callable[[Any], Any], value: object, where: str, line: int | None) -> None:
+        """Take one value, by the kind's `read` or `read_text`."""
+        try:
+            if isinstance(value, BadValueError):
+                raise value
+            self.values[declared.name] = read(value)
+        except BadValueError as bad:
+            unreadable = "unreadable" if value is bad else value
+            error = declared.refusal(unreadable, self.source, where, line=line, hint=bad.hint)
+            self.refused.add(declared.name)
+            seen = DOTS if declared.secret else shown(unreadable)
+            self.problems.append(Problem(declared.name, str(error), where, line, seen, declared.kind.allowed()))
+
+
+def environment(
+    environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Return the variables that matter, sorted by name, secrets read from the files that name them.
+
+    Args:
+        environ: variables; None is those of the process.
+        found: collects errors instead of raising at the first.
+
+    Raises:
+        ConfigError: the file of a secret cannot be read.
+
+    Source: G17, G19.
+
+    >>> environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
+    (('CONTEXT_VERBOSITY', '4'),)
+    """
+    if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name
+        held = {os.fsdecode(name): os.fsdecode(os.environb[name]) for name in _VARIABLE_BYTES.intersection(os.environb)}
+    else:
+        environ = os.environ if environ is None else environ
+        held = {name: environ[name] for name in _VARIABLES if name in environ}
+    for variable, name in SECRET_FILES.items():
+        path = held.pop(variable, "")
+        if not path or name in held:
+            continue
+        try:
+            held[name] = _secret(variable, path)
+        except ConfigError as error:
+            if found is None:
+                raise
+            found.append(error)
+    return tuple(sorted(held.items()))
+
+
+def _secret(variable: str, path: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            return file.read(_SECRET_BYTES).strip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a UTF-8 text"
+        raise ConfigError(
+            f"{variable} names {path!r}, which cannot be read ({reason}). Name a file that holds the secret alone.",
+            flag=SECRET_FILES[variable],
+            source=variable,
+        ) from None
+
+
+def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
+    """Return what the variables say."""
+    level = Level("environment")
+    for name, text in texts:
+        if name in FLAGS:
+            level.read(FLAGS[name], FLAGS[name].kind.read_text, text, f"environment variable {name}", None)
+    return level
+
+
+def database_level(texts: Iterable[tuple[str, str]]) -> Level:
+    """Return what the rows of the table `config` say. Rows that are no flag belong to others; a secret is refused."""
+    level = Level("database")
+    for name, text in texts:
+        if name not in FLAGS or not isinstance(text, str):  # NULL is no value
+            continue
+        if FLAGS[name].secret:
+            told = f"{name} stands in the table config, where no secret belongs. Delete the row; set the variable."
+            level.problems.append(Problem(name, told, "table config", value=DOTS))
+        else:
+            level.read(FLAGS[name], FLAGS[name].kind.read_text, text, "table config", None)
+    return level
+
+
+def file_level(file: ConfigFile) -> Level:
+    """Return what the file says; a key that is no flag is a problem that names the nearest known one (F72, G18)."""
+    level = Level("file")
+    for entry in file.entries:
+        name = flag_name(entry.key)
+        if name in FLAGS:
+            level.read(FLAGS[name], FLAGS[name].kind.read, entry.value, file.name, entry.line)
+            continue
+        near = nearest_flag(name)
+        advice = f" The nearest known one is {near}." if near else ""
+        told = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
+        level.problems.append(Problem(entry.key, told, file.name, entry.line, nearest=near))
+    return level
+
+
+def argument_level(overrides: Mapping[str, object]) -> Level:
+    """Return what the caller says.
+
+    Raises:
+        ConfigError: a name that is no flag; it names the nearest known one.
+    """
+    level = Level("argument")
+    for key, value in overrides.items():
+        declared = known_flag(key)
+        level.read(declared, declared.kind.read, value, "argument", None)
+    return level
+
+
+def known_flag(name: object) -> Flag:
+    """Return the flag of a name, in any spelling of G20.
+
+    Raises:
+        ConfigError: no flag has the name; it names the nearest known one.
+
+    Source: G19, G20, F77.
+
+    >>> known_flag("contextVerbosity").name
+    'CONTEXT_VERBOSITY'
+    """
+    declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
+    if declared is None:
+        near = nearest_flag(flag_name(name)) if isinstance(name, str) else None
+        advice = f"The nearest known one is {near}." if near else "The flags are listed in docs/config.md."
+        raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=str(name)[:128])
+    return declared
+
+
+def nearest_flag(name: str) -> str | None:
+    """Return the flag whose name is most like `name`, None if none is like it.
+
+    >>> nearest_flag("CONTEXT_VERBOSTY"), nearest_flag("COLOR")
+    ('CONTEXT_VERBOSITY', None)
+    """
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - only mistakes need it
+
+    found = process.extractOne(flag_name(name[:128]), tuple(FLAGS), scorer=fuzz.ratio, score_cutoff=70)
+    return found[0] if found else None
+
+
+def tell(problems: Iterable[Problem]) -> None:
+    """Log one warning for each problem this process has not been told of (rule G18)."""
+    for problem in problems:
+        mark = (problem.flag, problem.source, problem.value)
+        if mark in _told:
+            continue
+        if len(_told) >= _MAX_TOLD:
+            _told.clear()
+        _told.add(mark)
+        if problem.allowed:
+            default = FLAGS[problem.flag].shown_default()
+            logs.warning(
+                "config_bad_value", flag=problem.flag, value=problem.value, source=problem.source, line=problem.line,
+                allowed=problem.allowed, used=default,
+            )  # fmt: skip
+        else:
+            logs.warning(
+                "config_not_used", key=shown(problem.flag), source=problem.source, line=problem.line,
+                nearest=problem.nearest,
+            )  # fmt: skip
+
+
+class DatabaseValues:
+    """The rows of one database's table `config`, as they were last read, and when that was (rule G17).
+
+    Who reads the table asks `is_stale`, reads, and calls `fill`; `core.config.load` gets `values`. A value written by
+    this process counts at once, also against a reading that began before it was written.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._values: Mapping[str, str] = Frozen()
+        self._read_at: float | None = None
+        self._written: dict[str, tuple[str, float]] = {}
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """Flag to text. The same object as long as nothing changed."""
+        return self._values
+
+    def is_stale(self) -> bool:
+        """Return whether the rows must be read again: never read, or `stale_after_seconds` old."""
+        return self._read_at is None or self._clock() - self._read_at >= stale_after_seconds
+
+    def fill(self, values: Mapping[str, str]) -> None:
+        """Keep what was read just now. Also called with what is held after a failure, so as not to try each time."""
+        with self._lock:
+            now = self._clock()
+            self._written = {
+                name: (text, at) for name, (text, at) in self._written.items() if now - at < stale_after_seconds
+            }
+            self._keep({**values, **{name: text for name, (text, _) in self._written.items()}})
+            self._read_at = now
+
+    def put(self, name: str, text: str) -> None:
+        """Keep a value this process has written."""
+        with self._lock:
+            self._written[name] = (text, self._clock())
+            self._keep({**self._values, name: text})
+
+    def _keep(self, values: dict[str, str]) -> None:
+        if values != self._values:
+            self._values = Frozen(values)

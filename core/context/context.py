@@ -1,0 +1,177 @@
+"""The order of the context keys (P8), how many items a prompt holds (P40), and recall without what is visible (P34)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from core.shapes import SOURCES, HistoryEntry, Hit, LeftOut
+from core.text.folding import clean
+
+Digest = TypeVar("Digest", bound=Hashable)
+
+CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
+    ("history_current_chat", "always"),
+    ("history_recent", "always"),
+    ("thoughts", "always"),
+    ("history_scope", "filled"),
+    ("memories", "given"),
+    ("tags_placeholder", "given"),
+    ("ai_diary", "filled"),
+    ("short_term", "filled"),
+    ("recent_conversations", "filled"),
+    ("saved_memories", "filled"),
+    ("relationship", "filled"),
+    ("message_recaps", "filled"),
+    ("running_recap", "filled"),
+    ("recon", "filled"),
+    ("recon_instructions", "filled"),
+)
+"""The keys of `context` in their order, and when each is there (rule P8).
+
+always: also when empty, also when nobody gave it. given: when its switch is on, also when empty. filled: only when
+there is something in it. Keys of the host stand after all of these.
+"""
+
+OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
+"""Names a host cannot give a key of its own (rule P8)."""
+
+LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES = 3, 2, 2
+"""Most items of each kind with PROMPT_LITE_MODE (rule P40)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Most items of each kind in a prompt (rule P40)."""
+
+    history: int
+    """Lines of each history list."""
+    thoughts: int
+    """Lines of thoughts."""
+    memories: int
+    """Hits."""
+
+
+def caps(verbosity: int, thoughts: int, lite: bool) -> Caps:
+    """Return how many items of each kind a prompt holds.
+
+    Args:
+        verbosity: CONTEXT_VERBOSITY, 0 to 50.
+        thoughts: THOUGHTS_LIMIT, 0 to 50.
+        lite: PROMPT_LITE_MODE.
+
+    Source: P40.
+
+    >>> caps(10, 5, False), caps(10, 5, True)
+    (Caps(history=10, thoughts=5, memories=10), Caps(history=3, thoughts=2, memories=2))
+    """
+    verbosity, thoughts = max(verbosity, 0), max(thoughts, 0)
+    if not lite:
+        return Caps(verbosity, thoughts, verbosity)
+    return Caps(min(verbosity, LITE_HISTORY), min(thoughts, LITE_THOUGHTS), min(verbosity, LITE_MEMORIES))
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether a section has nothing in it: None or an empty text, list or dict. 0 and False are something."""
+    return value is None or (isinstance(value, (str, bytes, Collection)) and len(value) == 0)
+
+
+def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of `context` in the order of the contract.
+
+    Args:
+        parts: context key to value, in any order; keys that are not in `CONTEXT_KEYS` are the host's and follow in the
+            order given, as they are.
+
+    Returns:
+        A new dict; the three lists are always there.
+
+    Source: P8.
+
+    >>> order_context({"mood": "calm", "ai_diary": [], "memories": [], "thoughts": ["t"]})
+    {'history_current_chat': [], 'history_recent': [], 'thoughts': ['t'], 'memories': [], 'mood': 'calm'}
+    """
+    ordered: dict[str, Any] = {}
+    for name, when in CONTEXT_KEYS:
+        value = parts.get(name)
+        if when == "always" or (name in parts and (when == "given" or not _is_empty(value))):
+            ordered[name] = [] if value is None else value
+    ordered.update((name, value) for name, value in parts.items() if name not in OWN_KEYS)
+    return ordered
+
+
+def read_hits(given: Any) -> tuple[list[Hit], int]:
+    """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none.
+
+    A hit is a mapping with a text as `snippet`; what else of T33 is missing or of another type gets a plain value.
+
+    Source: F57, F64, T33.
+
+    >>> read_hits([{"snippet": "tea", "id": 7}, 3])
+    ([{'source': 'memories', 'id': 7, 'timestamp': '', 'snippet': 'tea', 'tags': []}], 1)
+    """
+    hits: list[Hit] = []
+    items = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
+    for item in items:
+        text = item.get("snippet") if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping) or not isinstance(text, str):
+            continue
+        row, when, tags = item.get("id"), item.get("timestamp"), item.get("tags")
+        made: Hit = {
+            "source": item["source"] if item.get("source") in SOURCES else "memories",
+            "id": row if isinstance(row, int) and not isinstance(row, bool) else 0,
+            "timestamp": when if isinstance(when, str) else "",
+            "snippet": clean(text),
+            "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
+        }
+        if isinstance(said := item.get("label"), str):
+            made["label"] = said
+        hits.append(made)
+    return hits, len(items) - len(hits)
+
+
+def visible_rows(entries: Iterable[HistoryEntry]) -> frozenset[int]:
+    """Return the ids of the stored rows among the shown messages.
+
+    >>> visible_rows([HistoryEntry("tg/1", "hi", row_id=7), HistoryEntry("tg/1", "live")])
+    frozenset({7})
+    """
+    return frozenset(entry.row_id for entry in entries if entry.row_id is not None)
+
+
+def drop_visible(
+    hits: Iterable[Hit],
+    visible_row_ids: Collection[int],
+    visible_digests: Collection[Digest],
+    digest_of: Callable[[Hit], Digest | None],
+    *,
+    reason: str = "visible",
+) -> tuple[list[Hit], list[LeftOut]]:
+    """Return the hits whose source message is not in a history list already, in the order given, and the others' ids.
+
+    Args:
+        hits: found rows.
+        visible_row_ids: ids of chat rows shown (`visible_rows`); sets, for constant-time look-ups.
+        visible_digests: digests of the texts shown.
+        digest_of: gives the digest of a hit's full text, None where it is not known.
+        reason: `visible`, or `echo` when the rows are those of the message being answered (P33).
+
+    Source: P34.
+
+    >>> hit: Hit = {"source": "chat_history", "id": 7, "timestamp": "", "snippet": "hi", "tags": []}
+    >>> drop_visible([hit], {7}, set(), lambda hit: None)
+    ([], [LeftOut(section='memories', reason='visible', id='7')])
+    """
+    kept: list[Hit] = []
+    left_out: list[LeftOut] = []
+    for hit in hits:
+        seen = hit["source"] == "chat_history" and hit["id"] in visible_row_ids
+        if not seen and visible_digests:
+            digest = digest_of(hit)
+            seen = digest is not None and digest in visible_digests
+        if seen:
+            left_out.append(LeftOut("memories", reason, str(hit["id"])))
+        else:
+            kept.append(hit)
+    return kept, left_out

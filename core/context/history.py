@@ -1,0 +1,321 @@
+"""The two history lists of a prompt, once rows and live messages are at hand (rules P24, P25, P32, P33, F13).
+
+Decides which messages are shown, in which list, and why the others are not; reads nothing itself. Every message found
+ends in exactly one place: a line, or an entry of `left_out` with a reason. Called by the history engine. What makes two
+messages one is decided in `core.context.merge`, which are never shown in `core.context.shown`, which lists
+there are in `core.context.plan`, the look of a line in `core.context.lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from core.context.context import Caps
+from core.context.contributions import THOUGHTS, Arranged, ContributedText, arrange
+from core.context.exchanges import SpokenLine, newest_exchanges
+from core.context.lines import body, is_persona, one_line, origin
+from core.context.live import LiveHistory
+from core.context.merge import (
+    STORED,
+    SeenMessages,
+    added_places,
+    chronological,
+    entry_id,
+    first_ones,
+    live_places,
+    merge,
+    same_message,
+    stored_places,
+)
+from core.context.plan import (
+    CURRENT,
+    RECENT,
+    Candidates,
+    HistoryPlan,
+    MaySee,
+    current_and_recent,
+    history_plan,
+    skips_history,
+)
+from core.context.shapes import HistoryLists, HistoryOptions
+from core.context.shown import echo_check, is_echo, is_shown, why_not_shown
+from core.shapes import HistoryEntry, IncomingMessage, LeftOut
+
+__all__ = [
+    "Candidates",
+    "HistoryLists",
+    "HistoryOptions",
+    "HistoryPlan",
+    "build_lists",
+    "current_and_recent",
+    "echo_check",
+    "history_plan",
+    "is_echo",
+    "is_shown",
+    "merge",
+    "newest",
+    "same_message",
+    "skips_history",
+    "why_not_shown",
+]
+
+Item = TypeVar("Item")
+
+
+def newest(entries: Sequence[Item], count: int) -> list[Item]:
+    """Return the last `count` of a chronological list, none when `count` is 0 or less.
+
+    Source: P24.
+
+    >>> newest([1, 2, 3], 2), newest([1, 2, 3], 0)
+    ([2, 3], [])
+    """
+    return list(entries[max(0, len(entries) - count) :]) if count > 0 else []
+
+
+class _Room:
+    """How much a list still takes: messages, or with `turns` only those of somebody else (rules P24, P35)."""
+
+    def __init__(self, count: int, *, turns: bool = False) -> None:
+        self._left, self._turns = count, turns
+
+    def is_full(self) -> bool:
+        return self._left <= 0
+
+    def take(self, entry: HistoryEntry) -> None:
+        if not (self._turns and is_persona(entry)):
+            self._left -= 1
+
+
+class _Account:
+    """Chooses and renders the lines of one call, and keeps the account of what is left out."""
+
+    def __init__(self, message: IncomingMessage, options: HistoryOptions, may_see: MaySee) -> None:
+        self.own = message.interface_path
+        self.options = options
+        self.may_see = may_see
+        self.look: dict[str, Any] = {
+            "zone": options.zone,
+            "now": options.now,
+            "age_marker_minutes": options.age_marker_minutes,
+            "reply_quote_chars": options.reply_quote_chars,
+        }
+        self.is_echo = echo_check(message, options.echo_window_seconds)
+        self.left_out: list[LeftOut] = []
+        self.titles: dict[str, str] = {}
+        self._bodies: dict[int, str] = {}
+
+    def leave(self, section: str, reason: str, entry: HistoryEntry) -> None:
+        self.left_out.append(LeftOut(section, reason, entry_id(entry)))
+
+    def why_not(self, entry: HistoryEntry) -> str:
+        return "echo" if self.is_echo(entry) else why_not_shown(entry, self.options.noise_prefixes)
+
+    def body(self, entry: HistoryEntry) -> str:
+        """Return the line without the mark of its conversation: what copies of a message have in common."""
+        if isinstance(entry, ContributedText):
+            return one_line(entry.text)
+        known = self._bodies.get(id(entry))
+        if known is None:
+            known = self._bodies[id(entry)] = body(entry, **self.look)
+        return known
+
+    def line(self, entry: HistoryEntry) -> str:
+        """Return the line as it is shown; only those of other conversations name theirs (P30)."""
+        if isinstance(entry, ContributedText) or entry.conversation in ("", self.own):
+            return self.body(entry)
+        if not entry.title and entry.conversation in self.titles:
+            titled = replace(entry, title=self.titles[entry.conversation])
+            return f"{origin(titled)}{self.body(entry)}"
+        return f"{origin(entry)}{self.body(entry)}"
+
+    def visible_only(self, section: str, entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
+        """Return the contributed messages without those of conversations that may not be seen (F13)."""
+        kept = []
+        for entry in entries:
+            reason = "" if entry.conversation in ("", self.own) else self.may_see(entry.conversation)
+            if reason:
+                self.leave(section, reason, entry)
+            else:
+                kept.append(entry)
+        return kept
+
+    def choose(
+        self,
+        section: str,
+        room: _Room,
+        stored: Sequence[HistoryEntry],
+        live: Sequence[HistoryEntry],
+        added: Sequence[HistoryEntry] = (),
+    ) -> list[HistoryEntry]:
+        """Return the newest messages that are shown, each once, oldest first.
+
+        Stored messages that are not shown count as seen, so that a live copy of a hidden message stays hidden. Live
+        messages are compared only until the list is full: what is older is over the limit, whatever else it is.
+        """
+        seen = SeenMessages(self.body)
+        refused = [(entry, reason) for entry in stored if (reason := self.why_not(entry))]
+        refused_ids = {id(entry) for entry, _ in refused}
+        rows, doubled = first_ones(stored_places(entry for entry in stored if id(entry) not in refused_ids), seen)
+        for entry in doubled:
+            self.leave(section, "duplicate", entry)
+        for entry, reason in refused:
+            seen.add_unseen(entry)
+            self.leave(section, reason, entry)
+        kept: list[HistoryEntry] = []
+        for place, entry in reversed(chronological([*rows, *live_places(live), *added_places(added)])):
+            is_row = place[2] == STORED
+            reason = ("" if is_row else self.why_not(entry)) or ("limit" if room.is_full() else "")
+            if not reason and not is_row and not seen.take(entry):
+                reason = "duplicate"
+            if reason:
+                self.leave(section, reason, entry)
+                continue
+            room.take(entry)
+            kept.append(entry)
+        return kept[::-1]
+
+    def window(self, entries: list[HistoryEntry]) -> list[HistoryEntry]:
+        """Return the exchanges of this conversation that fit under the cap (P35)."""
+        spoken = [SpokenLine(self.line(entry), is_persona(entry)) for entry in entries]
+        kept = newest_exchanges(spoken, self.options.exchange_window, self.options.exchange_char_cap)
+        cut = len(entries) - len(kept)
+        for entry in entries[:cut]:
+            self.leave(CURRENT, "limit", entry)
+        return entries[cut:]
+
+    def is_over_cap(self, entries: list[HistoryEntry]) -> bool:
+        """Return whether an older exchange would not fit, since these lines are over the cap and begin one (P35)."""
+        if all(is_persona(entry) for entry in entries):
+            return False
+        return sum(len(self.line(entry)) for entry in entries) > self.options.exchange_char_cap
+
+    def lines_by_key(self, arranged: Arranged) -> dict[str, list[str]]:
+        """Return the lines of contributions that have a context key of their own (P37)."""
+        made: dict[str, list[str]] = {}
+        for target, entries in arranged.entries.items():
+            if target in (RECENT, THOUGHTS):
+                continue
+            for entry in self.visible_only(target, entries):
+                reason = why_not_shown(entry, self.options.noise_prefixes)
+                if reason:
+                    self.leave(target, reason, entry)
+                else:
+                    made.setdefault(target, []).append(self.line(entry))
+        return made
+
+
+def build_lists(
+    *,
+    message: IncomingMessage,
+    live: LiveHistory,
+    stored_current: Iterable[HistoryEntry],
+    stored_recent: Iterable[HistoryEntry],
+    plan: HistoryPlan,
+    caps: Caps,
+    contributions: Any,
+    options: HistoryOptions,
+    may_see: MaySee,
+    flags: Mapping[str, object] | None = None,
+) -> HistoryLists:
+    """Return the two history lists and the account of every message found.
+
+    Args:
+        message: the message being answered.
+        live: the host's messages (`read_context_memory`); `skip_history` in its metadata empties both lists.
+        stored_current: stored messages of this conversation, hidden and excluded ones too: they keep live copies of
+            themselves out. As many of the newest as are needed to fill the list.
+        stored_recent: likewise of other conversations.
+        plan: which lists there are (`history_plan`).
+        caps: most lines of each list (`caps`).
+        contributions: what the hooks gave.
+        options: how lines are chosen and look.
+        may_see: tells why the messages of a live conversation stay out, blank when they may be seen.
+        flags: flag name to value, for `enabled_var` of contributions.
+
+    Returns:
+        Lists of at most `caps.history` lines, the current one of whole exchanges when the exchange window is on.
+        Thoughts of contributions are not in here: `thought_lines` takes them.
+
+    Source: P24 to P37, F13.
+
+    >>> from datetime import UTC, datetime
+    >>> from core.context.context import caps
+    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "hi", "tg", "tg/1")
+    >>> row = HistoryEntry("tg/1", "tea?", sender_name="Ann", row_id=7)
+    >>> build_lists(
+    ...     message=message, live=LiveHistory(), stored_current=[row], stored_recent=[], plan=history_plan({}),
+    ...     caps=caps(10, 5, False), contributions=None, options=HistoryOptions(now=message.date),
+    ...     may_see=lambda key: "",
+    ... ).current
+    ['Ann: "tea?"']
+    """
+    rows, others = list(stored_current), list(stored_recent)
+    account = _Account(message, options, may_see)
+    account.titles = {entry.conversation: entry.title for entry in others if entry.title}
+    chosen = current_and_recent(message, live, rows, others, plan, may_see)
+    arranged = arrange(contributions, flags or {})
+    account.left_out.extend(chosen.left_out)
+    elsewhere = (THOUGHTS,) if plan.recent else (THOUGHTS, RECENT)
+    account.left_out.extend(item for item in arranged.left_out if item.section not in elsewhere)
+    turns = options.exchange_window > 0
+    room = _Room(options.exchange_window if turns else caps.history, turns=turns)
+    current = account.choose(CURRENT, room, chosen.current_stored, chosen.current_live)
+    full = {CURRENT} if room.is_full() or (turns and account.is_over_cap(current)) else set()
+    current = account.window(current) if turns else current
+    added = account.visible_only(RECENT, arranged.entries.get(RECENT, [])) if plan.recent else []
+    room = _Room(caps.history)
+    recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
+    own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
+    lists = HistoryLists(
+        current=[account.line(entry) for entry in current],
+        left_out=account.left_out,
+        found=_found(chosen, arranged, plan),
+        notes=[note for note in (plan.note, *live.notes, *arranged.notes) if note],
+        echoes=[entry for entry in (*rows, *own_live) if account.is_echo(entry)],
+        extra=account.lines_by_key(arranged),
+        full=frozenset(full | ({RECENT} if room.is_full() else set())),
+    )
+    lists.visible.extend(current)
+    _add_recent(lists, account, recent)
+    return _without_history(lists) if skips_history(live.metadata) else lists
+
+
+def _found(chosen: Candidates, arranged: Arranged, plan: HistoryPlan) -> dict[str, int]:
+    """Return how many messages there were for each section; those of a list that is switched off are none."""
+    unseen = [item.section for item in chosen.left_out]
+    found = {section: count for section, count in arranged.found.items() if section not in (RECENT, THOUGHTS)}
+    return {
+        CURRENT: len(chosen.current_stored) + len(chosen.current_live) + unseen.count(CURRENT),
+        RECENT: len(chosen.recent_stored)
+        + len(chosen.recent_live)
+        + unseen.count(RECENT)
+        + (arranged.found.get(RECENT, 0) if plan.recent else 0),
+        **found,
+    }
+
+
+def _add_recent(lists: HistoryLists, account: _Account, recent: list[HistoryEntry]) -> None:
+    """Add the lines of other conversations, but for those that read like one of this conversation (P25)."""
+    current = set(lists.current)
+    for entry in recent:
+        shown = account.line(entry)
+        if shown in current:
+            account.leave(RECENT, "duplicate", entry)
+            continue
+        lists.recent.append(shown)
+        lists.visible.append(entry)
+
+
+def _without_history(lists: HistoryLists) -> HistoryLists:
+    """Return the lists emptied as P36 has it: memories, and so what counts as visible to them, stay as without it."""
+    return replace(
+        lists,
+        current=[],
+        recent=[],
+        left_out=[item for item in lists.left_out if item.section not in (CURRENT, RECENT)],
+        found={**lists.found, CURRENT: 0, RECENT: 0},
+        notes=[*lists.notes, "skip_history: the history lists and thoughts are empty because the host asked for it"],
+    )

@@ -1,0 +1,159 @@
+"""Reads the host's message, once, into `IncomingMessage` (rule P2); whatever shape the host uses ends here.
+
+Missing values get their defaults, unreadable ones are replaced and noted; only a message that lacks its needed names,
+or an id that cannot be one, is refused. `get` is the reader of attributes and keys everywhere, `input_facts` reads what
+a message carries beside its text.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from core.audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
+from core.context.attachments import input_facts
+from core.errors import MessageError
+from core.scope import KEY_BYTES, key_text
+from core.shapes import IncomingMessage, Sender
+from core.text.host_values import as_text, get, has, is_plain, text_at, word_at
+from core.text.times import parse_time, read_time
+
+__all__ = ["get", "has", "input_facts", "read_message"]
+
+NEEDED = ("message_id", "date")
+"""Names that must exist; their values may be None."""
+
+ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
+"""Bytes of the columns these ids are stored in (rule F70); the other ids' are `core.scope.KEY_BYTES`."""
+
+
+def read_message(
+    message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
+) -> IncomingMessage:
+    """Return the host's message in normal form; nothing of the host's is changed.
+
+    Args:
+        message: an object or a dict, any nesting of the two; attributes that raise count as absent.
+        context_memory: the host's metadata; only its `interface_path` and `time_zone` are looked at.
+        interface_name: the surface the message came from; None takes the first part of the conversation key.
+        now: aware; the date of a message without a readable one.
+
+    Returns:
+        The message; `notes` says what was replaced or ignored, without ever quoting text.
+
+    Raises:
+        MessageError: no message at all (naming the type seen), needed names absent (`fields` names all of them), or an
+            id that is too long, holds NUL or is neither text nor number.
+
+    Source: P2, F1, F17, F60 to F62, F70.
+
+    >>> from datetime import UTC
+    >>> read = read_message({"message_id": 1, "date": None, "text": "hi"}, now=datetime(2026, 3, 10, 12, tzinfo=UTC))
+    >>> read.message_id, read.date.isoformat(), read.text, read.interface_path
+    ('1', '2026-03-10T12:00:00+00:00', 'hi', None)
+    """
+    _check(message)
+    notes: list[str] = []
+    chat, who = get(message, "chat"), get(message, "from_user", "from")
+    path, interface = _conversation(message, chat, context_memory, interface_name)
+    chat_id = _key(get(chat, "id"), "chat.id")
+    sender = _sender(who)
+    chat_type = word_at(chat, "type") or None
+    return IncomingMessage(
+        message_id=_key(get(message, "message_id"), "message_id"),
+        date=_date(get(message, "date"), now, notes),
+        text=_text(get(message, "text"), notes),
+        interface=interface,
+        interface_path=path,
+        sender=sender,
+        chat_id=chat_id,
+        chat_type=chat_type,
+        server_id=_key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or "",
+        is_private=_is_private(get(message, "is_private"), chat_type, chat_id, sender.id, notes),
+        time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
+        raw=message,
+        notes=tuple(notes),
+    )
+
+
+def _check(message: Any) -> None:
+    if is_plain(message):
+        raise MessageError(
+            f"The message is of type {type(message).__name__}. It must be an object or a dict with "
+            f"{' and '.join(NEEDED)}.",
+            fields=("message",),
+        )
+    absent = tuple(name for name in NEEDED if not has(message, name))
+    if absent:
+        raise MessageError(
+            f"The message has no {' and no '.join(absent)}. Both names must exist; their values may be None.",
+            fields=absent,
+        )
+
+
+def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
+    """Return an id as text, None where there is none."""
+    if value is None:
+        return None
+    try:
+        return key_text(value, field, limit_bytes or ID_BYTES[field])
+    except ValueError:  # a whole number of more than 4,300 digits has no text
+        raise MessageError(f"{field} is a number too long for an id. Use a shorter id.", fields=(field,)) from None
+
+
+def _conversation(message: Any, chat: Any, context_memory: Any, interface_name: str | None) -> tuple[str | None, str]:
+    """Return `(conversation key, interface)`: the key as the host says it, else `interface/chat.id[/thread]`."""
+    interface = _key(interface_name, "interface") or ""
+    limit = KEY_BYTES["conversation"]
+    said_by = (message, get(get(message, "payload"), "source"), context_memory)
+    paths = (_key(get(holder, "interface_path"), "interface_path", limit) for holder in said_by)
+    path = next((path for path in paths if path), None)
+    if path is not None:
+        return path, interface or path.split("/", 1)[0]
+    chat_id = _key(get(chat, "id"), "chat.id")
+    if not interface or not chat_id:
+        return None, interface
+    thread = _key(get(message, "message_thread_id", "thread_id"), "thread_id")
+    return key_text("/".join(filter(None, (interface, chat_id, thread))), "interface_path", limit), interface
+
+
+def _sender(who: Any) -> Sender:
+    return Sender(
+        id=_key(get(who, "id"), "from_user.id") or "",
+        name=text_at(who, "full_name"),
+        username=text_at(who, "username"),
+    )
+
+
+def _text(value: Any, notes: list[str]) -> str:
+    text, note = as_text(value)
+    if note:
+        notes.append(f"text {note}")
+    return text or ""
+
+
+def _date(value: Any, now: datetime, notes: list[str]) -> datetime:
+    if value is None:
+        return parse_time(now) or now
+    moment, clamped = read_time(value)
+    if moment is None:
+        notes.append(f"date of type {type(value).__name__} cannot be read, now is used")
+        return parse_time(now) or now
+    if clamped:
+        notes.append("date is outside of 1970 to 9998 and was moved into it")
+    return moment
+
+
+def _is_private(said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]) -> bool | None:
+    """Return what the host says of the conversation's privacy, None when it says nothing (F17)."""
+    if isinstance(said, int) and said in (0, 1):
+        return bool(said)
+    if said is not None:
+        notes.append("is_private is neither True nor False; the chat's type and ids decide")
+    if chat_type is not None and chat_type not in PRIVATE_CHAT_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
+        notes.append("chat.type is not known; without is_private the ids decide, and then public is assumed")
+    if chat_type in PRIVATE_CHAT_TYPES:
+        return True
+    if chat_type in PUBLIC_CHAT_TYPES:
+        return False
+    return True if chat_id and chat_id == sender_id else None

@@ -1,0 +1,248 @@
+"""Where the running recap is put among the parts of a prompt, and the numbers other programs use (rules S38 to S40)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, get_args
+
+from core.config.flags_stories import RecapPosition, RecapRole
+
+T = TypeVar("T")
+
+KEY = "auto_recap_scene"
+"""Key the running recap is registered under."""
+
+POSITIONS: tuple[RecapPosition, ...] = get_args(RecapPosition)
+ROLES: tuple[RecapRole, ...] = get_args(RecapRole)
+
+Numbering = Literal["host", "seed"]
+"""host: as chat programs number positions. seed: the same, but 2 is after_prompt."""
+
+NONE = -1
+_NUMBERS: dict[str, int] = {"in_prompt": 0, "in_chat": 1, "before_prompt": 2}
+_AFTER_PROMPT_DEPTH = 1
+
+
+class Injection(TypedDict):
+    """What is to be put into a prompt, and where (rule S38). Keys stand in this order."""
+
+    key: str
+    value: str
+    """Blank when nothing is to be put in."""
+    position: RecapPosition
+    depth: int
+    """For in_chat: how many chat messages, the new one counted, come after it."""
+    scan: bool
+    """Whether the host is to look in it for its own triggers."""
+    role: RecapRole
+
+
+def check_position(value: object) -> RecapPosition:
+    """Return the position, when it is one of the four.
+
+    Raises:
+        ValueError: another one; the message names the four.
+
+    Source: S38.
+
+    >>> check_position("in_chat")
+    'in_chat'
+    >>> check_position("middle")
+    Traceback (most recent call last):
+    ...
+    ValueError: position is 'middle'. It must be 'before_prompt', 'in_prompt', 'in_chat' or 'after_prompt'.
+    """
+    for known in POSITIONS:
+        if value == known:
+            return known
+    raise ValueError(f"position is {_shown(value)}. It must be {_listed(POSITIONS)}.")
+
+
+def check_role(value: object) -> RecapRole:
+    """Return the role, when it is one of the three.
+
+    Raises:
+        ValueError: another one; the message names the three.
+
+    Source: S38.
+
+    >>> check_role("assistant")
+    'assistant'
+    """
+    for known in ROLES:
+        if value == known:
+            return known
+    raise ValueError(f"role is {_shown(value)}. It must be {_listed(ROLES)}.")
+
+
+def check_depth(value: object) -> int:
+    """Return the depth, when it is a whole number of at least 0.
+
+    Raises:
+        ValueError: anything else.
+
+    >>> check_depth(2)
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"depth is {_shown(value)}. It must be a whole number of at least 0.")
+    return value
+
+
+def _shown(value: object) -> str:
+    return repr(value[:40]) if isinstance(value, str) else repr(value)[:40]
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+# The order of a prompt
+
+
+def chat_index(messages: int, depth: int) -> int | None:
+    """Return before which of the history's messages a part of this depth stands; None for after the new message.
+
+    Args:
+        messages: how many messages the history has, the new one not counted. An answer equal to it means: between the
+            history and the new message.
+        depth: how many chat messages, the new one counted, come after it.
+
+    Source: S39.
+
+    >>> [chat_index(3, depth) for depth in (2, 1, 0, 99)]
+    [2, 3, None, 0]
+    """
+    return None if depth == 0 else max(0, messages - depth + 1)
+
+
+def ordered(
+    card: Iterable[T], history: Sequence[T], new: Iterable[T], parts: Iterable[tuple[T, RecapPosition, int]]
+) -> list[T]:
+    """Return everything a prompt has in the order it is sent.
+
+    That is: before_prompt parts; persona card; in_prompt parts; the history with the in_chat parts at their depth;
+    after_prompt parts; the new message. Parts of one place stand in the order they were registered.
+
+    Args:
+        parts: value, position and depth of each, in the order of registration; the depth counts for in_chat alone.
+
+    Source: S39.
+
+    >>> def order(depth):
+    ...     return " ".join(ordered([], ["h1", "h2", "h3"], ["u"], [("R", "in_chat", depth)]))
+    >>> order(2), order(1), order(0), order(99)
+    ('h1 h2 R h3 u', 'h1 h2 h3 R u', 'h1 h2 h3 u R', 'R h1 h2 h3 u')
+    """
+    known = list(parts)
+    at: dict[RecapPosition, list[T]] = {name: [v for v, place, _ in known if place == name] for name in POSITIONS}
+    chat: dict[int | None, list[T]] = {}
+    for value, place, depth in known:
+        if place == "in_chat":
+            chat.setdefault(chat_index(len(history), depth), []).append(value)
+    told: list[T] = []
+    for index in range(len(history) + 1):
+        told += chat.get(index, [])
+        told += history[index : index + 1]
+    return [*at["before_prompt"], *card, *at["in_prompt"], *told, *at["after_prompt"], *new, *chat.get(None, [])]
+
+
+# Numbers, for the hosts that use them
+
+
+def to_number(position: str | None) -> int:
+    """Return the number of a position; None is -1, nowhere.
+
+    after_prompt has none of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
+
+    Raises:
+        ValueError: no such position.
+
+    Source: S40.
+
+    >>> [to_number(name) for name in ("in_prompt", "in_chat", "before_prompt", None, "after_prompt")]
+    [0, 1, 2, -1, 1]
+    """
+    if position is None:
+        return NONE
+    return _NUMBERS.get(check_position(position), _NUMBERS["in_chat"])
+
+
+def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
+    """Return the position of a number, None for -1, nowhere.
+
+    Args:
+        numbering: `host`, or `seed`, where 2 is after_prompt.
+
+    Raises:
+        ValueError: no such number or numbering.
+
+    Source: S40.
+
+    >>> [from_number(number) for number in (0, 1, 2, -1)], from_number(2, "seed")
+    (['in_prompt', 'in_chat', 'before_prompt', None], 'after_prompt')
+    """
+    if numbering not in get_args(Numbering):
+        raise ValueError(f"numbering is {_shown(numbering)}. It must be 'host' or 'seed'.")
+    if isinstance(number, int) and not isinstance(number, bool):
+        if number == NONE:
+            return None
+        for name in POSITIONS:
+            if _NUMBERS.get(name) == number:
+                return "after_prompt" if numbering == "seed" and name == "before_prompt" else name
+    raise ValueError(f"The number of a position is {_shown(number)}. It must be -1, 0, 1 or 2.")
+
+
+def role_to_number(role: str) -> int:
+    """Return the number of a role: system 0, user 1, assistant 2.
+
+    Raises:
+        ValueError: no such role.
+
+    Source: S40.
+
+    >>> [role_to_number(name) for name in ("system", "user", "assistant")]
+    [0, 1, 2]
+    """
+    return ROLES.index(check_role(role))
+
+
+def role_from_number(number: object) -> RecapRole:
+    """Return the role of a number.
+
+    Raises:
+        ValueError: none of 0, 1, 2.
+
+    Source: S40.
+
+    >>> role_from_number(2)
+    'assistant'
+    """
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(ROLES):
+        return ROLES[number]
+    raise ValueError(f"The number of a role is {_shown(number)}. It must be 0, 1 or 2.")
+
+
+def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an injection with numbers for position and role, as chat programs take it.
+
+    after_prompt becomes position 1 with depth 1; a blank value goes nowhere, -1.
+
+    Raises:
+        ValueError: it is no injection, or position or role is none of the known.
+
+    Source: S40.
+
+    >>> made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 2, "scan": False, "role": "system"}
+    >>> to_numbers(made)
+    {'key': 'auto_recap_scene', 'value': 'x', 'position': 1, 'depth': 1, 'scan': False, 'role': 0}
+    """
+    missing = [name for name in ("position", "depth", "role", "value") if name not in injection] if isinstance(
+        injection, Mapping) else ["position"]  # fmt: skip
+    if missing:
+        raise ValueError(f"injection has no {missing[0]!r}. It must be what get_running_recap_injection gave.")
+    position = check_position(injection["position"])
+    number = to_number(position) if injection["value"] else NONE
+    depth = _AFTER_PROMPT_DEPTH if position == "after_prompt" else injection["depth"]
+    return {**injection, "position": number, "depth": depth, "role": role_to_number(injection["role"])}

@@ -1,0 +1,231 @@
+"""How one message becomes one line of a history list (rules P22, P28 to P31).
+
+Owns the look of a line and nothing else: which messages are shown is decided in `core.context.history`. Called by
+`core.context.history`, `core.context.merge`, `core.ai_diary.rules`, `core.context.contributions` and
+`core.context.labels`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, tzinfo
+
+from core.shapes import PERSONA_SENDER, HistoryEntry
+from core.text.folding import clean
+
+NAME_CHARS = 64
+"""Most characters of a sender's name in a line (rule P28)."""
+
+UNKNOWN = "Unknown"
+"""Shown where nobody says who sent a message (rule P22)."""
+
+# What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
+_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """Return the text without line breaks, each run of them as one space, cleaned as in G11.
+
+    >>> one_line("a\\r\\nb\\u2028c\\x00")
+    'a b c'
+    """
+    return _BREAKS.sub(" ", clean(text))
+
+
+def quoted(text: str) -> str:
+    """Return the text as it stands between the double quotes of a line: one line, its own double quotes single.
+
+    Source: P28.
+
+    >>> quoted('say "hi"\\nnow')
+    "say 'hi' now"
+    """
+    return one_line(text).replace('"', "'")
+
+
+def shown_name(*names: str) -> str:
+    """Return the first name that is not blank, in one line and at most 64 characters long, else `Unknown`.
+
+    Args:
+        names: sender name, username, sender id, in this order.
+
+    Source: P22, P28.
+
+    >>> shown_name("", "ann", "7"), shown_name(" ", "", ""), len(shown_name("x" * 70))
+    ('ann', 'Unknown', 64)
+    """
+    for name in names:
+        if name:
+            shown = quoted(name)
+            if shown.strip():
+                return shown[:NAME_CHARS]
+    return UNKNOWN
+
+
+def sender(entry: HistoryEntry) -> str:
+    """Return who is shown as the sender of the message (rule P22)."""
+    return shown_name(entry.sender_name, entry.username, entry.sender_id)
+
+
+def is_persona(entry: HistoryEntry) -> bool:
+    """Return whether the persona itself said it: sender id `self`, or `self` as the only name there is.
+
+    Source: P22, P35.
+
+    >>> is_persona(HistoryEntry("tg/1", "hi", sender_id="self")), is_persona(HistoryEntry("tg/1", "hi", "7", "self"))
+    (True, False)
+    """
+    if entry.role in ("persona", "thought") or entry.sender_id == PERSONA_SENDER:
+        return True
+    return not entry.sender_id and PERSONA_SENDER in (entry.sender_name, entry.username)
+
+
+def local_time(time: datetime, zone: tzinfo) -> datetime:
+    """Return the time in the zone; at the two ends of the calendar, where the zone has no such time, as it is."""
+    try:
+        return time.astimezone(zone)
+    except (OverflowError, ValueError):
+        return time
+
+
+def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
+    """Return the time bracket of a line, blank when there is no time.
+
+    Args:
+        time: aware time, None when there is none or it cannot be read.
+        zone: zone of the shown times (flag TIMEZONE).
+        shown_time: the time as it was given, shown where `time` is None.
+
+    Returns:
+        `[dd/mm/yy:HHMM]`, `[<shown_time>]` or blank.
+
+    Source: P28.
+
+    >>> from datetime import UTC
+    >>> stamp(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), UTC), stamp(None, UTC, "noon"), stamp(None, UTC)
+    ('[10/03/26:1305]', '[noon]', '')
+    """
+    if time is None:
+        text = one_line(shown_time) if shown_time else ""
+        return f"[{text}]" if text.strip() else ""
+    at = local_time(time, zone)
+    return f"[{at.day:02d}/{at.month:02d}/{at.year % 100:02d}:{at.hour:02d}{at.minute:02d}]"
+
+
+def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
+    """Return how long ago the message was, blank when it is younger than the marker or has no time.
+
+    Args:
+        time: aware time of the message or None.
+        now: aware time; an age below 0 counts as 0.
+        marker_minutes: HISTORY_AGE_MARKER_MINUTES, 0 to 10080; 0 gives no mark.
+
+    Returns:
+        `[N minutes earlier]` below an hour, `[N hours earlier]` below a day, else `[N days earlier]`, whole units.
+
+    Source: P31, F59.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    >>> age_mark(datetime(2026, 3, 10, 11, 35, tzinfo=UTC), now, 10)
+    '[25 minutes earlier]'
+    """
+    if time is None or marker_minutes <= 0:
+        return ""
+    minutes = max(0, int((now - time).total_seconds() // 60))
+    if minutes < marker_minutes:
+        return ""
+    if minutes < 60:
+        count, unit = minutes, "minute"
+    elif minutes < 24 * 60:
+        count, unit = minutes // 60, "hour"
+    else:
+        count, unit = minutes // (24 * 60), "day"
+    return f"[{count} {unit}{'' if count == 1 else 's'} earlier]"
+
+
+def reply_note(name: str, text: str, quote_chars: int) -> str:
+    """Return what a line says of the message it replies to.
+
+    Args:
+        name: who is replied to; blank is `Unknown`.
+        text: what they said; blank leaves the quote out.
+        quote_chars: REPLY_QUOTE_CHARS, 0 to 400; a longer text is cut to it and an ellipsis character.
+
+    Source: P29.
+
+    >>> reply_note("Bob", "see you", 40), reply_note("Bob", "see you", 3)
+    ('[replied to Bob: "see you"]', '[replied to Bob: "see…"]')
+    """
+    quote = quoted(text)
+    if not quote.strip():
+        return f"[replied to {shown_name(name)}]"
+    if len(quote) > quote_chars:
+        quote = f"{quote[: max(quote_chars, 0)]}…"
+    return f'[replied to {shown_name(name)}: "{quote}"]'
+
+
+def body(
+    entry: HistoryEntry, *, zone: tzinfo, now: datetime, age_marker_minutes: int = 0, reply_quote_chars: int = 40
+) -> str:
+    """Return the line without the mark of its conversation: what the own conversation shows.
+
+    Args and Source: as in `line`.
+
+    >>> from datetime import UTC
+    >>> body(HistoryEntry("tg/1", "hi"), zone=UTC, now=datetime(2026, 3, 10, tzinfo=UTC))
+    'Unknown: "hi"'
+    """
+    said = sender(entry)
+    if entry.reply is not None:
+        said = f"{said} {reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)}"
+    marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now, age_marker_minutes))
+    return f'{"".join(f"{mark} " for mark in marks if mark)}{said}: "{quoted(entry.text)}"'
+
+
+def origin(entry: HistoryEntry) -> str:
+    """Return the mark a line of another conversation begins with, blank when neither title nor key is known.
+
+    Source: P30.
+
+    >>> origin(HistoryEntry("telegram_bot/42", "ok"))
+    '[from telegram_bot/42] '
+    """
+    for place in (quoted(entry.title), quoted(entry.conversation)):
+        if place.strip():
+            return f"[from {place}] "
+    return ""
+
+
+def line(
+    entry: HistoryEntry,
+    *,
+    zone: tzinfo,
+    now: datetime,
+    age_marker_minutes: int = 10,
+    reply_quote_chars: int = 40,
+    own: bool,
+) -> str:
+    """Return the message as one line; no text, name, title or key can break it into two.
+
+    Args:
+        entry: the message.
+        zone: zone of the shown times (flag TIMEZONE).
+        now: aware time the age is counted to.
+        age_marker_minutes: HISTORY_AGE_MARKER_MINUTES, 0 to 10080, default 10; 0 gives no age mark.
+        reply_quote_chars: REPLY_QUOTE_CHARS, 0 to 400, default 40.
+        own: whether the message is of the conversation the prompt is for.
+
+    Returns:
+        `[from <title or key>] [dd/mm/yy:HHMM] [N hours earlier] Sender [replied to Bob: "quote"]: "text"`, each
+        bracket only where there is something to say, the first never for the own conversation.
+
+    Source: P28 to P31.
+
+    >>> from datetime import UTC
+    >>> said = HistoryEntry("tg/42", "ok", sender_name="Ann", time=datetime(2026, 3, 10, 14, 5, tzinfo=UTC))
+    >>> line(said, zone=UTC, now=datetime(2026, 3, 10, 14, 6, tzinfo=UTC), own=False)
+    '[from tg/42] [10/03/26:1405] Ann: "ok"'
+    """
+    shown = body(entry, zone=zone, now=now, age_marker_minutes=age_marker_minutes, reply_quote_chars=reply_quote_chars)
+    return shown if own else f"{origin(entry)}{shown}"

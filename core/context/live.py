@@ -1,0 +1,238 @@
+"""Reading of `context_memory`: the live messages and metadata a host hands over (rules P21, P22, F64).
+
+Nothing a host puts in there can make this fail: what is no message is skipped and counted, the rest is used. The
+host's own objects are only read. Called by the history engine; `read_message` also reads the items of contributions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from core.audience.rules import said_privacy
+from core.shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
+from core.text.folding import clean
+from core.text.host_values import get, has, is_plain, text_at, word_at
+from core.text.times import parse_time
+
+METADATA_KEYS = frozenset(
+    {
+        "interface_path",
+        "chat_id",
+        "thread_id",
+        "system_message",
+        "user_id",
+        "username",
+        "skip_history",
+        "time_zone",
+    }
+)
+"""Keys of `context_memory` that are never conversations (rule P21)."""
+
+TEXTS = ("text", "message_text", "content")
+TIMES = ("timestamp", "date", "created_at")
+"""Names a live message may have for its text and its time; the first that holds something counts (rule P22)."""
+
+MAX_MESSAGES = 100_000
+"""Most messages read of one conversation, so that an endless iterable ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHistory:
+    """What a host handed over as `context_memory`."""
+
+    chats: dict[str, list[HistoryEntry]] = field(default_factory=dict)
+    """Conversation key to its messages, in the order handed in; conversations without messages are left out."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """The metadata keys that were given, with their values as they are."""
+    skipped: int = 0
+    """How many things were no message."""
+    notes: tuple[str, ...] = ()
+    """What was left out as a whole and why, for the report; never a text that was said."""
+    private: frozenset[str] = frozenset()
+    """Conversations of which a message says that they are private (rule F17)."""
+
+
+def _text(value: Any, *names: str) -> str:
+    """Return the first named field that is a text with something in it, as `text_at` does.
+
+    Plain dicts of texts are what hosts hand over by the thousand; read this way they take a quarter less time.
+    """
+    if type(value) is not dict:
+        return text_at(value, *names)
+    for name in names:
+        found = value.get(name)
+        if found is None:
+            continue
+        text = clean(found) if type(found) is str else text_at(value, name)
+        if text and not text.isspace():
+            return text
+    return ""
+
+
+def _value(value: Any, name: str) -> Any:
+    """Return the named field, None where there is none."""
+    return value.get(name) if type(value) is dict else get(value, name)
+
+
+def _time(value: Any) -> tuple[datetime | None, str]:
+    """Return the time of a message and, where it cannot be read, how it was given."""
+    unreadable = ""
+    for name in TIMES:
+        given = _value(value, name)
+        if given is None:
+            continue
+        time = parse_time(given)
+        if time is not None:
+            return time, ""
+        unreadable = unreadable or _text(value, name)
+    return None, unreadable
+
+
+def _sender(value: Any) -> tuple[str, str, str]:
+    """Return sender id, name and username, of the fields of P22 or, where all are missing, of `from_user` (P2)."""
+    told = _text(value, "sender_id"), _text(value, "sender_name"), _text(value, "username")
+    if any(told):
+        return told
+    user = _value(value, "from_user")
+    return (_text(user, "id"), _text(user, "full_name"), _text(user, "username")) if user is not None else told
+
+
+def _reply(value: Any) -> ReplyNote | None:
+    """Return whom and what a live message replies to, None when it replies to nothing."""
+    for name in ("reply_to", "reply_to_message"):
+        told = _value(value, name)
+        if told is None or is_plain(told):
+            continue
+        sender_id, sender_name, username = _sender(told)
+        text = _text(told, *TEXTS, "caption")
+        if text or sender_id or sender_name or username:
+            return ReplyNote(sender_name or username or sender_id, text)
+    return None
+
+
+def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | None:
+    """Return a live message as an entry, None when the value is no message.
+
+    Args:
+        value: a mapping, or an object with at least one of the text fields.
+        conversation: key of the conversation it stands under.
+        order: its position among the messages handed in.
+
+    Source: P22.
+
+    >>> said = read_message({"username": "ann", "content": "hi", "created_at": "2026-03-10T12:00:00Z"}, "tg/1", 0)
+    >>> said.username, said.text, said.time.isoformat()
+    ('ann', 'hi', '2026-03-10T12:00:00+00:00')
+    """
+    if is_plain(value) or not (isinstance(value, Mapping) or any(has(value, name) for name in TEXTS)):
+        return None
+    sender_id, sender_name, username = _sender(value)
+    time, shown_time = _time(value)
+    own = PERSONA_SENDER in ((sender_id,) if sender_id else (sender_name, username))
+    return HistoryEntry(
+        conversation=conversation,
+        text=_text(value, *TEXTS),
+        sender_id=sender_id,
+        sender_name=sender_name,
+        username=username,
+        message_id=_text(value, "message_id") or None,
+        time=time,
+        shown_time=shown_time,
+        role="persona" if own else "user",
+        reply=_reply(value),
+        order=order,
+    )
+
+
+def _messages(value: Iterable[Any]) -> list[Any]:
+    """Return the items of one conversation: the newest `MAX_MESSAGES` of a sequence, the first of other iterables.
+
+    Always a copy, made before anything is read: another thread of the host may append to a deque meanwhile.
+    """
+    if isinstance(value, Sequence):
+        return list(value)[-MAX_MESSAGES:]
+    return list(itertools.islice(value, MAX_MESSAGES))
+
+
+def _says_private(value: Any) -> bool:
+    """Return whether a live message says of its conversation that it is private (rule F17)."""
+    said = _value(value, "is_private")
+    if isinstance(said, int) and said in (0, 1):
+        return bool(said)
+    chat = _value(value, "chat")
+    return chat is not None and said_privacy(None, word_at(chat, "type"), None, None, "") not in (None, "public")
+
+
+def _read_chat(value: Any, conversation: str, first_order: int) -> tuple[list[HistoryEntry], int, str, bool]:
+    """Return the messages of a conversation, how many things were skipped, a note when reading it broke off, and
+    whether it is said to be private."""
+    if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable):
+        return [], 1, "", False
+    entries: list[HistoryEntry] = []
+    skipped, private = 0, False
+    try:
+        for item in _messages(value):
+            entry = read_message(item, conversation, first_order + len(entries))
+            if entry is None:
+                skipped += 1
+            else:
+                entries.append(entry)
+                private = private or _says_private(item)
+    except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything; what came before is good
+        note = f"context_memory: reading a conversation broke off ({type(error).__name__})"
+        return entries, skipped + 1, note, private
+    return entries, skipped, "", private
+
+
+def read_context_memory(context_memory: Any) -> LiveHistory:
+    """Return the live messages by conversation, the metadata, and how much was no message.
+
+    Args:
+        context_memory: a mapping of conversation keys to iterables of messages, of metadata keys to values, or both;
+            None for nothing. Messages are mappings or objects.
+
+    Returns:
+        Messages in the order handed in, with `order` counting through all conversations. Texts, numbers, None and the
+        like are skipped and counted; anything but a mapping is skipped as a whole with a note.
+
+    Source: P21, P22, F64.
+
+    >>> live = read_context_memory({"a": [{"text": "hi"}, "file.png"], "b": "x", "chat_id": 7})
+    >>> [entry.text for entry in live.chats["a"]], live.skipped, live.metadata
+    (['hi'], 2, {'chat_id': 7})
+    """
+    if context_memory is None:
+        return LiveHistory()
+    if not isinstance(context_memory, Mapping):
+        kind = type(context_memory).__name__
+        return LiveHistory(skipped=1, notes=(f"context_memory is of type {kind}, not a dict; it was not used",))
+    chats: dict[str, list[HistoryEntry]] = {}
+    metadata: dict[str, Any] = {}
+    skipped = order = 0
+    notes: list[str] = []
+    private: set[str] = set()
+    try:
+        given = list(context_memory.items())
+    except Exception as error:  # noqa: BLE001 - a host's mapping may raise anything
+        return LiveHistory(skipped=1, notes=(f"context_memory could not be read ({type(error).__name__})",))
+    for key, value in given:
+        if isinstance(key, str) and key in METADATA_KEYS:
+            metadata[key] = value
+            continue
+        if isinstance(key, bool) or not isinstance(key, (str, int)):
+            skipped += 1
+            continue
+        entries, missed, note, said_private = _read_chat(value, str(key), order)
+        order += len(entries)
+        skipped += missed
+        if entries:
+            chats.setdefault(str(key), []).extend(entries)
+        if said_private:
+            private.add(str(key))
+        if note:
+            notes.append(note)
+    return LiveHistory(chats, metadata, skipped, tuple(notes), frozenset(private))

@@ -1,0 +1,139 @@
+"""Which history lists a call has and where their messages come from (rules P25 to P27, P36, F13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.context.live import LiveHistory
+from core.context.merge import entry_id
+from core.shapes import HistoryEntry, IncomingMessage, LeftOut
+
+CURRENT, RECENT = "history_current_chat", "history_recent"
+
+MaySee = Callable[[str], str]
+"""Conversation key to blank, or to the reason why its messages stay out, such as `private` (rule F13)."""
+
+HISTORY_SCOPES = ("local", "recent", "unified")
+"""local: no history_recent. recent: other conversations of the same interface, live only. unified: of every interface,
+stored and live (rule P27)."""
+
+_OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlan:
+    """What is read for the two history lists."""
+
+    current: bool
+    """history_current_chat is filled."""
+    recent: bool
+    """history_recent is filled."""
+    recent_stored: bool
+    """Stored messages of other conversations count, not the live ones alone."""
+    same_interface_only: bool
+    """Only conversations of the message's interface count among the live ones."""
+    scope: str = ""
+    """The word of `history_scope` that acts, blank when none was given or it was ignored."""
+    note: str = ""
+    """Why a given word was ignored, for the report."""
+
+
+def is_on(value: object) -> bool:
+    """Return whether a switch is on; the usual words for off are off, whatever their case.
+
+    >>> is_on(1), is_on("0"), is_on(None), is_on("yes")
+    (True, False, False, True)
+    """
+    return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
+
+
+def history_plan(flags: Mapping[str, object], history_scope: object = None) -> HistoryPlan:
+    """Return what is read for the two history lists.
+
+    Args:
+        flags: ENABLE_HISTORY_CURRENT_CHAT, ENABLE_HISTORY_RECENT and UNIFIED_HISTORY by name; a missing one is on.
+        history_scope: `local`, `recent` or `unified` for this call, None or blank to follow the flags; another value is
+            ignored with a note.
+
+    Source: P25 to P27.
+
+    >>> history_plan({"UNIFIED_HISTORY": 0}).same_interface_only, history_plan({}, "local").recent
+    (True, False)
+    """
+    word = history_scope if isinstance(history_scope, str) and history_scope in HISTORY_SCOPES else ""
+    note = ""
+    if not word and history_scope is not None and history_scope != "":
+        note = "history_scope is not one of local, recent, unified; it was ignored"
+    unified = is_on(flags.get("UNIFIED_HISTORY", 1)) if word in ("", "local") else word == "unified"
+    recent = is_on(flags.get("ENABLE_HISTORY_RECENT", 1)) and word != "local"
+    return HistoryPlan(
+        current=is_on(flags.get("ENABLE_HISTORY_CURRENT_CHAT", 1)),
+        recent=recent,
+        recent_stored=recent and unified,
+        same_interface_only=not unified,
+        scope=word,
+        note=note,
+    )
+
+
+def skips_history(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the host asked for a prompt without history lists and thoughts (rule P36).
+
+    >>> skips_history({"skip_history": True}), skips_history({"skip_history": "false"}), skips_history({})
+    (True, False, False)
+    """
+    return is_on(metadata.get("skip_history"))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The messages each list is chosen from."""
+
+    current_stored: list[HistoryEntry] = field(default_factory=list)
+    current_live: list[HistoryEntry] = field(default_factory=list)
+    recent_stored: list[HistoryEntry] = field(default_factory=list)
+    recent_live: list[HistoryEntry] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    """Live messages of conversations that may not be seen."""
+
+
+def current_and_recent(
+    message: IncomingMessage,
+    live: LiveHistory,
+    stored_current: Iterable[HistoryEntry],
+    stored_recent: Iterable[HistoryEntry],
+    plan: HistoryPlan,
+    may_see: MaySee,
+) -> Candidates:
+    """Return the messages each list is chosen from: this conversation's, and other conversations'.
+
+    Args:
+        message: the message being answered; without a conversation key there is no current list.
+        live: the host's messages.
+        stored_current, stored_recent: stored messages the scope may see.
+        plan: which lists there are and what they are made from.
+        may_see: tells why the messages of a live conversation stay out; asked once per conversation.
+
+    Source: P25, P27, F13.
+    """
+    own = message.interface_path
+    surface = message.interface if own is None else own.split("/", 1)[0]
+    made = Candidates()
+    if plan.current and own is not None:
+        made.current_stored.extend(entry for entry in stored_current if entry.conversation == own)
+    if plan.recent and plan.recent_stored:
+        made.recent_stored.extend(entry for entry in stored_recent if entry.conversation != own)
+    for key, entries in live.chats.items():
+        is_own = key == own
+        if not (plan.current if is_own else plan.recent):
+            continue
+        if not is_own and plan.same_interface_only and key.split("/", 1)[0] != surface:
+            continue
+        reason = may_see(key)
+        if reason:
+            made.left_out.extend(LeftOut(CURRENT if is_own else RECENT, reason, entry_id(entry)) for entry in entries)
+        else:
+            (made.current_live if is_own else made.recent_live).extend(entries)
+    return made

@@ -1,0 +1,95 @@
+"""Which messages are never shown (P32), and which are the message being answered (P33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from core.context.lines import is_persona
+from core.shapes import HistoryEntry, IncomingMessage
+from core.text.folding import collapsed
+
+
+def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> str:
+    """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown.
+
+    Noise is the persona's inner monologue: what it says in a conversation whose key ends with `/-1`, what has the role
+    `thought`, and texts that begin with one of the prefixes, whoever is named as their sender.
+
+    Args:
+        entry: the message.
+        noise_prefixes: NOISE_PREFIXES; blank ones count for nothing.
+
+    Source: P32.
+
+    >>> why_not_shown(HistoryEntry("webui/-1", "hm", "self")), why_not_shown(HistoryEntry("webui/-1", "hm", "ann"))
+    ('noise', '')
+    """
+    if not entry.text.replace("\x00", "").strip():
+        return "blank"
+    if entry.hidden:
+        return "hidden"
+    if entry.excluded:
+        return "excluded"
+    if entry.role == "thought" or (entry.conversation.endswith("/-1") and is_persona(entry)):
+        return "noise"
+    prefixes = tuple(prefix for prefix in noise_prefixes if prefix)
+    return "noise" if prefixes and (entry.text.startswith(prefixes) or entry.text.lstrip().startswith(prefixes)) else ""
+
+
+def is_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> bool:
+    """Return whether the message is rendered at all (rule P32); `why_not_shown` gives the reason.
+
+    >>> is_shown(HistoryEntry("tg/1", "hi")), is_shown(HistoryEntry("tg/1", "  "))
+    (True, False)
+    """
+    return not why_not_shown(entry, noise_prefixes)
+
+
+def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
+    """Return whether the entry and the message have one sender: by id, or by a name where one of them has no id."""
+    sender = message.sender
+    if entry.sender_id and sender.id:
+        return entry.sender_id in (sender.id, f"{message.interface}/{sender.id}")
+    names = {collapsed(name) for name in (entry.sender_name, entry.username) if name.strip()}
+    asked = {collapsed(name) for name in (sender.name, sender.username) if name.strip()}
+    if names or asked:
+        return bool(names & asked)
+    return not entry.sender_id and not sender.id
+
+
+def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[HistoryEntry], bool]:
+    """Return the function that tells whether an entry is the message being answered; see `is_echo`."""
+    window = timedelta(seconds=max(0, window_seconds))
+    said = collapsed(message.text)
+
+    def check(entry: HistoryEntry) -> bool:
+        if message.interface_path is None or entry.conversation != message.interface_path:
+            return False
+        if message.message_id and entry.message_id == message.message_id:
+            return True
+        is_near = window_seconds > 0 if entry.time is None else abs(entry.time - message.date) <= window
+        return bool(said) and is_near and _is_sender(entry, message) and collapsed(entry.text) == said
+
+    return check
+
+
+def is_echo(entry: HistoryEntry, message: IncomingMessage, window_seconds: float) -> bool:
+    """Return whether the entry is the message being answered.
+
+    It is when it stands in the message's conversation and has its id, or its sender and text at most `window_seconds`
+    before or after it. An entry without a time is near enough, as long as there is a window.
+
+    Args:
+        entry: stored or live.
+        message: the message being answered.
+        window_seconds: ECHO_WINDOW_SECONDS, 0 to 3600.
+
+    Source: P33.
+
+    >>> from datetime import UTC, datetime
+    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "yes", "tg", "tg/1")
+    >>> is_echo(HistoryEntry("tg/1", "yes", message_id="9"), message, 60)
+    True
+    """
+    return echo_check(message, window_seconds)(entry)

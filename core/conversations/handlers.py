@@ -1,0 +1,52 @@
+"""What a worker does with the end of a conversation: the operation CONVERSATION_SUMMARY (rules C2 to C10).
+
+`core.jobs` finds `summary` by name and imports it when the first such operation is run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.conversations import summaries as summarising
+from core.conversations.rules_summaries import without_answer
+from core.errors import ModelError
+from core.jobs.tools import Effect, Tools, operation_scope
+from core.shapes import Operation
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MODEL_TRIES = 3
+"""Tries in which a model that fails is asked again later; after these the extract is stored (C4)."""
+
+
+def summary(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores title and summary of a conversation that ended; None where nothing is left to summarise.
+
+    Raises:
+        ModelError: the model failed, and is asked again later.
+        StoreReadError: the messages could not be read.
+
+    Source: C2, C4, F21, F47.
+    """
+    db, settings, scope = tools.db, tools.settings, operation_scope(operation)
+    end = summarising.end_of(operation.payload, tools.now)
+    if end is None or not settings.enable_recent_conversations:
+        return None
+    lines = summarising.gather(db, settings, scope, end)
+    if not lines:
+        return None
+    given = summarising.model_of(db, end.id)
+    model = summarising.ask_whom(db, settings, scope, given if given is not None else tools.model)
+    try:
+        made = summarising.make(settings, lines, model, or_raise=True)
+    except ModelError as error:
+        if error.reason != "auth" and operation.tries < MODEL_TRIES:
+            raise
+        made = summarising.screened(settings, lines, without_answer(lines))
+
+    def effect(connection: Connection) -> None:
+        summarising.store(connection, db, settings, scope, end, lines, made)
+        summarising.model_of(db, end.id, forget=True)
+
+    return effect

@@ -1,0 +1,162 @@
+"""What a model wants changed in a list of saved memories: its answer read, and refused as a whole when one part is
+impossible (rules C15, C16). Pure. Called by `core.conversations.saved`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.llm.rules_replies import read_object
+from core.text.folding import clean, collapsed
+from core.text.refusals import refusal
+
+MOST_OPERATIONS = 1000
+REASON_CHARS = 100
+MERGED = "another says the same"
+_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """Return the text as a saved memory holds it: trimmed, each run of line breaks one space.
+
+    Source: C11.
+
+    >>> one_line("  I like tea \\n"), one_line("a\\r\\nb")
+    ('I like tea', 'a b')
+    """
+    return _BREAKS.sub(" ", clean(text)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What becomes of a numbered list; places count from 0."""
+
+    replaced: tuple[tuple[int, str], ...] = ()
+    """Place and the text that takes the place of it."""
+    dropped: tuple[tuple[int, str], ...] = ()
+    """Place and the reason."""
+    added: tuple[str, ...] = ()
+
+
+class ImpossibleError(ValueError):
+    """An answer that cannot be followed; the text says why in words without anything that was said."""
+
+
+def read(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequence[str]) -> Rewrite:
+    """Return what a reply wants changed.
+
+    What is equal to an item that stays is not stored twice: such an addition is left out, such a replacement drops the
+    item it replaces, or keeps it where it is that item itself.
+
+    Args:
+        reply: `{"operations": [{"op": "keep" | "replace" | "drop" | "add", "item": n, "text": ..., "reason": ...}]}`
+            with items counted from 1.
+        items: the list the model was shown, in its order.
+        most_chars: SAVED_MEMORY_CHARS.
+        patterns: what errors look like (`prompts/refused.yaml`).
+
+    Raises:
+        ImpossibleError: it cannot be read, changes nothing, names a number that is not there or one twice, drops
+            without a reason, drops everything, or gives a text that is blank, too long or looks like an error.
+
+    Source: C15, C16, F33.
+
+    >>> read('{"operations": [{"op": "replace", "item": 2, "text": "b2"}]}', ["a", "b"], most_chars=99, patterns=())
+    Rewrite(replaced=((1, 'b2'),), dropped=(), added=())
+    >>> read('{"operations": [{"op": "drop", "item": 9, "reason": "old"}]}', ["a"], most_chars=99, patterns=())
+    Traceback (most recent call last):
+    core.conversations.rules_rewrites.ImpossibleError: it names an item that is not on the list
+    """
+    found = read_object(reply, ("operations",), fits=lambda made: isinstance(made.get("operations"), list))
+    if found is None:
+        raise ImpossibleError("it cannot be read")
+    if len(found["operations"]) > MOST_OPERATIONS:
+        raise ImpossibleError("it holds too many operations")
+    reader = _Reader(items, most_chars, patterns)
+    for operation in found["operations"]:
+        reader.take(operation)
+    return reader.finish()
+
+
+class _Reader:
+    """Takes one operation after the other."""
+
+    def __init__(self, items: Sequence[str], most_chars: int, patterns: Sequence[str]) -> None:
+        self.items = items
+        self.most_chars = most_chars
+        self.patterns = patterns
+        self.named: set[int] = set()
+        self.replaced: dict[int, str] = {}
+        self.dropped: dict[int, str] = {}
+        self.added: list[str] = []
+
+    def take(self, operation: Any) -> None:
+        """Take one operation.
+
+        Raises:
+            ImpossibleError: it is none, or cannot be done.
+        """
+        if not isinstance(operation, Mapping):
+            raise ImpossibleError("an operation is no object")
+        kind = operation.get("op")
+        if kind == "add":
+            self.added.append(self._text(operation))
+            return
+        if kind not in ("keep", "replace", "drop"):
+            raise ImpossibleError("an operation is none of keep, replace, drop, add")
+        place = self._place(operation)
+        if kind == "replace":
+            self.replaced[place] = self._text(operation)
+        elif kind == "drop":
+            reason = operation.get("reason")
+            if not isinstance(reason, str) or not reason.strip():
+                raise ImpossibleError("it drops an item without a reason")
+            self.dropped[place] = one_line(reason)[:REASON_CHARS]
+
+    def _place(self, operation: Mapping[str, Any]) -> int:
+        number = operation.get("item")
+        if isinstance(number, str) and number.strip().isascii() and number.strip().isdigit():
+            number = int(number.strip()[:9])
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(self.items):
+            raise ImpossibleError("it names an item that is not on the list")
+        if number in self.named:
+            raise ImpossibleError("it names an item twice")
+        self.named.add(number)
+        return number - 1
+
+    def _text(self, operation: Mapping[str, Any]) -> str:
+        given = operation.get("text")
+        text = one_line(given) if isinstance(given, str) else ""
+        if len(text) > self.most_chars:
+            raise ImpossibleError("a text is too long")
+        why = refusal(text, "", patterns=self.patterns, min_ratio=0.0)
+        if why:
+            raise ImpossibleError("a text is blank" if why == "empty" else "a text looks like an error")
+        return text
+
+    def finish(self) -> Rewrite:
+        """Return the whole.
+
+        Raises:
+            ImpossibleError: it changes nothing, or leaves nothing of the list.
+        """
+        if self.items and len(self.dropped) == len(self.items):
+            raise ImpossibleError("it drops everything")
+        same = {place for place, text in self.replaced.items() if collapsed(text) == collapsed(self.items[place])}
+        replaced = tuple((place, text) for place, text in sorted(self.replaced.items()) if place not in same)
+        gone = set(self.dropped) | {place for place, _ in replaced}
+        there = {collapsed(text) for place, text in enumerate(self.items) if place not in gone}
+        merged = {place: MERGED for place, text in replaced if collapsed(text) in there}
+        replaced = tuple(each for each in replaced if each[0] not in merged)
+        there |= {collapsed(text) for _, text in replaced}
+        added = []
+        for text in self.added:
+            if collapsed(text) not in there:
+                there.add(collapsed(text))
+                added.append(text)
+        if not (replaced or merged or self.dropped or added):
+            raise ImpossibleError("it changes nothing")
+        return Rewrite(replaced, tuple(sorted({**self.dropped, **merged}.items())), tuple(added))

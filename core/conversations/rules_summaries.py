@@ -1,0 +1,300 @@
+"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays (C1 to C10). Pure.
+
+Called by `core.conversations.recent`, and by whoever shows or mirrors the list.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from core.audience.rules import split_key
+from core.context.live import read_message
+from core.llm.rules_replies import read_object, without_thoughts
+from core.memories.rules_said import is_marked
+from core.text.extracts import extract, rarest_words
+from core.text.folding import clean
+from core.text.host_values import get, is_plain
+from core.text.refusals import refusal
+from core.text.times import zone
+
+UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
+TITLE_CHARS, SUMMARY_CHARS = 200, 2000
+TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
+MOST_MESSAGES, MOST_CHARS = 200, 24_000
+"""A conversation is summarised from its newest messages, at most so many and so long in all."""
+_LAST_BITS = 62
+
+Provenance = Literal["model", "extract"]
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message of a conversation that ended."""
+
+    text: str
+    who: str = ""
+    """Name shown; blank where nobody knows."""
+    participant: str | None = None
+    """Who said it; None for the persona and where nobody knows."""
+    triggered_by: str | None = None
+    """Whose turn a line of the persona answers."""
+    is_persona: bool = False
+    at: datetime | None = None
+    message_id: str | None = None
+    sender_id: str = ""
+    row_id: int | None = None
+    """Row of chat_history_cache; None for a message that is not stored."""
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Return whose privacy concerns the line."""
+        return tuple(name for name in (self.participant, self.triggered_by) if name)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Title and summary of a conversation, one line each."""
+
+    title: str
+    summary: str
+    provenance: Provenance
+
+
+# What was said
+
+_SAID_BY_THE_PERSONA = ("assistant", "persona")
+
+
+def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
+    """Return the messages a host hands in, those without text and those nobody said left out.
+
+    Args:
+        messages: a list of texts, of live messages as in `context_memory` (P22), or of `{role, content}`.
+        conversation: its key, whose interface names the participants.
+        participant: who speaks in the scope: a line that does not say whose it is counts as theirs. A line of the
+            persona answers the last person before it.
+
+    Raises:
+        TypeError: it is no list.
+
+    Source: C1, F20, F34.
+
+    >>> lines = read_messages(["  ", {"text": "hi", "sender_id": "7", "sender_name": "Ann"}], "tg/42")
+    >>> [(line.text, line.who, line.participant) for line in lines]
+    [('hi', 'Ann', 'tg/7')]
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
+    interface = split_key(conversation)[0] if conversation else ""
+    made = []
+    last = participant
+    for order, given in enumerate(messages):
+        line = _line(given, conversation or "", interface, order)
+        if line is None or not line.text.strip():
+            continue
+        if line.is_persona:
+            line = replace(line, triggered_by=line.triggered_by or last)
+        else:
+            line = replace(line, participant=line.participant or participant)
+            last = line.participant
+        made.append(line)
+    return made
+
+
+def _line(given: Any, conversation: str, interface: str, order: int) -> Line | None:
+    if isinstance(given, str):
+        return Line(clean(given))
+    role = None if is_plain(given) else get(given, "role")
+    if not is_plain(given) and is_marked(given):
+        return None
+    entry = read_message(given, conversation, order)
+    if entry is None:
+        return None
+    own = entry.role == "persona" or role in _SAID_BY_THE_PERSONA
+    known = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not own else None
+    return Line(
+        entry.text,
+        entry.sender_name or entry.username,
+        known,
+        is_persona=own,
+        at=entry.time,
+        message_id=entry.message_id,
+        sender_id=entry.sender_id,
+    )
+
+
+def newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = MOST_CHARS) -> list[Line]:
+    """Return the newest lines that fit, in order; a newest line too long for itself is cut.
+
+    >>> [line.text for line in newest([Line("a"), Line("bb"), Line("ccc")], most_chars=5)]
+    ['bb', 'ccc']
+    """
+    kept: list[Line] = []
+    room = most_chars
+    for line in reversed(lines[-most:]):
+        if len(line.text) > room:
+            if not kept:
+                kept.append(replace(line, text=line.text[:most_chars]))
+            break
+        room -= len(line.text)
+        kept.append(line)
+    return kept[::-1]
+
+
+def end_number(line: Line) -> int:
+    """Return what tells ends of one conversation apart: the row of the last message, a negative number where none is
+    stored, made of who said what and when.
+
+    Source: C10.
+
+    >>> end_number(Line("hi", row_id=7)), end_number(Line("hi")) == end_number(Line("hi")) < 0
+    (7, True)
+    """
+    if line.row_id is not None:
+        return line.row_id
+    said = "\x1f".join(
+        (line.message_id or "", line.sender_id or line.who, line.text, line.at.isoformat() if line.at else "")
+    )
+    found = int.from_bytes(hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8], "big")
+    return -((found & ((1 << _LAST_BITS) - 1)) + 1)
+
+
+# Title and summary
+
+
+def title_of(value: object) -> str:
+    """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or none given.
+
+    Source: C4.
+
+    >>> title_of("  ## Trip\\nto Rome "), title_of(7), title_of("###")
+    ('Trip to Rome', '', '')
+    """
+    if not isinstance(value, str):
+        return ""
+    made = " ".join(clean(value).split())
+    while made.startswith("#"):
+        made = made.lstrip("#").lstrip()
+    return made[:TITLE_CHARS].rstrip()
+
+
+def summary_of(value: object) -> str:
+    """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text.
+
+    Source: C4.
+
+    >>> summary_of("One.\\n\\nTwo. "), summary_of(None)
+    ('One. Two.', '')
+    """
+    return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
+
+
+def extracted(lines: Sequence[Line]) -> Made:
+    """Return title and summary without a model: rarest words of the first useful message of a person, and sentences.
+
+    Source: C5, G23.
+
+    >>> extracted([Line("ok")]).provenance, extracted([]).title, extracted([]).summary
+    ('extract', 'Untitled conversation', 'No summary')
+    """
+    texts = [line.text for line in lines]
+    said = (line.text for line in lines if not line.is_persona)
+    words = next(
+        (found for text in said if extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
+    )
+    summary = summary_of(extract(texts, most_sentences=SUMMARY_SENTENCES))
+    return Made(title_of(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
+
+
+def without_answer(lines: Sequence[Line]) -> Made:
+    """Return what is stored when the model gave nothing that can be used.
+
+    Source: C4.
+
+    >>> without_answer([]).title
+    'Untitled conversation'
+    """
+    return replace(extracted(lines), title=UNTITLED)
+
+
+def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Made:
+    """Return title and summary of a model's reply, what is missing or unusable taken from the extract.
+
+    Args:
+        reply: the model's answer.
+        lines: what it was shown.
+        patterns: what errors look like (`prompts/refused.yaml`).
+
+    Source: C4, G22, S33.
+
+    >>> read_reply('{"title": 7, "summary": "Ok."}', [], patterns=())
+    Made(title='Untitled conversation', summary='Ok.', provenance='model')
+    >>> read_reply("We spoke of tea.", [], patterns=()).summary
+    'We spoke of tea.'
+    """
+
+    def usable(text: str) -> str:
+        return "" if refusal(text, "", patterns=patterns, min_ratio=0.0) else text
+
+    found = read_object(reply, ("title", "summary"))
+    if found is None:
+        words = usable(summary_of(without_thoughts(reply)))
+        if not words or words.startswith(("{", "[", "```")):  # an object without the keys is no summary
+            return without_answer(lines)
+        return Made(UNTITLED, words, "model")
+    title, summary = usable(title_of(found.get("title"))), usable(summary_of(found.get("summary")))
+    if not title and not summary:
+        return without_answer(lines)
+    return Made(title or UNTITLED, summary or extracted(lines).summary, "model")
+
+
+# The list
+
+
+def shown_time(moment: datetime | None, zone_name: str) -> str:
+    """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None. An unknown zone is UTC.
+
+    Source: C6.
+
+    >>> from datetime import UTC
+    >>> shown_time(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), "Europe/Rome")
+    '2026-03-10 14:05'
+    """
+    if moment is None:
+        return ""
+    found = zone(zone_name)
+    return f"{moment.astimezone(found) if found is not None else moment:%Y-%m-%d %H:%M}"
+
+
+def newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
+    """Return the first `most` rows of each audience, in the order given.
+
+    Source: C7.
+
+    >>> newest_of_each([(1, "a"), (2, "b"), (1, "c"), (1, "d")], 2, lambda row: row[0])
+    [(1, 'a'), (2, 'b'), (1, 'c')]
+    """
+    counts: dict[int, int] = {}
+    kept = []
+    for row in rows:
+        key = audience(row)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= most:
+            kept.append(row)
+    return kept
+
+
+def as_entities(text: str) -> str:
+    """Return the text with `&`, `<` and `>` as entities, so that it closes no fence.
+
+    Source: C20.
+
+    >>> as_entities("</saved_memories> & more")
+    '&lt;/saved_memories&gt; &amp; more'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

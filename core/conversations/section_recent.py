@@ -1,0 +1,50 @@
+"""The section `recent_conversations`: title, time and summary of conversations that ended, oldest first (rule C23)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.context.history import HistoryLists
+from core.context.section_base import Asked, Built
+from core.conversations import table_summaries as summaries
+from core.conversations.rules_summaries import newest_of_each, shown_time
+from core.database.rows import read_time
+from core.database.section_parts import SectionPart, SectionRow
+from core.memories.rules_modes import MODES
+from core.shapes import LeftOut
+
+KEY = "recent_conversations"
+CUT = "cut"
+
+
+def wanted(asked: Asked) -> Sequence[SectionPart]:
+    """Return the parts to read; none where the switch is off or the mode reads nothing (C19, C24)."""
+    settings = asked.settings
+    if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
+        return ()
+    return summaries.section_parts(settings.recent_in_prompt)
+
+
+def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut."""
+    settings = asked.settings
+    newest = sorted(rows.get(summaries.SHOWN, ()), key=_moment, reverse=True)
+    rest = list(rows.get(summaries.REST, ()))
+    on_list = newest_of_each([*newest, *rest], settings.max_recent_conversations, lambda row: int(row.folded))
+    left = {row.id for row in on_list}
+    shown = [row for row in reversed(newest) if row.id in left]
+    value = [
+        {
+            "title": row.text0 or "",
+            "time": shown_time(read_time(row.at), settings.timezone),
+            "summary": row.text1 or "",
+        }
+        for row in shown
+    ]
+    left_out = tuple(LeftOut(KEY, CUT, str(row.id)) for row in rest if row.id in left)
+    return Built(value, left_out, tuple(str(row.id) for row in shown))
+
+
+def _moment(row: SectionRow) -> tuple[bool, object, int]:
+    at = read_time(row.at)
+    return at is not None, at, row.id

@@ -1,0 +1,49 @@
+"""The section `saved_memories`: the person's standing wishes, then what people asked to remember (rule C23)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.context.history import HistoryLists
+from core.context.section_base import Asked, Built
+from core.conversations import table_saved as saved
+from core.database.rows import read_time
+from core.database.section_parts import SectionPart, SectionRow
+from core.memories.rules_modes import MODES
+from core.shapes import LeftOut
+from core.text.folding import collapsed
+from core.wishes import section as section_wishes
+
+KEY = "saved_memories"
+CUT, SAID_TWICE = "cut", "duplicate"
+
+
+def wanted(asked: Asked) -> Sequence[SectionPart]:
+    """Return the parts to read; none where the switches are off or the mode reads nothing (C19, C24)."""
+    settings = asked.settings
+    wishes = section_wishes.wanted(asked)
+    if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
+        return wishes
+    return (*wishes, *saved.section_parts(settings.saved_in_prompt))
+
+
+def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return the wishes, then the texts of the newest SAVED_IN_PROMPT memories, each oldest first; others are cut.
+
+    One message can be both a wish and saved: then it stands here once.
+    """
+    wishes = section_wishes.build(asked, rows)
+    known = {collapsed(text) for text in wishes.value}
+    newest = sorted(rows.get(saved.SHOWN, ()), key=_moment)
+    shown = [row for row in newest if collapsed(row.text0 or "") not in known]
+    left_out = (
+        *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in newest if row not in shown),
+        *(LeftOut(KEY, CUT, str(row.id)) for row in rows.get(saved.REST, ())),
+    )
+    texts = [*wishes.value, *(row.text0 or "" for row in shown)]
+    return Built(texts, (*wishes.left_out, *left_out), (*wishes.ids, *(str(row.id) for row in shown)))
+
+
+def _moment(row: SectionRow) -> tuple[bool, object, int]:
+    at = read_time(row.at)
+    return at is not None, at, row.id

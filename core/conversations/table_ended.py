@@ -1,0 +1,175 @@
+"""Conversations that end: closed, the messages they end with, what waits to be summarised, rows that follow (C1, C10).
+
+Reads the log of what was said and the queue; `core.conversations.table_summaries` owns what comes of it. A new message
+opens a closed conversation again (`core.audience.table_conversations.touch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
+
+from core.conversations.rules_summaries import Line
+from core.database.bulk import chunks
+from core.database.dialects import Time
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema import chat_history_cache, conversations
+from core.database.schema_stories import memory_jobs
+from core.jobs import rules as job_rules
+from core.messages import new_message as messages
+from core.messages.new_message import NewMessage
+from core.messages.table_seen import Seen
+from core.scope import Scope
+
+OPERATION = "CONVERSATION_SUMMARY"
+_C, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c
+_HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+_NOT_SAID = ("system", "narrator", "thought")
+
+
+def close(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
+    """Mark a conversation closed; False where it is not known or closed already. The caller holds it."""
+    change = update(conversations).where(
+        _K.persona_id == persona, _K.conversation_key == conversation, _K.status != "closed"
+    )
+    return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
+
+
+def is_closed(connection: Connection, persona: str, conversation: str, at: datetime) -> bool:
+    """Return whether a conversation was closed at exactly this moment."""
+    same = select(_K.id).where(_K.persona_id == persona, _K.conversation_key == conversation, _K.closed_at == at)
+    return connection.execute(same).first() is not None
+
+
+# What was said
+
+_COLUMNS = (
+    _C.id, _C.message_text, _C.sender_name, _C.participant_key, _C.triggered_by, _C.role, _C.timestamp,
+    _C.message_id, _C.sender_id,
+)  # fmt: skip
+
+
+def _line(row: Any) -> Line:
+    return Line(
+        row.message_text,
+        row.sender_name or "",
+        row.participant_key,
+        row.triggered_by,
+        row.role == "persona",
+        row.timestamp,
+        row.message_id,
+        row.sender_id or "",
+        row.id,
+    )
+
+
+_SAID = and_(_C.excluded == 0, _C.role.not_in(_NOT_SAID))
+_LAST = select(*_COLUMNS).where(_HERE, _SAID).order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)
+_ROW = select(_C.timestamp).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("last"))
+_UP_TO = (
+    select(*_COLUMNS)
+    .where(
+        _HERE,
+        _SAID,
+        or_(
+            _C.timestamp < bindparam("at", type_=Time()),
+            and_(_C.timestamp == bindparam("at", type_=Time()), _C.id <= bindparam("last")),
+        ),
+    )
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+_BY_ID = select(*_COLUMNS).where(_HERE, _C.id.in_(bindparam("ids", expanding=True))).order_by(_C.timestamp, _C.id)
+
+
+def last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
+    """Return the newest message that somebody said, None where there is none."""
+    row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
+    return None if row is None else _line(row)
+
+
+def lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
+    """Return the newest messages up to one of the conversation, oldest first; none where that one is gone.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "last": last}
+    found = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
+    if not found:
+        return []
+    rows = db.read(_UP_TO, {**here, "at": found[0].timestamp, "most": most}, source="chat_history_cache")
+    return [_line(row) for row in reversed(rows)]
+
+
+def lines_of(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
+    """Return the messages of these rows that are there, by id.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found: dict[int, Line] = {}
+    for part in chunks(sorted(set(ids)), 500):
+        values = {"persona": persona, "conversation": conversation, "ids": part}
+        found |= {row.id: _line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
+    return found
+
+
+def are_there(connection: Connection, persona: str, ids: Collection[int]) -> bool:
+    """Return whether all these messages are still stored (F47)."""
+    wanted = sorted(set(ids))
+    count = 0
+    for part in chunks(wanted, 500):
+        found = select(func.count()).where(_C.persona_id == persona, _C.id.in_(part))
+        count += int(connection.execute(found).scalar_one())
+    return count == len(wanted)
+
+
+def stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
+    """Return for each message handed in the row it is stored in, None for one that is not (P42).
+
+    Raises:
+        MessageError: an id that is too long or holds a NUL.
+    """
+    read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
+    known = [(at, message) for at, message in read if message is not None]
+    rows: list[int | None] = [None] * len(lines)
+    if known:
+        seen = Seen.read(connection, scope.persona, scope.conversation or "", [message for _, message in known])
+        for at, message in known:
+            rows[at] = seen.double_of(message)
+    return rows
+
+
+def _message(scope: Scope, line: Line, now: datetime) -> NewMessage | None:
+    return messages.read(
+        scope,
+        scope.conversation,
+        line.text,
+        now=now,
+        sender_name=line.who[: messages.NAME_CHARS],
+        sender_id="self" if line.is_persona else line.sender_id,
+        timestamp=line.at,
+        message_id=line.message_id,
+        role="persona" if line.is_persona else "user",
+    )
+
+
+# What waits
+
+_OPEN = select(_J.payload).where(
+    _J.persona_id == bindparam("persona"),
+    _J.conversation_key == bindparam("conversation"),
+    _J.type == OPERATION,
+    _J.status.in_(job_rules.OPEN),
+)
+
+
+def waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
+    """Return the payloads of summaries of a conversation that are still to be made; the caller holds it."""
+    found = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
+    return [payload for text in found if (payload := read_object(text)) is not None]

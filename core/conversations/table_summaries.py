@@ -1,0 +1,209 @@
+"""Summaries of conversations that ended (table conversation_summaries, data model D23): a rolling list per audience.
+
+Who adds to a list holds its audience until the transaction ends, so additions are put in order and none is lost (C9);
+what no longer fits leaves the list in the same transaction. Order of locks: conversation, then audience.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, select, update
+
+from core.audience import table as audiences
+from core.audience import table_conversations as conversations
+from core.audience.rules import AudienceKey
+from core.conversations.rules_summaries import newest_of_each
+from core.database.bulk import chunks
+from core.database.dialects import ID, Key, insert_ignore
+from core.database.engine import Database
+from core.database.schema_recent import conversation_summaries
+from core.database.section_parts import FIRST, SectionPart, columns
+from core.database.statements import Part
+from core.shapes import WriteResult
+
+_C = conversation_summaries.c
+_AUDIENCES_AT_ONCE = 500
+_ALL = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NewSummary:
+    """A summary about to be stored."""
+
+    id: int
+    conversation: str | None
+    title: str
+    summary: str
+    at: datetime
+    last: int
+    """What tells the end from others of the conversation (`core.conversations.rules_summaries.end_number`)."""
+    provenance: str
+    language: str = ""
+
+
+class Stored(NamedTuple):
+    """A summary as it is stored."""
+
+    id: int
+    audience_id: int
+    conversation: str
+    title: str
+    summary: str
+    at: datetime | None
+    provenance: str
+    archived_at: datetime | None
+    superseded_by: int | None
+
+
+_COLUMNS = (
+    _C.id, _C.audience_id, _C.conversation_key, _C.title, _C.summary, _C.occurred_at, _C.provenance, _C.archived_at,
+    _C.superseded_by,
+)  # fmt: skip
+
+
+# Writing
+
+
+def place_of(
+    connection: Connection, db: Database, persona: str, conversation: str | None
+) -> conversations.Place | None:
+    """Return where a summary of the conversation belongs, which is held from here on; None where it is gone (F47)."""
+    if not conversation:
+        return conversations.Place(audiences.find_or_make(connection, db, persona, AudienceKey("persona")))
+    facts = conversations.find(connection, persona, conversation, lock=True)
+    return None if facts is None else conversations.Place(facts.audience_id, facts.local_only, facts)
+
+
+def keep(
+    connection: Connection, db: Database, persona: str, new: NewSummary, place: conversations.Place, *, most: int
+) -> WriteResult:
+    """Put a summary on the list of its audience, in the caller's transaction, which holds the place.
+
+    The newest `most` stay on the list. A summary of the same conversation with an earlier end leaves it, superseded; a
+    later one supersedes this.
+
+    Returns:
+        `(True, id, "")`, or `duplicate` with the id of the summary of the same end.
+
+    Source: C7, C9, C10, F15.
+    """
+    audiences.lock(connection, persona, place.audience_id)
+    key = new.conversation or ""
+    row = {
+        "id": new.id,
+        "persona_id": persona,
+        "audience_id": place.audience_id,
+        "conversation_key": key,
+        "title": new.title,
+        "summary": new.summary,
+        "occurred_at": new.at,
+        "last_message_row": new.last,
+        "language": new.language,
+        "local_only": int(place.local_only),
+        "provenance": new.provenance,
+        "created_at": db.clock(),
+    }
+    if not connection.execute(insert_ignore(conversation_summaries, db.family), row).rowcount:
+        there = find_end(connection, persona, key, new.last)
+        return WriteResult(True, there) if there == new.id else WriteResult(False, there, "duplicate")
+    if key:
+        _supersede(connection, db, persona, key)
+    _trim(connection, db, persona, place.audience_id, most)
+    return WriteResult(True, new.id)
+
+
+def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
+    """Return the id of the summary of this end, None where there is none."""
+    same = select(_C.id).where(
+        _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
+    )
+    return connection.execute(same).scalar()
+
+
+def _supersede(connection: Connection, db: Database, persona: str, conversation: str) -> None:
+    """Leave the summary of the latest end of a conversation on the list alone."""
+    ends = select(_C.id, _C.archived_at).where(
+        _C.persona_id == persona, _C.conversation_key == conversation, _C.superseded_by.is_(None)
+    )
+    found = connection.execute(ends.order_by(_C.occurred_at.desc(), _C.id.desc())).all()
+    now = db.clock()
+    for row in found[1:]:
+        change = update(conversation_summaries).where(_C.persona_id == persona, _C.id == row.id)
+        connection.execute(change.values(superseded_by=found[0].id, archived_at=row.archived_at or now))
+
+
+def _trim(connection: Connection, db: Database, persona: str, audience_id: int, most: int) -> None:
+    listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == audience_id, _C.archived_at.is_(None))
+    beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
+    gone = sorted(connection.execute(beyond).scalars())
+    for part in chunks(gone, 500):
+        change = update(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(part))
+        connection.execute(change.values(archived_at=db.clock()))
+
+
+# Reading
+
+
+@lru_cache(maxsize=2)
+def _listed(former: bool) -> Any:
+    chosen = select(*_COLUMNS).where(
+        _C.persona_id == bindparam("persona"),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+    )
+    if not former:
+        chosen = chosen.where(_C.archived_at.is_(None))
+    return chosen.order_by(_C.occurred_at.desc(), _C.id.desc())
+
+
+def listed(
+    db: Database, persona: str, seen: Sequence[int], *, most: int, local: bool, former: bool = False
+) -> list[Stored]:
+    """Return the newest `most` summaries of each audience, oldest of all first; with `former` those off the list too.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: C7, F12, F18.
+    """
+    found: list[Stored] = []
+    for part in chunks(seen, _AUDIENCES_AT_ONCE):
+        values = {"persona": persona, "audiences": part, "local_only": int(local)}
+        found += [Stored(*row) for row in db.read(_listed(former), values, source="conversation_summaries")]
+    if not former:
+        found = newest_of_each(found, most, lambda one: one.audience_id)
+    return sorted(found, key=lambda one: (one.at is not None, one.at, one.id))
+
+
+# For a prompt
+
+SHOWN, REST = FIRST + 20, FIRST + 21
+"""Numbers of the parts that bring the newest with their texts, and the ids of those beyond."""
+MOST_COUNTED = 1000
+
+
+@lru_cache(maxsize=4)
+def _part(number: int, family: str) -> Part:
+    texts = (_C.title, _C.summary) if number == SHOWN else ()
+    made = select(*columns(number, _C.id, texts=texts, extra=_C.audience_id, at=_C.occurred_at)).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+        _C.archived_at.is_(None),
+    )
+    newest = made.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
+    return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
+
+
+def section_parts(most: int) -> tuple[SectionPart, ...]:
+    """Return what brings the newest `most` summaries a prompt may show, and the ids of the others (C23)."""
+    name = conversation_summaries.name
+    return (
+        SectionPart(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, name),
+        SectionPart(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, name),
+    )

@@ -1,0 +1,1 @@
+"""Connections, the schema, and what the servers do differently."""

@@ -1,0 +1,47 @@
+"""Settings stored in the database (table config, data model D28). `core.config` decides what they mean."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, delete, select
+
+from core.database.dialects import upsert
+from core.database.engine import Database
+from core.database.schema import config
+
+_ALL = select(config.c.config_key, config.c.value)
+
+
+def read_values(db: Database) -> dict[str, str]:
+    """Return every stored setting.
+
+    Raises:
+        StoreReadError: the table could not be read.
+    """
+    return {row.config_key: row.value for row in db.read(_ALL, source="config") if row.value is not None}
+
+
+def write_value(db: Database, name: str, text: str) -> None:
+    """Store one setting.
+
+    Raises:
+        StoreWriteError: nothing was written.
+    """
+
+    def work(connection: Connection) -> None:
+        now = db.clock()
+        row = {"config_key": name, "value": text, "created_at": now, "updated_at": now}
+        connection.execute(upsert(config, db.family, update=["value", "updated_at"]), row)
+
+    db.transaction(work, source="config", confirm=lambda _: None)
+
+
+def delete_value(db: Database, name: str) -> bool:
+    """Remove one setting; False where there was none."""
+
+    def work(connection: Connection) -> bool:
+        return bool(connection.execute(_DELETE, {"name": name}).rowcount)
+
+    return db.transaction(work, source="config", confirm=lambda _: None)
+
+
+_DELETE = delete(config).where(config.c.config_key == bindparam("name"))

@@ -1,0 +1,324 @@
+"""From a connection string to engines: address, encryption, session settings. Passwords never leave this module."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from core.database import failures
+from core.errors import ConfigError, StoreError
+
+Family = Literal["mysql", "sqlite"]
+
+SESSION = (
+    "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
+    "group_concat_max_len = 16777216"
+)
+"""Sent on every connect, so behaviour does not depend on the server's own settings (D5).
+
+A search has the server join what it finds to one text: of hundreds of rows the driver takes longer than the server.
+"""
+
+_LOCK_WAITS = (("SET SESSION innodb_lock_wait_timeout = %s", 1), ("SET SESSION ob_trx_lock_timeout = %s", 1_000_000))
+"""How long a transaction waits for a row, and what a second is in its unit; the other server's is not known, and passed
+over."""
+
+
+FRESH_SECONDS = 1.0
+"""A reading connection given back no longer ago than this is taken to stand."""
+PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
+"""What may stand behind the question mark of a connection string to a server."""
+_asking = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the database is."""
+
+    url: URL
+    family: Family
+    in_memory: bool
+    shown: str
+    """The connection string with the password as dots."""
+
+
+def parse(url: str) -> Target:
+    """Return where a connection string points.
+
+    Raises:
+        ConfigError: unknown scheme or not a connection string (F73); the password is never part of the text.
+        StoreError: SQLite in a folder that is missing.
+    """
+    try:
+        made = make_url(url)
+    except (ArgumentError, ValueError):
+        raise ConfigError(
+            "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME.",
+            flag="DATABASE_URL",
+        ) from None
+    _check_parts(made)
+    backend = made.get_backend_name()
+    if backend not in ("mysql", "mariadb", "sqlite"):
+        raise ConfigError(
+            f"DATABASE_URL has the scheme {made.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
+            "MariaDB, OceanBase and TiDB.",
+            flag="DATABASE_URL",
+        )
+    if backend == "sqlite":
+        return _sqlite(made)
+    if not made.database:
+        raise ConfigError("DATABASE_URL names no database. Add its name at the end: .../NAME.", flag="DATABASE_URL")
+    unknown = sum(1 for name in made.query if name not in PARAMETERS)
+    if unknown:
+        raise ConfigError(
+            f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
+            f"{', '.join(PARAMETERS)}.",
+            flag="DATABASE_URL",
+        )
+    made = made.set(drivername="mysql+pymysql")
+    return Target(made, "mysql", False, made.render_as_string(hide_password=True))
+
+
+def _check_parts(url: URL) -> None:
+    """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error.
+
+    Raises:
+        ConfigError: a part holds what is no text, or the host cannot be one.
+    """
+    parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
+    for part in parts:
+        if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
+            said = "DATABASE_URL holds a character that is none. Write it again; %40 stands for @ in a password."
+            raise ConfigError(said, flag="DATABASE_URL")
+    try:
+        (url.host or "").encode("idna")
+    except UnicodeError:
+        raise ConfigError("DATABASE_URL names a host that cannot be one. Correct it.", flag="DATABASE_URL") from None
+
+
+def _sqlite(url: URL) -> Target:
+    file = url.database or ":memory:"
+    in_memory = file == ":memory:"
+    if not in_memory:
+        folder = Path(file).expanduser().resolve().parent
+        if not folder.is_dir():
+            raise StoreError(
+                f"The folder {str(folder)!r} of the SQLite file does not exist. Create it or correct DATABASE_URL.",
+                source="DATABASE_URL",
+            )
+        url = url.set(drivername="sqlite", database=str(Path(file).expanduser().resolve()))
+    return Target(url, "sqlite", in_memory, url.render_as_string(hide_password=True))
+
+
+def is_local(host: str | None) -> bool:
+    """Return whether a host is this machine: then encryption costs 24 ms a connect and protects nothing."""
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
+    """Return the URL and PyMySQL's arguments: off for sockets and loopback, on and verified for the network.
+
+    `?tls=off|on|verify` in the connection string overrides; `?tls_ca=FILE` names the authority.
+    """
+    query = dict(url.query)
+    mode = query.pop("tls", None)
+    ca = query.pop("tls_ca", None)
+    url = url.set(query=query)
+    if mode is None:
+        mode = "off" if is_local(url.host) or "unix_socket" in query else "verify"
+    if mode == "off":
+        return url, {"ssl_disabled": True}
+    if mode not in ("on", "verify"):
+        raise ConfigError("tls in DATABASE_URL must be off, on or verify. Correct it.", flag="DATABASE_URL")
+    try:
+        context = ssl.create_default_context(cafile=str(ca) if ca else None)
+    except OSError as error:  # ssl.SSLError is one
+        said = "tls_ca in DATABASE_URL names a file that cannot be read as certificates"
+        raise ConfigError(f"{said} ({type(error).__name__}). Correct it.", flag="DATABASE_URL") from None
+    if mode == "on":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return url, {"ssl": context}
+
+
+def make_engines(
+    target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int = 8
+) -> tuple[Engine, Engine]:
+    """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second.
+
+    Args:
+        left: gives the seconds the calling thread may still take to read; a connect takes no longer (F51).
+    """
+    if target.family == "sqlite":
+        return _sqlite_engines(target, timeout_seconds, pool_size)
+    url, arguments = _tls(target.url)
+    arguments |= {
+        "charset": "utf8mb4",
+        "connect_timeout": max(1, round(timeout_seconds)),
+        "read_timeout": timeout_seconds,
+        "write_timeout": timeout_seconds,
+        "init_command": SESSION,
+    }
+    common: dict[str, Any] = {
+        "connect_args": arguments,
+        "pool_pre_ping": True,
+        "pool_recycle": 1800,
+        "pool_size": pool_size,
+        "max_overflow": pool_size * 4,
+        "pool_timeout": timeout_seconds,
+        "hide_parameters": True,
+        "poolclass": QueuePool,
+        "paramstyle": "format",
+    }
+    # Said outright: where a server has no autocommit as its default, MySQL tells the driver at login that it has.
+    by_itself = arguments | {"autocommit": None, "init_command": f"{SESSION}, autocommit = 1"}
+    alone = common | {"connect_args": by_itself}
+    reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
+    writing = create_engine(url, isolation_level="READ COMMITTED", **common)
+
+    _listen(reading, writing, timeout_seconds, left)
+    _spare_round_trips(reading)
+    return reading, writing
+
+
+def _spare_round_trips(reading: Engine) -> None:
+    """Send no more than the statements themselves where nothing is to be gained by it.
+
+    What commits by itself has nothing to roll back, and a connection that was in use a moment ago is not asked whether
+    it still stands: reads are repeated on another where one is lost (F52).
+    """
+    dialect: Any = reading.dialect
+    ping = dialect.do_ping
+
+    def ask(connection: Any) -> bool:
+        given_back = None if getattr(_asking, "always", False) else getattr(connection, "_given_back", None)
+        return (given_back is not None and time.monotonic() - given_back < FRESH_SECONDS) or bool(ping(connection))
+
+    def given_back(connection: Any, _record: Any) -> None:
+        if connection is not None:
+            connection._given_back = time.monotonic()
+
+    dialect.do_ping = ask
+    dialect.do_rollback = lambda _connection: None
+    event.listen(reading, "checkin", given_back)
+
+
+@contextmanager
+def standing(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection that was asked whether it stands, however fresh it is: for reads that are not repeated."""
+    _asking.always = True
+    try:
+        connection = engine.connect()
+    finally:
+        _asking.always = False
+    with connection:
+        yield connection
+
+
+def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
+    """Set up each connection as it is made and given back."""
+
+    def connect(_dialect: Any, _record: Any, _positional: Any, named: dict[str, Any]) -> None:
+        seconds = left()
+        named |= {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}
+        # Of a text the driver makes Latin-1, which fails on `€` with the password in the error, and is wrong for `ü`.
+        if isinstance(named.get("password"), str):
+            named["password"] = named["password"].encode()
+
+    def given_back(connection: Any, _record: Any) -> None:
+        _set_times(connection, timeout_seconds)
+
+    def wait_for_locks(connection: Any, _record: Any) -> None:
+        # The server gives up first: a client that hangs up leaves a transaction that goes on holding its rows.
+        seconds = max(1, int(timeout_seconds * 0.8))
+        for statement, value in _LOCK_WAITS:
+            with suppress(connection.Error), connection.cursor() as cursor:
+                cursor.execute(statement, (seconds * value,))
+
+    def failed(context: Any) -> None:
+        # Else the connection is given back as one that was in use a moment ago, and taken again.
+        context.is_disconnect |= failures.error_number(context.sqlalchemy_exception) in failures.ENDED
+
+    event.listen(writing, "connect", wait_for_locks)
+    for engine in (reading, writing):
+        event.listen(engine, "handle_error", failed)
+        event.listen(engine, "do_connect", connect)
+        event.listen(engine, "do_connect", _by_socket)
+        event.listen(engine, "checkin", given_back)
+
+
+def _by_socket(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+    """Connect by a Unix socket, and leave none open where the server refuses, as the driver itself does."""
+    path = named.get("unix_socket")
+    if not path:
+        return None
+    made = dialect.loaded_dbapi.connect(*positional, **named, defer_connect=True)
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        line.settimeout(named["connect_timeout"])
+        line.connect(path)
+        made._secure = True  # nobody else reads such a line: a password may pass, as the driver has it too
+        made.connect(line)
+    except OSError as error:
+        line.close()
+        raise dialect.loaded_dbapi.OperationalError(2003, f"Can't connect by {path!r} ({error})") from None
+    except BaseException:
+        line.close()
+        raise
+    return made
+
+
+def give_time(connection: Connection, seconds: float) -> None:
+    """Let the next statement of a connection wait no longer than this for the server."""
+    _set_times(connection.connection.dbapi_connection, seconds)
+
+
+def _set_times(connection: Any, seconds: float) -> None:
+    # The driver takes its time limits where it connects, and reads these before every packet.
+    if hasattr(connection, "_read_timeout"):
+        connection._read_timeout = connection._write_timeout = seconds
+
+
+def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> tuple[Engine, Engine]:
+    arguments = {"timeout": timeout_seconds, "check_same_thread": False}
+    if target.in_memory:
+        only = create_engine(target.url, connect_args=arguments, poolclass=StaticPool, hide_parameters=True)
+        event.listen(only, "connect", _sqlite_pragmas)
+        return only, only
+    common: dict[str, Any] = {
+        "connect_args": arguments,
+        "pool_size": pool_size,
+        "max_overflow": pool_size * 4,
+        "hide_parameters": True,
+        "poolclass": QueuePool,
+    }
+    reading = create_engine(target.url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **common)
+    writing = create_engine(target.url, **common)
+    for engine in (reading, writing):
+        event.listen(engine, "connect", _sqlite_pragmas)
+    return reading, writing
+
+
+def _sqlite_pragmas(connection: Any, _record: Any) -> None:
+    """WAL lets readers go on while one writes; FULL keeps every acknowledged write through a power cut."""
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -16000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

@@ -1,0 +1,249 @@
+"""What the servers do differently, and nothing else: column types, the two plain predicates, upserts, connecting.
+
+The family is `mysql` (MariaDB, MySQL, OceanBase, TiDB) or `sqlite`; every other module writes one statement for both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Dialect,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    literal_column,
+)
+from sqlalchemy import func as sql
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+COLLATION = "utf8mb4_bin"
+LIKE_ESCAPE = "!"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NEVER_US = -(2**62)
+"""Microseconds that stand for a time nobody can read: older than every other (rule T32)."""
+
+
+class Key(TypeDecorator[str]):
+    """An id or key of at most `length` UTF-8 bytes, compared as bytes (rule G6)."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(Text())
+        return dialect.type_descriptor(mysql.VARBINARY(self.length))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        if value is None or dialect.name == "sqlite":
+            return value
+        return value.encode("utf-8")
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
+        return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
+
+
+class JsonText(TypeDecorator[Any]):
+    """A JSON column; letters are stored as they are, since MariaDB compares escapes as they were written."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(Text())
+        return dialect.type_descriptor(_MysqlJson())
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        """Return the text as stored; `core.database.rows` reads it, since a broken one must not fail the rest (F58)."""
+        return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
+
+
+class _MysqlJson(mysql.JSON):
+    """The server's JSON column without SQLAlchemy's own encoding, which JsonText does."""
+
+    def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
+        return None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:  # noqa: ARG002 - the interface of types
+        return None
+
+
+class Time(TypeDecorator[datetime]):
+    """A time in UTC with microseconds: DATETIME(6), and on SQLite text that sorts alike."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(Text())
+        return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        if value is None:
+            return None
+        moment = value.astimezone(UTC) if value.tzinfo else value
+        return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond:06d}".rjust(26, "0")
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the interface of types
+        return read_time(value)
+
+
+def read_time(value: Any) -> datetime | None:
+    """Return a stored time as an aware datetime, None when it cannot be read (F58)."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC)
+    if isinstance(value, (bytes, bytearray)):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return None
+
+
+def microseconds(moment: datetime | None) -> int:
+    """Return microseconds since 1970, NEVER_US for None: how the search tables order rows."""
+    if moment is None:
+        return NEVER_US
+    delta = moment - EPOCH
+    return (delta.days * 86400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def from_microseconds(value: int) -> datetime | None:
+    """Return the time of `microseconds`, None for NEVER_US."""
+    return None if value == NEVER_US else EPOCH + timedelta(microseconds=value)
+
+
+ID = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
+LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="utf8mb4", collation=COLLATION), "mysql", "mariadb")
+FLAG = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
+SMALL = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
+COUNT16 = Integer().with_variant(mysql.SMALLINT(unsigned=True), "mysql", "mariadb")
+HASH = LargeBinary().with_variant(mysql.BINARY(32), "mysql", "mariadb")
+
+
+def name_type(length: int) -> TypeEngine[str]:
+    """A short text for people, at most `length` code points."""
+    return String(length).with_variant(
+        mysql.VARCHAR(length, charset="utf8mb4", collation=COLLATION), "mysql", "mariadb"
+    )
+
+
+class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
+    """Whether a JSON array holds a text as a whole element: the meaning of a tag search (rule T20).
+
+    Typed as a number: a function typed Boolean gets `= 1` appended and loses its index.
+    """
+
+    inherit_cache = True
+    type = Integer()
+    name = "json_has_text"
+
+
+@compiles(json_has_text, "sqlite")
+def _json_has_text_sqlite(element: json_has_text, compiler: SQLCompiler, **kw: Any) -> str:
+    column, tag = list(element.clauses)
+    return (
+        f"EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({compiler.process(column, **kw)}) THEN "  # noqa: S608 - compiled columns
+        f"{compiler.process(column, **kw)} ELSE '[]' END) WHERE json_each.type = 'text' "
+        f"AND json_each.value = {compiler.process(tag, **kw)})"
+    )
+
+
+@compiles(json_has_text)
+def _json_has_text(element: json_has_text, compiler: SQLCompiler, **kw: Any) -> str:
+    column, tag = list(element.clauses)
+    return f"JSON_CONTAINS({compiler.process(column, **kw)}, JSON_QUOTE({compiler.process(tag, **kw)}))"
+
+
+class whole_days(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
+    """The whole days from an earlier time to a later one, to the microsecond; NULL where one cannot be read."""
+
+    inherit_cache = True
+    type = Integer()
+    name = "whole_days"
+
+
+@compiles(whole_days, "sqlite")
+def _whole_days_sqlite(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
+    # Its own functions know milliseconds: dates are counted, and one is taken off where the time of day is not reached.
+    earlier, later = (compiler.process(each, **kw) for each in element.clauses)
+    return (
+        f"(CAST(julianday(substr({later}, 1, 10)) - julianday(substr({earlier}, 1, 10)) AS INTEGER)"
+        f" - (substr({later}, 12) < substr({earlier}, 12)))"
+    )
+
+
+@compiles(whole_days)
+def _whole_days(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
+    earlier, later = (compiler.process(each, **kw) for each in element.clauses)
+    return f"TIMESTAMPDIFF(DAY, {earlier}, {later})"
+
+
+def like_pattern(keyword_folded: str) -> str:
+    """Return the pattern of rule T21: the keyword anywhere, its `!`, `%` and `_` escaped with `!`.
+
+    >>> like_pattern("50%")
+    '%50!%%'
+    """
+    for sign in (LIKE_ESCAPE, "%", "_"):
+        keyword_folded = keyword_folded.replace(sign, LIKE_ESCAPE + sign)
+    return f"%{keyword_folded}%"
+
+
+def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]:
+    """Whether a folded text holds the keyword of `like_pattern` (rule T21)."""
+    return column.like(pattern, escape=LIKE_ESCAPE)
+
+
+def as_key(text: str, family: str) -> Any:
+    """Return a key as the driver wants it: bytes on servers, text on SQLite."""
+    return text if family == "sqlite" else text.encode("utf-8")
+
+
+def from_key(value: Any) -> str:
+    """Return a key read without its column type as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def insert_ignore(table: Table, family: str) -> Any:
+    """Return an INSERT that leaves rows alone whose primary or unique key is there."""
+    if family == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return mysql.insert(table).prefix_with("IGNORE")
+
+
+def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> Any:
+    """Return an INSERT that, where the primary key is there, overwrites `update` and adds to the counts in `add`."""
+    if family == "sqlite":
+        stmt = sqlite.insert(table)
+        changes: dict[str, Any] = {name: stmt.excluded[name] for name in update}
+        changes |= {name: table.c[name] + stmt.excluded[name] for name in add}
+        return stmt.on_conflict_do_update(index_elements=[c.name for c in table.primary_key.columns], set_=changes)
+    my = mysql.insert(table)
+    values: dict[str, Any] = {name: sql.values(literal_column(f"`{name}`")) for name in update}
+    values |= {name: table.c[name] + sql.values(literal_column(f"`{name}`")) for name in add}
+    return my.on_duplicate_key_update(values)

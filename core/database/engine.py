@@ -1,0 +1,336 @@
+"""The database handle: connections, reading, and whole transactions with retries.
+
+No error of a driver leaves it: `core.database.failures` makes the project's own of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, exc
+
+from core.base.logs import event
+from core.database import connections as connecting
+from core.database import failures
+from core.database.ids import Ids
+from core.errors import StoreReadError, StoreWriteError
+from core.shapes import now_utc
+
+T = TypeVar("T")
+
+TRIES = 5
+
+
+class Call:
+    """The reads of one call: the connection they share, and the seconds they have taken together."""
+
+    __slots__ = ("connection", "reserved", "since", "spent")
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.spent = 0.0
+        self.since: float | None = None
+        """When the read under way began; None between reads."""
+        self.reserved = 0.0
+        """Seconds kept for what comes after."""
+
+    @property
+    def taken(self) -> float:
+        """Return the seconds taken up to now."""
+        return self.spent + (0.0 if self.since is None else time.monotonic() - self.since)
+
+    def let_go(self) -> None:
+        """Give the connection back."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            with contextlib.suppress(exc.SQLAlchemyError):  # it is gone already
+                connection.close()
+
+
+class Database:
+    """One database, opened by `core.db.open_database`. Safe to share between threads.
+
+    `clock` is the only clock anything in this package asks (rule G8); `ids` makes row ids.
+    """
+
+    def __init__(
+        self, url: str, *, timeout_seconds: float = 10.0, clock: Callable[[], datetime] = now_utc, **options: Any
+    ) -> None:
+        self.target = connecting.parse(url)
+        self.family = self.target.family
+        self.timeout_seconds = timeout_seconds
+        self.clock = clock
+        self.ids = Ids(clock)
+        self.caches: dict[str, Any] = {}
+        """Values other modules keep beside the handle, each under its module's name."""
+        self.kept_back: list[Callable[[], object]] = []
+        """What writes changes that are kept back for a moment, each called by `settle`; none of them raises (S6)."""
+        self.at_close: list[Callable[[], object]] = []
+        """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
+        self._options = options
+        self._engines: tuple[Engine, Engine] | None = None
+        self._opening = threading.Lock()
+        self._single = threading.RLock() if self.target.in_memory else None
+        self._tracers: list[list[str]] = []
+        self._local = threading.local()
+
+    def __repr__(self) -> str:
+        return f"Database({self.target.shown!r})"
+
+    # Connections
+
+    def engines(self) -> tuple[Engine, Engine]:
+        """Return the reading engine (autocommit) and the writing engine, made at first use."""
+        if self._engines is None:
+            with self._opening:
+                if self._engines is None:
+                    self._engines = connecting.make_engines(
+                        self.target, self.timeout_seconds, left=self._left, **self._options
+                    )
+        return self._engines
+
+    def settle(self) -> None:
+        """Write what is kept back for a moment, such as which messages are hidden (S6).
+
+        Within `one_call` it takes half of the call's time at most, so that reads go on where rows are held.
+        """
+        call: Call | None = getattr(self._local, "call", None)
+        with self._spending():
+            if call is not None:
+                call.reserved = self.timeout_seconds / 2
+            try:
+                for write in tuple(self.kept_back):
+                    write()
+            finally:
+                if call is not None:
+                    call.reserved = 0.0
+
+    def close(self) -> None:
+        """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
+        self.settle()
+        for write in tuple(self.at_close):
+            write()
+        with self._opening:
+            if self._engines is not None:
+                for engine in set(self._engines):
+                    engine.dispose()
+                self._engines = None
+
+    # Reading
+
+    def read(self, statement: Any, parameters: Mapping[str, Any] | None = None, *, source: str) -> Sequence[Any]:
+        """Return all rows of one statement, read in one round trip and repeated once on a lost connection (F52).
+
+        Raises:
+            StoreReadError: the server refused or cannot be reached; names `source` and what to do.
+        """
+        return self._read(statement, lambda c: c.execute(statement, parameters or {}).fetchall(), source)
+
+    def read_driver(self, sql: str, parameters: Sequence[Any], *, source: str) -> Sequence[Any]:
+        """Return all rows of a statement compiled before, its values bound by position. As `read` otherwise."""
+        return self._read(sql, lambda c: c.exec_driver_sql(sql, tuple(parameters)).fetchall(), source)
+
+    def _read(self, statement: Any, ask: Callable[[Connection], Sequence[Any]], source: str) -> Sequence[Any]:
+        with self.one_call():
+            call: Call = self._local.call
+            for attempt in (1, 2):
+                call.since = time.monotonic()
+                try:
+                    with self._exclusive(), self._reading(call) as connection:
+                        self._note(statement)
+                        return ask(connection)
+                except exc.SQLAlchemyError as error:
+                    number = failures.error_number(error)
+                    call.let_go()
+                    in_time = attempt == 1 and call.taken < self.timeout_seconds
+                    if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
+                        failures.fail(StoreReadError, error, source)
+                    event(logging.INFO, "read_repeated", source=source, number=number)
+                finally:
+                    call.spent, call.since = call.taken, None
+        raise AssertionError
+
+    @contextlib.contextmanager
+    def one_call(self) -> Iterator[None]:
+        """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS (F51).
+
+        A block inside another one belongs to it. What other threads read meanwhile, hooks for instance, is their own.
+
+        Source: F51.
+        """
+        if getattr(self._local, "call", None) is not None:
+            yield
+            return
+        call = self._local.call = Call()
+        try:
+            yield
+        finally:
+            self._local.call = None
+            call.let_go()
+
+    def let_go(self) -> None:
+        """Give the connection of `one_call` back while something else takes its time; the next read takes another."""
+        call: Call | None = getattr(self._local, "call", None)
+        if call is not None:
+            call.let_go()
+
+    @contextlib.contextmanager
+    def held(self, lock: threading.Lock) -> Iterator[bool]:
+        """Yield whether a lock is held: within a call it is waited for no longer than the call has left (F51)."""
+        call: Call | None = getattr(self._local, "call", None)
+        got = lock.acquire(timeout=-1 if call is None else self._left())
+        try:
+            yield got
+        finally:
+            if got:
+                lock.release()
+
+    @contextlib.contextmanager
+    def _reading(self, call: Call) -> Iterator[Connection]:
+        """Yield the connection of the call, given no more time than the call has left."""
+        if self._single is not None:  # the one connection of an in-memory database must not be kept from others
+            with self.engines()[0].connect() as connection:
+                yield connection
+            return
+        if call.connection is None:
+            call.connection = self.engines()[0].connect()
+        connecting.give_time(call.connection, self._left())
+        yield call.connection
+
+    def _left(self) -> float:
+        """Return the seconds this thread's call may still take, never quite none: drivers take 0 for endless."""
+        call: Call | None = getattr(self._local, "call", None)
+        return max(0.05, self.timeout_seconds - (call.taken + call.reserved if call is not None else 0.0))
+
+    @contextlib.contextmanager
+    def connection(self, *, source: str) -> Iterator[Connection]:
+        """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
+        try:
+            with self._exclusive(), connecting.standing(self.engines()[0]) as connection:
+                yield connection
+        except exc.SQLAlchemyError as error:
+            failures.fail(StoreReadError, error, source)
+
+    # Writing
+
+    def transaction(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        source: str,
+        confirm: Callable[[Connection], T | None] | None = None,
+    ) -> T:
+        """Run `work` in one transaction and return what it returns; all of it is stored or nothing.
+
+        The whole of `work` is run again, up to 5 times in all with growing pauses, on deadlock, lock wait, lost
+        connection and not-ready answers (D34); it must therefore have no effect but on its connection. Where the
+        answer to the commit itself was lost, `confirm` is asked on a fresh connection whether the rows are there, and
+        what it returns, unless that is None, is the result.
+
+        Raises:
+            StoreWriteError: nothing was written; or the commit's answer was lost and whether it is stored cannot be
+                told, which the message says.
+        """
+        unsure = False
+        with self._spending():
+            for attempt in range(1, TRIES + 1):
+                committing = False
+                try:
+                    with self._exclusive(), self._writing() as connection:
+                        self._begin(connection)
+                        there = confirm(connection) if unsure and confirm is not None else None
+                        if there is not None:
+                            return there
+                        result = work(connection)
+                        committing = True
+                        connection.commit()
+                        return result
+                except exc.SQLAlchemyError as error:
+                    number, lost = failures.error_number(error), failures.is_lost(error)
+                    unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))
+                    again = lost or number in failures.RETRIED or failures.is_busy(error)
+                    if attempt == TRIES or not (again and self._in_time()) or (unsure and confirm is None):
+                        # A commit still under way when the next try began is in the way of that now.
+                        there = self._ask(confirm) if unsure else None
+                        if there is not None:
+                            return there
+                        failures.fail(StoreWriteError, error, source, failures.UNSURE if unsure else "")
+                    event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
+                    time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
+        raise AssertionError
+
+    @contextlib.contextmanager
+    def _spending(self) -> Iterator[None]:
+        """Count the time of the block as taken by the call, where there is one: a prompt that writes ends in time too.
+
+        Source: F51.
+        """
+        call: Call | None = getattr(self._local, "call", None)
+        if call is None or call.since is not None:
+            yield
+            return
+        call.since = time.monotonic()
+        try:
+            yield
+        finally:
+            call.spent, call.since = call.taken, None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """Yield a connection that writes; within a call it is given no more time than the call has left."""
+        with self.engines()[1].connect() as connection:
+            if getattr(self._local, "call", None) is not None:
+                connecting.give_time(connection, self._left())
+            yield connection
+
+    def _in_time(self) -> bool:
+        """Return whether there is time to try again: always, but within a call."""
+        call: Call | None = getattr(self._local, "call", None)
+        return call is None or call.taken + call.reserved < self.timeout_seconds
+
+    def _begin(self, connection: Connection) -> None:
+        if self.family == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
+        if confirm is None:
+            return None
+        for attempt in (1, 2, 3):
+            try:
+                with self.engines()[1].connect() as connection:
+                    return confirm(connection)
+            except exc.SQLAlchemyError:
+                time.sleep(0.2 * attempt)
+        return None
+
+    # Watching
+
+    @contextlib.contextmanager
+    def traced(self) -> Iterator[list[str]]:
+        """Yield a list that gets the text of every reading statement run meanwhile: one entry, one round trip (D35)."""
+        statements: list[str] = []
+        self._tracers.append(statements)
+        try:
+            yield statements
+        finally:
+            self._tracers.remove(statements)
+
+    def _note(self, statement: Any) -> None:
+        for tracer in self._tracers:
+            tracer.append(str(statement))
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the one connection of an in-memory database; elsewhere nothing."""
+        if self._single is None:
+            yield
+        else:
+            with self._single:
+                yield

@@ -1,0 +1,125 @@
+"""Driver errors made readable: what may be tried again, and what is told to people. Called by `core.database.engine`.
+
+Driver errors are translated here and nowhere else. The translated error carries the server's number and the query's
+source, and not the driver's own text as its cause: PyMySQL writes values into the statement, so a syntax or data error
+quotes them, and no message text may leave in an exception (rule G26).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from sqlalchemy import exc
+
+from core.errors import CoreError, StoreError, StoreReadError
+
+RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
+"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
+refused at the commit, by Galera or by group replication (D34)."""
+ENDED = frozenset({1053, 1927, 4031})
+"""Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
+LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
+"""Numbers that say that the connection is gone."""
+LOOK = "Run `prompt-engine db check` to see what is wrong."
+REFUSED_AT_COMMIT = 1180
+"""A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""
+UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
+_REMEDY = {
+    1146: "The table is missing: run `prompt-engine db migrate`.",
+    1054: "A column is missing: run `prompt-engine db migrate`.",
+    1290: "The server is read only: connect to the primary, or set read_only to OFF.",
+    1836: "The server is read only: connect to the primary, or set read_only to OFF.",
+    1021: "The server's disk is full: free space and try again.",
+    1114: "The server's table or disk is full: free space and try again.",
+    1045: "Access denied: check the user and the password in DATABASE_URL.",
+    1044: "The user has no rights on this database: grant them.",
+    1142: "The user lacks a right on this table: grant it.",
+    1049: "The database does not exist: create it or correct its name in DATABASE_URL.",
+    2003: "The server could not be reached: check host, port and that it is running.",
+    2026: "The server offers no encryption (TLS): add ?tls=off to DATABASE_URL if the network is safe without.",
+    26: "The file is no SQLite database: correct its name in DATABASE_URL, or move the file away.",
+    2006: "The connection was lost: try again.",
+    2013: "The connection was lost: try again.",
+    1047: "This node of the cluster is not ready: wait until it is, or lead the address to another node.",
+    1205: "Another session holds rows that are needed: end it if that lasts (SHOW PROCESSLIST), and try again.",
+    1213: "Writers were in each other's way: try again.",
+    1040: "The server takes no more connections: raise max_connections, or run fewer processes.",
+    1053: "The server is shutting down: try again when it is back.",
+    3100: "The group of servers refused it: try again, and look whether this server still belongs to the group.",
+    3101: "Writers were in each other's way on two servers: try again.",
+    1153: "The text is larger than the server's max_allowed_packet: raise it.",
+}
+
+
+def error_number(error: BaseException) -> int | None:
+    """Return the server's error number, None when there is none."""
+    original = getattr(error, "orig", None)
+    arguments = getattr(original, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether the connection is gone, so the statement may be tried on another."""
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
+        return True
+    return error_number(error) in LOST
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether another process writes the SQLite file just now."""
+    return "database is locked" in str(getattr(error, "orig", "")) or "is busy" in str(getattr(error, "orig", ""))
+
+
+def is_missing_table(error: StoreError) -> bool:
+    """Return whether a table or column is not there yet."""
+    return error.number in (1146, 1054)
+
+
+_NAMED = re.compile(
+    r"(?:no such table: |Table '(?:[^'.]*\.)?|denied to user .* for table (?:`[^`]*`\.)?['`])(?:main\.)?"
+    r"([a-z_]{1,64})\b",
+    re.IGNORECASE,
+)
+
+
+def _named_table(said: str) -> str | None:
+    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend (F50).
+
+    >>> _named_table("no such table: ai_diary"), _named_table("Table 'mine.ai_diary' doesn't exist")
+    ('ai_diary', 'ai_diary')
+    >>> _named_table("SELECT command denied to user 'me'@'localhost' for table `mine`.`ai_diary`")
+    'ai_diary'
+    """
+    found = _NAMED.search(said)
+    return found[1] if found else None
+
+
+def fail(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "") -> NoReturn:
+    """Raise the project's own exception for a driver error, without any value that was sent."""
+    number = error_number(error)
+    original = getattr(error, "orig", error)
+    if number is None:
+        said = str(original)
+        if "no such table" in said or "no such column" in said:
+            number = 1146 if "table" in said else 1054
+        elif "readonly" in said:
+            number = 1290
+        elif "disk is full" in said:
+            number = 1021
+        elif "file is not a database" in said:
+            number = 26
+        elif "unable to open database file" in said:
+            remedy = remedy or "The database file cannot be opened: check that its folder exists and may be written."
+    elif number == 2003 and "CERTIFICATE" in str(original):
+        remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
+    if number in (1146, 1142):
+        source = _named_table(str(original)) or source
+    shown = f" (error {number})" if number is not None else ""
+    remedy = remedy or _REMEDY.get(number or 0, LOOK)
+    doing = "read" if kind is StoreReadError else "written"
+    made = kind(
+        f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}", source=source, number=number
+    )
+    assert isinstance(made, CoreError)
+    raise made from None

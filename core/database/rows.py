@@ -1,0 +1,240 @@
+"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included (F58).
+
+Called by the table modules. Nothing here reads or writes a table but `insert_rows`, which writes what it is handed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Table
+
+from core.database.bulk import write_many
+from core.database.dialects import read_time
+from core.errors import MessageError
+from core.text.folding import clean
+from core.text.strict_json import strict
+
+__all__ = ["insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object", "read_texts",
+           "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
+
+TEXT_BYTES = 16_777_215
+"""Most UTF-8 bytes of a long text, on every engine (F63)."""
+
+DIGITS = 400
+"""Longest number that is taken as a name; Python writes out no more than 4300 digits."""
+
+INT_RANGE = (-(2**31), 2**31 - 1)
+
+
+# Writing
+
+
+def text(value: object, field: str) -> str:
+    """Return a text as it is stored: without U+0000 and lone surrogates, else as said; None is blank.
+
+    Args:
+        value: a text, or None.
+        field: the name used in the error.
+
+    Raises:
+        MessageError: another type, or over 16 MB.
+
+    Source: G11, F63.
+
+    >>> text("a\\x00b", "message_text"), text(None, "message_text")
+    ('ab', '')
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MessageError(f"{field} is of type {type(value).__name__}. It must be a text.", fields=(field,))
+    made = clean(value)
+    check_size(made, field)
+    return made
+
+
+def check_size(made: str, field: str) -> None:
+    """Refuse a text that no column takes.
+
+    Raises:
+        MessageError: over 16 MB.
+
+    Source: F63.
+    """
+    # A character takes 4 bytes at most, so that short texts are not encoded to be measured.
+    if len(made) * 4 > TEXT_BYTES:
+        size = len(made.encode("utf-8", "surrogatepass"))
+        if size > TEXT_BYTES:
+            raise MessageError(
+                f"{field} is {size} bytes long. At most {TEXT_BYTES} bytes are stored. Shorten it.", fields=(field,)
+            )
+
+
+def name(value: object, field: str, chars: int, notes: list[str]) -> str:
+    """Return a short text for people, cut to the column with a note; None is blank, numbers are written in decimal.
+
+    Raises:
+        MessageError: another type.
+
+    >>> notes = []
+    >>> name("a" * 60, "scope", 50, notes) == "a" * 50, notes
+    (True, ['scope was cut from 60 to 50 characters'])
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 10**DIGITS:
+            raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
+        value = str(value)
+    made = text(value, field)
+    if len(made) > chars:
+        notes.append(f"{field} was cut from {len(made)} to {chars} characters")
+        made = made[:chars]
+    return made
+
+
+def number(value: object, field: str) -> int | None:
+    """Return a whole number that fits its column, None for None.
+
+    Raises:
+        MessageError: anything else.
+
+    >>> number(7, "intensity"), number(None, "intensity")
+    (7, None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        value = int(value)
+    low, high = INT_RANGE
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MessageError(
+            f"{field} is of type {type(value).__name__}. It must be a whole number or None.", fields=(field,)
+        )
+    if not low <= value <= high:
+        raise MessageError(f"{field} is out of range. It must be a whole number, {low} to {high}.", fields=(field,))
+    return value
+
+
+def yes_no(value: object, field: str) -> int:
+    """Return 0 or 1.
+
+    Raises:
+        MessageError: no bool, 0 or 1.
+
+    >>> yes_no(True, "pinned"), yes_no(0, "pinned")
+    (1, 0)
+    """
+    if value in (0, 1) and isinstance(value, (bool, int)):
+        return int(value)
+    raise MessageError(f"{field} is of type {type(value).__name__}. It must be True or False.", fields=(field,))
+
+
+def json_value(value: object, field: str, notes: list[str]) -> Any:
+    """Return a value as plain JSON; what had to change is noted, never dropped unsaid (P18, G15).
+
+    >>> notes = []
+    >>> json_value({"x": float("nan")}, "metadata", notes), notes
+    ({'x': None}, ['metadata: x: nan became null'])
+    """
+    made, changed = strict(value)
+    notes += [f"{field}: {note}" for note in changed]
+    return made
+
+
+def short_interface(interface: str) -> str:
+    """Return the reduced name of an interface, as the diary keeps it.
+
+    Source: P46.
+
+    >>> [short_interface(n) for n in ("telegram_bot", "discord_selfbot", "twitter", "cli", " ", "webui")]
+    ['telegram', 'discord', 'x', 'manual', 'unknown', 'webui']
+    """
+    low = interface.strip().lower()
+    if not low:
+        return "unknown"
+    for family in ("telegram", "discord"):
+        if low == family or low.startswith((family + "_", family + "-", family + ".")):
+            return family
+    return _SHORT.get(low, interface)
+
+
+_SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
+
+
+@lru_cache(maxsize=64)
+def _insert(table: Table) -> Any:
+    return table.insert()
+
+
+@lru_cache(maxsize=256)
+def _processors(table: Table, columns: tuple[str, ...], dialect: Dialect) -> tuple[Callable[[Any], Any] | None, ...]:
+    return tuple(table.c[column].type.dialect_impl(dialect).bind_processor(dialect) for column in columns)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all have the columns of the first, many in one statement."""
+    if not rows:
+        return
+    columns = tuple(rows[0])
+    ready = _processors(table, columns, connection.dialect)
+    values = [
+        tuple(row[c] if make is None else make(row[c]) for c, make in zip(columns, ready, strict=True)) for row in rows
+    ]
+    write_many(connection, _insert(table), columns, values)
+
+
+# Reading
+
+
+def read_json(value: object) -> Any:
+    """Return what a JSON column holds, None when it is broken or NULL.
+
+    Source: F58.
+
+    >>> read_json('["a"]'), read_json("{broken"), read_json(None)
+    (['a'], None, None)
+    """
+    if isinstance(value, (str, bytes, bytearray)):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value
+
+
+def read_list(value: object) -> list[Any]:
+    """Return the array a JSON column holds, [] for everything else.
+
+    >>> read_list('[1, "a"]'), read_list('{"a": 1}')
+    ([1, 'a'], [])
+    """
+    found = read_json(value)
+    return list(found) if isinstance(found, list) else []
+
+
+def read_texts(value: object) -> list[str]:
+    """Return the texts of the array a JSON column holds; elements that are no text are left out.
+
+    >>> read_texts('["a", 7]')
+    ['a']
+    """
+    return [item for item in read_list(value) if isinstance(item, str)]
+
+
+def read_object(value: object) -> dict[str, Any] | None:
+    """Return the object a JSON column holds, None for everything else.
+
+    >>> read_object('{"a": 1}'), read_object("7")
+    ({'a': 1}, None)
+    """
+    found = read_json(value)
+    return found if isinstance(found, dict) else None
+
+
+def unique(items: Iterable[str]) -> list[str]:
+    """Return the items without repetitions, in first-seen order."""
+    return list(dict.fromkeys(items))

@@ -1,0 +1,325 @@
+"""The tables of the log, the memories, the diary, tags and the search (data model D6 to D18, D27, D28).
+
+One declaration for every server; stories and jobs stand in `schema_stories`, conversations and short-term memory in
+`schema_recent`, relationships and consolidation in `schema_lifelong`. `sql/schema/*.sql` is generated from the four
+and compared by a test; how a database got here is in `sql/migrations/`. Each index has a comment naming the query it
+serves.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, UniqueConstraint, text
+
+from core.database.dialects import COUNT16, HASH, ID, LONG_TEXT, SMALL, Time, name_type
+from core.database.schema_base import checks, flag, json_text, key, persona, table
+
+audiences = table(
+    "audiences",
+    Column("audience_id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("kind", 12),
+    key("server_id", 191),
+    key("ref", 512),
+    PrimaryKeyConstraint("audience_id"),
+    # find or make the audience of a row
+    UniqueConstraint("persona_id", "kind", "server_id", "ref", name="uq_audiences_owner"),
+)
+
+conversations = table(
+    "conversations",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False),
+    key("conversation_key", 512),
+    key("interface", 64),
+    key("chat_id", 255),
+    key("thread_id", 255),
+    key("parent_key", 512, default=None, nullable=True),
+    key("server_id", 191),
+    Column("server_name", name_type(200), nullable=False, server_default=text("''")),
+    flag("is_private"),
+    key("direct_person_key", 255, default=None, nullable=True),
+    flag("local_only"),
+    Column("title", name_type(200), nullable=False, server_default=text("''")),
+    key("status", 8, default="open"),
+    flag("stories_off"),
+    Column("current_recap_version", Integer, nullable=True),
+    Column("next_recap_version", Integer, nullable=False, server_default=text("0")),
+    Column("consolidated_to", ID, nullable=True),
+    Column("last_message_at", Time(), nullable=True),
+    Column("created_at", Time(), nullable=True),
+    Column("closed_at", Time(), nullable=True),
+    # what a chat file says of the whole chat, for its export (S48)
+    json_text("metadata"),
+    PrimaryKeyConstraint("id"),
+    # the conversation of a message
+    UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
+    # conversations of a server, newest first
+    Index("ix_conversations_server", "persona_id", "server_id", "last_message_at"),
+    # newest other conversations of an audience: history_recent
+    Index("ix_conversations_audience", "persona_id", "audience_id", "last_message_at"),
+    *checks("conversations", "metadata"),
+)
+
+participants = table(
+    "participants",
+    persona(),
+    key("participant_key", 255),
+    key("person_key", 255),
+    Column("display_name", name_type(255), nullable=False, server_default=text("''")),
+    key("privacy", 8),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "participant_key"),
+    # all identities of a person
+    Index("ix_participants_person", "persona_id", "person_key"),
+    clustered=True,
+)
+
+chat_history_cache = table(
+    "chat_history_cache",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    key("interface_path", 512),
+    key("message_id", 191, default=None, nullable=True),
+    key("sender_id", 255),
+    key("participant_key", 255, default=None, nullable=True),
+    Column("sender_name", name_type(255), nullable=False, server_default=text("''")),
+    key("role", 12, default="user"),
+    Column("message_text", LONG_TEXT, nullable=False),
+    Column("text_folded", LONG_TEXT, nullable=True),
+    key("triggered_by", 255, default=None, nullable=True),
+    json_text("metadata"),
+    Column("timestamp", Time(), nullable=False),
+    flag("hidden"),
+    flag("excluded"),
+    Column("token_count", Integer, nullable=True),
+    Column("content_hash", HASH, nullable=True),
+    Column("edited_at", Time(), nullable=True),
+    # the counter that token_count is from (S13)
+    key("token_counter", 40, default=None, nullable=True),
+    PrimaryKeyConstraint("id"),
+    # newest of a conversation, range of a story
+    Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
+    # newest over conversations, walk of a search
+    Index("ix_chat_audience", "persona_id", "audience_id", "timestamp", "id"),
+    # same id twice (NULLs do not collide)
+    UniqueConstraint("persona_id", "interface_path", "message_id", name="uq_chat_message"),
+    # same text within 5 s
+    Index("ix_chat_content", "persona_id", "interface_path", "content_hash", "timestamp"),
+    # forgetting a participant
+    Index("ix_chat_participant", "persona_id", "participant_key", "id"),
+    Index("ix_chat_triggered", "persona_id", "triggered_by", "id"),
+    *checks("chat", "metadata"),
+)
+
+memories = table(
+    "memories",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    Column("timestamp", Time(), nullable=True),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("text_folded", LONG_TEXT, nullable=True),
+    Column("response_text", LONG_TEXT, nullable=True),
+    Column("author", name_type(100), nullable=True),
+    Column("source", name_type(100), nullable=True),
+    json_text("tags"),
+    Column("scope", name_type(50), nullable=True),
+    Column("emotion", name_type(50), nullable=True),
+    Column("intensity", Integer, nullable=True),
+    Column("emotion_state", name_type(50), nullable=True),
+    key("tier", 10, default="long_term"),
+    key("kind", 20),
+    Column("importance", Numeric(4, 3, asdecimal=False), nullable=False, server_default=text("'0.5'")),
+    flag("pinned"),
+    flag("local_only"),
+    flag("quarantined"),
+    key("conversation_key", 512, default=None, nullable=True),
+    key("participant_key", 255, default=None, nullable=True),
+    json_text("source_message_ids"),
+    key("provenance", 8, default="host"),
+    Column("expires_at", Time(), nullable=True),
+    Column("archived_at", Time(), nullable=True),
+    Column("superseded_by", ID, nullable=True),
+    json_text("metadata"),
+    Column("content_hash", HASH, nullable=True),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # listing, walk of a search
+    Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
+    # admin search, saved memories, export
+    Index("ix_memories_kind", "persona_id", "kind", "timestamp", "id"),
+    # expiry
+    Index("ix_memories_expiry", "persona_id", "tier", "expires_at", "id"),
+    # duplicates
+    Index("ix_memories_content", "persona_id", "audience_id", "content_hash"),
+    # forgetting, relationship of items
+    Index("ix_memories_participant", "persona_id", "participant_key", "id"),
+    Index("ix_memories_conversation", "persona_id", "conversation_key", "id"),
+    *checks("memories", "tags", "source_message_ids", "metadata"),
+)
+
+ai_diary = table(
+    "ai_diary",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("personal_thought", LONG_TEXT, nullable=True),
+    Column("interaction_summary", LONG_TEXT, nullable=True),
+    Column("user_message", LONG_TEXT, nullable=True),
+    Column("text_folded", LONG_TEXT, nullable=True),
+    json_text("emotions"),
+    json_text("context_tags"),
+    json_text("involved_users"),
+    Column("timestamp", Time(), nullable=True),
+    key("interface", 50),
+    key("chat_id", 255),
+    key("thread_id", 255),
+    flag("local_only"),
+    flag("quarantined"),
+    Column("archived_at", Time(), nullable=True),
+    Column("content_hash", HASH, nullable=True),
+    PrimaryKeyConstraint("id"),
+    # recent entries, walk of a search
+    Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
+    # entries of a chat
+    Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
+    *checks("diary", "emotions", "context_tags", "involved_users"),
+)
+
+tags = table(
+    "tags",
+    persona(),
+    key("tag", 255),
+    Column("uses", Integer, nullable=False, server_default=text("0")),
+    Column("created_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "tag"),
+    clustered=True,
+)
+
+tag_aliases = table(
+    "tag_aliases",
+    persona(),
+    key("alias", 255),
+    key("tag", 255),
+    PrimaryKeyConstraint("persona_id", "alias"),
+    clustered=True,
+)
+
+tag_links = table(
+    "tag_links",
+    persona(),
+    key("tag", 255),
+    key("related_tag", 255),
+    Column("weight", Numeric(6, 3, asdecimal=False), nullable=False, server_default=text("1")),
+    PrimaryKeyConstraint("persona_id", "tag", "related_tag"),
+    # the other direction
+    Index("ix_tag_links_related", "persona_id", "related_tag", "tag"),
+    clustered=True,
+)
+
+search_tag = table(
+    "search_tag",
+    Column("audience_id", ID, nullable=False),
+    key("tag", 255),
+    Column("source", SMALL, nullable=False),
+    Column("at_us", ID, nullable=False),
+    Column("row_id", ID, nullable=False),
+    flag("local_only"),
+    # newest rows with a tag
+    PrimaryKeyConstraint("audience_id", "tag", "source", "at_us", "row_id"),
+    clustered=True,
+)
+
+search_term = table(
+    "search_term",
+    Column("audience_id", ID, nullable=False),
+    key("term", 160),
+    Column("source", SMALL, nullable=False),
+    Column("at_us", ID, nullable=False),
+    Column("row_id", ID, nullable=False),
+    Column("tf", COUNT16, nullable=False),
+    Column("words", COUNT16, nullable=False),
+    flag("local_only"),
+    # newest rows with a word or pair
+    PrimaryKeyConstraint("audience_id", "term", "source", "at_us", "row_id"),
+    clustered=True,
+)
+
+search_count = table(
+    "search_count",
+    Column("audience_id", ID, nullable=False),
+    Column("kind", SMALL, nullable=False),
+    key("term", 255),
+    Column("source", SMALL, nullable=False),
+    Column("docs", Integer, nullable=False),
+    # in how many rows of an audience a word (kind 0) or tag (kind 1) stands
+    PrimaryKeyConstraint("audience_id", "kind", "term", "source"),
+    clustered=True,
+)
+
+search_stats = table(
+    "search_stats",
+    Column("audience_id", ID, nullable=False),
+    Column("source", SMALL, nullable=False),
+    Column("docs", ID, nullable=False),
+    Column("words", ID, nullable=False),
+    PrimaryKeyConstraint("audience_id", "source"),
+    clustered=True,
+)
+
+search_vocab = table(
+    "search_vocab",
+    Column("head", SMALL, nullable=False),
+    key("part", 160),
+    key("term", 160),
+    # words that begin with a text (head 1: part is the word), words that hold it further in (head 0: part is an ending)
+    PrimaryKeyConstraint("head", "part", "term"),
+    clustered=True,
+)
+
+search_progress = table(
+    "search_progress",
+    Column("source", SMALL, nullable=False, autoincrement=False),
+    flag("ready"),
+    # rows up to next_id are indexed, those from there to until_id not yet, those above as they are written
+    Column("next_id", ID, nullable=False, server_default=text("0")),
+    Column("until_id", ID, nullable=False, server_default=text("0")),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("source"),
+)
+
+memory_recalls = table(
+    "memory_recalls",
+    persona(),
+    Column("memory_id", ID, nullable=False, autoincrement=False),
+    Column("recalled", Integer, nullable=False, server_default=text("0")),
+    Column("last_recalled_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "memory_id"),
+    clustered=True,
+)
+
+counters = table(
+    "counters",
+    persona(),
+    key("name", 64),
+    Column("value", ID, nullable=False, server_default=text("0")),
+    Column("lease_until", Time(), nullable=True),
+    key("claimed_by", 64, default=None, nullable=True),
+    PrimaryKeyConstraint("persona_id", "name"),
+    clustered=True,
+)
+
+config = table(
+    "config",
+    key("config_key", 128),
+    Column("value", LONG_TEXT, nullable=False),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("config_key"),
+    clustered=True,
+)

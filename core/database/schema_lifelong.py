@@ -1,0 +1,86 @@
+"""The tables of relationships, consolidation and compaction (data model D26, D27)."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, text
+from sqlalchemy.types import Date
+
+from core.database.dialects import ID, LONG_TEXT, SMALL, Time, name_type
+from core.database.schema_base import checks, json_text, key, persona, table
+
+user_relationships = table(
+    "user_relationships",
+    persona(),
+    key("user_id", 255),
+    Column("username", name_type(255), nullable=False, server_default=text("''")),
+    Column("realname", name_type(255), nullable=False, server_default=text("''")),
+    Column("affinity", SMALL, nullable=False, server_default=text("0")),
+    Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
+    # whole days since the last interaction when affinity_base was set
+    Column("base_days", Integer, nullable=False, server_default=text("0")),
+    Column("trust", SMALL, nullable=False, server_default=text("0")),
+    Column("interaction_count", Integer, nullable=False, server_default=text("0")),
+    Column("last_interaction", Time(), nullable=True),
+    Column("last_decay_day", Date(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "user_id"),
+    # recent list, decay
+    Index("ix_relationships_recent", "persona_id", "last_interaction", "user_id"),
+    clustered=True,
+)
+
+relationship_log = table(
+    "relationship_log",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("user_id", 255),
+    Column("affinity", SMALL, nullable=False, server_default=text("0")),
+    Column("trust", SMALL, nullable=False, server_default=text("0")),
+    Column("at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # how it went with one person
+    Index("ix_relationship_log_user", "persona_id", "user_id", "id"),
+)
+
+consolidation_runs = table(
+    "consolidation_runs",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("kind", 16),
+    key("conversation_key", 512),
+    Column("reason", name_type(100), nullable=False, server_default=text("''")),
+    Column("window_size", Integer, nullable=False, server_default=text("0")),
+    Column("items_added", Integer, nullable=False, server_default=text("0")),
+    Column("items_pruned", Integer, nullable=False, server_default=text("0")),
+    Column("started_at", Time(), nullable=True),
+    Column("finished_at", Time(), nullable=True),
+    Column("error", name_type(500), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # what ran last
+    Index("ix_runs_persona", "persona_id", "id"),
+)
+
+archived_memories = table(
+    "archived_memories",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    Column("audience_id", ID, nullable=False, server_default=text("0")),
+    json_text("tag"),
+    Column("summary", LONG_TEXT, nullable=False),
+    json_text("source_ids"),
+    Column("source_count", Integer, nullable=False, server_default=text("0")),
+    Column("llm_model", name_type(100), nullable=False, server_default=text("''")),
+    Column("confidence", Numeric(4, 3, asdecimal=False), nullable=True),
+    Column("notes", LONG_TEXT, nullable=True),
+    Column("compaction_level", Integer, nullable=False, server_default=text("1")),
+    Column("total_source_chars", Integer, nullable=False, server_default=text("0")),
+    Column("summary_chars", Integer, nullable=False, server_default=text("0")),
+    Column("created_by", name_type(100), nullable=False, server_default=text("''")),
+    Column("created_at", Time(), nullable=True),
+    Column("memory_id", ID, nullable=True),
+    PrimaryKeyConstraint("id"),
+    # what was made of many, in order
+    Index("ix_archived_persona", "persona_id", "id"),
+    # what a memory was made of: forgetting
+    Index("ix_archived_memory", "persona_id", "memory_id"),
+    *checks("archived", "tag", "source_ids"),
+)

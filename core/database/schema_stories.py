@@ -1,0 +1,140 @@
+"""The tables of stories and of the operation queue (data model D19 to D22), declared as in `core.database.schema`."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, UniqueConstraint, text
+
+from core.database.dialects import FLAG, ID, LONG_TEXT, SMALL, Time, name_type
+from core.database.schema_base import checks, flag, json_text, key, persona, table
+
+message_recaps = table(
+    "message_recaps",
+    persona(),
+    Column("message_row", ID, nullable=False),
+    # -1 is the message itself, 0 and up its alternatives
+    Column("alternative", Integer, nullable=False, server_default=text("-1")),
+    key("conversation_key", 512),
+    Column("memory", LONG_TEXT, nullable=True),
+    Column("include", name_type(40), nullable=True),
+    Column("token_count", Integer, nullable=True),
+    key("counter", 40),
+    json_text("data"),
+    flag("edited"),
+    flag("stale"),
+    key("provenance", 8, default="model"),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
+    # one story in order
+    Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
+    # recaps that are included, in the prompt and at each refresh, however many there are
+    Index("ix_recaps_included", "persona_id", "conversation_key", "include"),
+    *checks("recaps", "data"),
+)
+
+message_alternatives = table(
+    "message_alternatives",
+    persona(),
+    Column("message_row", ID, nullable=False),
+    Column("alternative", Integer, nullable=False),
+    Column("text", LONG_TEXT, nullable=False),
+    flag("is_current"),
+    json_text("metadata"),
+    PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
+    *checks("alternatives", "metadata"),
+)
+
+scenes = table(
+    "scenes",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("conversation_key", 512),
+    Column("break_row", ID, nullable=False),
+    Column("start_row", ID, nullable=True),
+    Column("name", name_type(200), nullable=False, server_default=text("''")),
+    Column("visible", FLAG, nullable=False, server_default=text("1")),
+    Column("current_recap_index", Integer, nullable=True),
+    PrimaryKeyConstraint("id"),
+    # one scene a break
+    UniqueConstraint("persona_id", "break_row", name="uq_scenes_break"),
+    # breaks in order
+    Index("ix_scenes_conversation", "persona_id", "conversation_key", "break_row"),
+)
+
+scene_recaps = table(
+    "scene_recaps",
+    persona(),
+    Column("scene_id", ID, nullable=False),
+    Column("version_index", Integer, nullable=False),
+    Column("content", LONG_TEXT, nullable=False),
+    json_text("metadata"),
+    Column("token_count", Integer, nullable=True),
+    key("provenance", 8, default="model"),
+    Column("created_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
+    *checks("scene_recaps", "metadata"),
+)
+
+running_recaps = table(
+    "running_recaps",
+    persona(),
+    key("conversation_key", 512),
+    Column("version", Integer, nullable=False),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("scene_count", Integer, nullable=False, server_default=text("0")),
+    Column("excluded_count", Integer, nullable=False, server_default=text("0")),
+    Column("prev_scene_index", Integer, nullable=False, server_default=text("0")),
+    Column("new_scene_index", Integer, nullable=False, server_default=text("0")),
+    key("provenance", 8, default="model"),
+    # what the text was written from: the recap in parts, the scenes in it with the version of each one's recap
+    json_text("data"),
+    Column("created_at", Time(), nullable=True),
+    Column("deleted_at", Time(), nullable=True),
+    PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
+    *checks("running_recaps", "data"),
+)
+
+refused_recaps = table(
+    "refused_recaps",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("conversation_key", 512),
+    key("target", 20),
+    # what the refused text was meant for: a message row, a scene, none for the running recap
+    Column("target_id", ID, nullable=True),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("reason", name_type(40), nullable=False, server_default=text("''")),
+    # what is to be stored with the text when somebody accepts it
+    json_text("data"),
+    Column("created_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # what was refused in a conversation, in order
+    Index("ix_refused_conversation", "persona_id", "conversation_key", "id"),
+    *checks("refused_recaps", "data"),
+)
+
+memory_jobs = table(
+    "memory_jobs",
+    Column("id", ID, nullable=False, autoincrement=False),
+    persona(),
+    key("conversation_key", 512, default=None, nullable=True),
+    key("participant_key", 255, default=None, nullable=True),
+    key("type", 32),
+    Column("priority", SMALL, nullable=False, server_default=text("1")),
+    key("status", 12, default="pending"),
+    json_text("payload"),
+    json_text("depends_on"),
+    Column("tries", Integer, nullable=False, server_default=text("0")),
+    Column("available_at", Time(), nullable=True),
+    Column("lease_until", Time(), nullable=True),
+    key("claimed_by", 64, default=None, nullable=True),
+    Column("queue_version", Integer, nullable=False, server_default=text("0")),
+    Column("error", name_type(500), nullable=True),
+    Column("created_at", Time(), nullable=True),
+    Column("updated_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+    # next operation
+    Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
+    # operations of a conversation: one detection at a time, forgetting
+    Index("ix_jobs_conversation", "persona_id", "conversation_key", "type", "status"),
+    *checks("jobs", "payload", "depends_on"),
+)

@@ -1,0 +1,72 @@
+"""The three tables a search looks into: which column is what in each, and which of their rows can be found at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, func, select
+
+from core.database.schema import ai_diary, chat_history_cache, conversations, memories
+from core.shapes import Source
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """One source of hits. `number` stands for it in the search tables and breaks ties in the order of T32."""
+
+    number: int
+    name: Source
+    table: Table
+    text: Any
+    """Column the snippet is taken from."""
+    tags: Any
+    """Column of the row's tags; None for the chat, which has none (T22)."""
+
+    @property
+    def findable(self) -> ColumnElement[bool]:
+        """Rows that are indexed: neither archived nor superseded nor quarantined (T26)."""
+        columns = self.table.c
+        conditions: list[ColumnElement[bool]] = []
+        if "archived_at" in columns:
+            conditions.append(columns.archived_at.is_(None))
+        if "superseded_by" in columns:
+            conditions.append(columns.superseded_by.is_(None))
+        if "quarantined" in columns:
+            conditions.append(columns.quarantined == 0)
+        return and_(True, *conditions) if conditions else columns.id.is_not(None)
+
+
+def open_to(source: SourceTable) -> ColumnElement[bool]:
+    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1 (F18).
+
+    A chat row has the mark of its conversation.
+    """
+    columns = source.table.c
+    allowed = bindparam("local_only", type_=Integer())
+    if "local_only" in columns:
+        return columns.local_only <= allowed
+    marked = select(conversations.c.local_only).where(
+        conversations.c.persona_id == columns.persona_id,
+        conversations.c.conversation_key == columns.interface_path,
+    )
+    # A NOT EXISTS is made a list of all conversations by some servers; this is one look-up by key for each row.
+    return func.coalesce(marked.scalar_subquery(), 0) <= allowed
+
+
+MEMORIES = SourceTable(0, "memories", memories, memories.c.content, memories.c.tags)
+AI_DIARY = SourceTable(1, "ai_diary", ai_diary, ai_diary.c.content, ai_diary.c.context_tags)
+CHAT = SourceTable(2, "chat_history", chat_history_cache, chat_history_cache.c.message_text, None)
+
+ALL: tuple[SourceTable, ...] = (MEMORIES, AI_DIARY, CHAT)
+BY_NAME = {source.name: source for source in ALL}
+BY_NUMBER = {source.number: source for source in ALL}
+
+
+def audience_index(source: SourceTable) -> str:
+    """Return the name of the index that has the rows of an audience by their time.
+
+    >>> audience_index(CHAT)
+    'ix_chat_audience'
+    """
+    return next(str(index.name) for index in source.table.indexes if str(index.name).endswith("_audience"))

@@ -1,0 +1,28 @@
+"""Files this process wrote from rows: nothing else knows where they are, and forgetting cannot reach them (F45)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from core.database.engine import Database
+
+_NAME = "exported_files"
+_MOST = 1000
+"""Names kept; of more the oldest go."""
+
+
+def note(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
+    """Keep that a file holds rows of a persona."""
+    kept: dict[tuple[str, str], None] = db.caches.setdefault(_NAME, {})
+    key = persona, str(Path(path).absolute())
+    kept.pop(key, None)
+    kept[key] = None
+    while len(kept) > _MOST:
+        kept.pop(next(iter(kept)), None)
+
+
+def listed(db: Database, persona: str) -> list[str]:
+    """Return the files with rows of a persona that are still there, in the order they were written."""
+    kept: dict[tuple[str, str], None] = db.caches.get(_NAME, {})
+    return [path for who, path in list(kept) if who == persona and Path(path).exists()]

@@ -1,0 +1,237 @@
+"""What forgetting somebody leaves of the rows of others: pure decisions (rules F41 to F43).
+
+Called by `core.forgetting.table_quotes` and `core.forgetting.table_stories`. Whoever is forgotten is known by the keys
+of all linked identities and by the names they went by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from core.audience.rules import split_key
+from core.text.folding import fold
+
+REPLIES = ("reply_to", "reply_to_message")
+"""Keys of a message's metadata under which a host keeps whom and what it answers (P22)."""
+_IDS = ("sender_id", "id")
+_NAMES = ("sender_name", "username", "full_name", "name")
+_MESSAGE_IDS = ("message_id", "id")
+_QUOTES = ("text", "message_text", "content", "caption")
+_ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
+"""A letter of the scripts that part their words; in the others a name is looked for anywhere."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who is forgotten."""
+
+    keys: frozenset[str]
+    """Participant keys of all linked identities."""
+    names: frozenset[str] = frozenset()
+    """Names they went by, as they stand in their rows."""
+    folded: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", frozenset(filter(None, (fold(name).strip() for name in self.names))))
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """Their ids without the interface."""
+        return frozenset(filter(None, (key.partition("/")[2] for key in self.keys)))
+
+    def is_id(self, value: object, interface: str) -> bool:
+        """Return whether an id of an interface is one of theirs.
+
+        >>> Person(frozenset({"tg/7"})).is_id(7, "tg"), Person(frozenset({"tg/7"})).is_id("7", "discord")
+        (True, False)
+        """
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            return False
+        return str(value) in self.keys or f"{interface}/{value}" in self.keys
+
+    def is_name(self, value: object) -> bool:
+        """Return whether a text is a name of theirs, in whichever case.
+
+        >>> Person(frozenset(), frozenset({"Ann"})).is_name(" ann ")
+        True
+        """
+        return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
+
+    def is_in(self, text: str | None) -> bool:
+        """Return whether a text holds a name or key of theirs, as a word of its own where the script has words.
+
+        >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
+        >>> ann.is_in("I like ANN."), ann.is_in("Annual report"), ann.is_in("wrote to tg/7")
+        (True, False, True)
+        """
+        if not text:
+            return False
+        low = fold(text)
+        wanted = self.folded | {fold(key) for key in self.keys}
+        return any(_stands_in(each, low) for each in wanted)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    if name not in text:
+        return False
+    before = r"(?<![^\W_])" if _ALPHABETIC.match(name[0]) else ""
+    after = r"(?![^\W_])" if _ALPHABETIC.match(name[-1]) else ""
+    return re.search(before + re.escape(name) + after, text) is not None
+
+
+def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any] | None:
+    """Return who is still involved in a diary entry; None where nobody of those involved is the person.
+
+    Args:
+        involved: names, keys or ids, as stored.
+        interfaces: the interfaces the entry's own ids may belong to.
+
+    Source: F42.
+
+    >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
+    >>> left_involved(["Ann", "Bob"], ["tg"], ann), left_involved(["7"], ["tg"], ann), left_involved(["Bob"], [], ann)
+    (['Bob'], [], None)
+    """
+    known = tuple(interfaces)
+    left = [
+        each
+        for each in involved
+        if not (person.is_name(each) or any(person.is_id(each, interface) for interface in known))
+    ]
+    return left if len(left) < len(involved) else None
+
+
+def without_reply(
+    metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
+) -> dict[str, Any] | None:
+    """Return a message's metadata without the note that it answers the person; None where it holds no such note.
+
+    Args:
+        conversation: where the message stands.
+        message_ids: ids, on the platform, of their messages in the conversation.
+        texts: what these say.
+
+    Source: F42.
+
+    >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
+    >>> without_reply({"a": 1, "reply_to": {"from_user": {"id": 7}, "text": "hi"}}, "tg/1", ann, (), ())
+    {'a': 1}
+    >>> without_reply({"reply_to": {"sender_name": "Bob", "text": "hi"}}, "tg/1", ann, (), ()) is None
+    True
+    """
+    interface = split_key(conversation)[0]
+    answers = [
+        name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
+    ]
+    return {key: value for key, value in metadata.items() if key not in answers} if answers else None
+
+
+def _is_of(told: Any, interface: str, person: Person, message_ids: Collection[str], texts: Collection[str]) -> bool:
+    if not isinstance(told, Mapping):
+        return isinstance(told, (str, int)) and not isinstance(told, bool) and str(told) in message_ids
+    user = told.get("from_user")
+    who: list[Mapping[str, Any]] = [told, *([user] if isinstance(user, Mapping) else [])]
+    # The `id` of the message that is answered is no person's.
+    ids = [each[name] for each in who for name in _IDS if name in each and not (each is told and name == "id")]
+    names = [each[name] for each in who for name in _NAMES if each.get(name)]
+    if any(person.is_id(value, interface) for value in ids) or any(person.is_name(value) for value in names):
+        return True
+    if any(str(told[name]) in message_ids for name in _MESSAGE_IDS if isinstance(told.get(name), (str, int))):
+        return True
+    if ids or names:
+        return False
+    return any(told.get(name) in texts for name in _QUOTES if isinstance(told.get(name), str) and told[name].strip())
+
+
+def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
+    """Return an operation's payload without the lines of a person handed in with it; None where it holds none.
+
+    Args:
+        keys: participant keys of the person.
+        rows: messages of theirs that are stored no more.
+
+    Source: F41, F43, D22.
+
+    >>> lines = [{"text": "a", "participant": "tg/7"}, {"text": "b", "participant": "tg/8"}]
+    >>> without_lines({"rows": [None, 5, None], "texts": lines}, {"tg/7"}, {5})
+    {'rows': [None], 'texts': [{'text': 'b', 'participant': 'tg/8'}]}
+    """
+    texts, listed = payload.get("texts"), payload.get("rows")
+    held = texts if isinstance(texts, list) else []
+    theirs = [
+        isinstance(each, Mapping) and not {each.get("participant"), each.get("for")}.isdisjoint(keys) for each in held
+    ]
+    order = listed if isinstance(listed, list) else []
+    if not any(theirs) and not any(isinstance(row, int) and row in rows for row in order):
+        return None
+    made = dict(payload)
+    if isinstance(texts, list):
+        made["texts"] = [each for each, gone in zip(held, theirs, strict=True) if not gone]
+    if isinstance(listed, list):
+        waiting = iter(theirs)
+        made["rows"] = [row for row in order if not (next(waiting, False) if row is None else row in rows)]
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a running recap, as far as it is decided whether it goes."""
+
+    number: int
+    new_scene_index: int
+    scenes: frozenset[int] | None
+    """Ids of the scenes in it; None where that is not known."""
+
+
+def stale_versions(versions: Iterable[Version], first: int | None, scenes: Collection[int]) -> list[int]:
+    """Return the numbers of the versions that hold something of what is forgotten.
+
+    Args:
+        first: index of the first message that is forgotten; None without one.
+        scenes: ids of scenes brought from a chat that is forgotten, which stand before all messages.
+
+    Source: F43.
+
+    >>> four = [Version(n, n, None) for n in (1, 2, 3, 4)]
+    >>> stale_versions(four, 3, ()), stale_versions(four, None, ())
+    ([3, 4], [])
+    >>> stale_versions([Version(0, -1, frozenset({9})), Version(1, 5, frozenset({8}))], None, {9})
+    [0]
+    """
+    return [
+        each.number
+        for each in versions
+        if (first is not None and each.new_scene_index >= first)
+        or (bool(scenes) and (each.scenes is None or not each.scenes.isdisjoint(scenes)))
+    ]
+
+
+def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], gone: Collection[int]) -> dict[int, int | None]:
+    """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left.
+
+    A scene keeps the messages that stay: its break moves to the last of them.
+
+    Args:
+        order: the conversation's messages, oldest first.
+        breaks: message to the scene that ends with it.
+        gone: messages that go.
+
+    Source: F43.
+
+    >>> moved_breaks([1, 2, 3, 4, 5], {2: 10, 4: 11, 5: 12}, {4, 5})
+    {11: 3, 12: None}
+    """
+    moved: dict[int, int | None] = {}
+    last: int | None = None
+    for row in order:
+        if row not in gone:
+            last = row
+        if row in breaks:
+            if row in gone:
+                moved[breaks[row]] = last
+            last = None
+    return moved

@@ -1,0 +1,196 @@
+"""Memory items, summaries and what was made of them, as far as they go with what is forgotten (rules F40, F43).
+
+An item made of messages or items that go cannot be cleaned: it goes too. Other items it was made of come back; other
+messages it was made of are queued to be consolidated anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from core.conversations import table_ended as ended
+from core.database.bulk import chunks
+from core.database.rows import read_list
+from core.database.schema import chat_history_cache, memories
+from core.database.schema_lifelong import archived_memories
+from core.database.schema_recent import conversation_summaries
+from core.database.sources import MEMORIES
+from core.forgetting.table_rows import AT_ONCE, Removal
+from core.index import indexed
+from core.jobs import table as jobs
+
+CONSOLIDATION = "CONSOLIDATION"
+REASON = "forgotten"
+_MADE = ("model", "extract")
+_M, _A, _C, _Z = memories.c, archived_memories.c, chat_history_cache.c, conversation_summaries.c
+
+
+@dataclass
+class _Going:
+    """Items that go, and what becomes of those around them."""
+
+    ids: set[int]
+    notes: set[int] = field(default_factory=set)
+    """Rows of archived_memories."""
+    undone: set[int] = field(default_factory=set)
+    """Items made of many, of which some go: what else they were made of comes back."""
+    left: set[int] = field(default_factory=set)
+    """Messages that stay, of which items that go were made."""
+
+
+def with_former(removal: Removal, ids: Collection[int]) -> set[int]:
+    """Return items with those they took the place of, and so on: their former versions."""
+    found, new = set(ids), set(ids)
+    while new:
+        before: set[int] = set()
+        for part in chunks(sorted(new), AT_ONCE):
+            before |= removal.ids(_M.id, _M.superseded_by.in_(part))
+        new = before - found
+        found |= new
+    return found
+
+
+def remove(removal: Removal, ids: Collection[int], messages: Collection[int] = ()) -> None:
+    """Delete items, those made of them or of messages that go, and everything noted about them.
+
+    Args:
+        messages: messages that go.
+
+    Source: F40, F43, F46.
+    """
+    going = _Going(removal.ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
+    if messages:
+        _made_of_messages(removal, going, messages)
+    _made_of_items(removal, going)
+    _bring_back(removal, going)
+    _let_go(removal, going.ids)
+    for part in chunks(sorted(going.notes), AT_ONCE):
+        for text in removal.connection.execute(
+            select(_A.summary).where(_A.persona_id == removal.persona, _A.id.in_(part))
+        ).scalars():
+            removal.say(text)
+    removal.delete_in(archived_memories, _A.id, going.notes)
+    removal.history(memories, going.ids)
+    removal.rows(MEMORIES, going.ids)
+    _consolidate_anew(removal, going.left - set(messages))
+
+
+def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]) -> None:
+    gone = frozenset(messages)
+    chosen = select(_M.id, _M.source_message_ids, _M.provenance).where(
+        _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
+    )
+    for row in removal.connection.execute(chosen):
+        sources = {each for each in read_list(row.source_message_ids) if isinstance(each, int)}
+        if row.id in going.ids or not sources.isdisjoint(gone):
+            going.ids.add(row.id)
+            if row.provenance in _MADE:
+                going.left |= sources - gone
+
+
+def _made_of_items(removal: Removal, going: _Going) -> None:
+    chosen = select(_A.id, _A.memory_id, _A.source_ids).where(_A.persona_id == removal.persona)
+    notes = (
+        [(row.id, row.memory_id, set(read_list(row.source_ids))) for row in removal.all(chosen)] if going.ids else []
+    )
+    more = True
+    while more:
+        more = False
+        for note, made, sources in notes:
+            if note in going.notes or not (made in going.ids or sources & going.ids):
+                continue
+            more = True
+            going.notes.add(note)
+            if made is not None and made not in going.ids:
+                going.ids.add(made)
+                going.undone.add(made)
+
+
+def _bring_back(removal: Removal, going: _Going) -> None:
+    """Let the items that something was made of, which goes, be found again."""
+    back: set[int] = set()
+    for part in chunks(sorted(going.undone), AT_ONCE):
+        back |= removal.ids(_M.id, _M.superseded_by.in_(part))
+    now = removal.db.clock()
+    for some in chunks(sorted(back - going.ids), AT_ONCE):
+        where = (_M.persona_id == removal.persona, _M.id.in_(some))
+        change = update(memories).where(*where)
+        removal.connection.execute(change.values(archived_at=None, superseded_by=None, updated_at=now))
+        held = indexed.lock(removal.connection, MEMORIES, removal.persona, some)
+        removal.show(MEMORIES, held)
+        removal.counts[memories.name] += len(held)
+
+
+def _let_go(removal: Removal, ids: Collection[int]) -> None:
+    """Leave what had been replaced by an item that goes off the list, replaced by nothing any more."""
+    now = removal.db.clock()
+    for part in chunks(sorted(ids), AT_ONCE):
+        where = (_M.persona_id == removal.persona, _M.superseded_by.in_(part))
+        held = [row.id for row in removal.all(select(_M.id).where(*where)) if row.id not in ids]
+        if held:
+            change = update(memories).where(_M.persona_id == removal.persona, _M.id.in_(held))
+            values = {"superseded_by": None, "archived_at": func.coalesce(_M.archived_at, now), "updated_at": now}
+            removal.counts[memories.name] += int(removal.connection.execute(change.values(values)).rowcount)
+
+
+def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
+    """Queue the consolidation of messages that stay, of each conversation the range they lie in."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for part in chunks(sorted(rows), AT_ONCE):
+        chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).where(
+            _C.persona_id == removal.persona, _C.id.in_(part)
+        )
+        for key, low, high in removal.all(chosen.group_by(_C.interface_path)):
+            was = ranges.get(key, (low, high))
+            ranges[key] = min(low, was[0]), max(high, was[1])
+    for key, (low, high) in sorted(ranges.items()):
+        payload = {"reason": REASON, "above": low - 1, "up_to": high}
+        jobs.enqueue(removal.connection, removal.db, removal.persona, CONSOLIDATION, conversation=key, payload=payload)
+        removal.operations += 1
+
+
+# Summaries of conversations
+
+
+def summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
+    """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew.
+
+    Called after these messages are deleted.
+
+    Source: F43.
+    """
+    here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
+    listed = removal.all(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))
+    if not listed:
+        return
+    _drop_summaries(removal, [row.id for row in listed])
+    at = max((r.occurred_at for r in listed if r.archived_at is None and r.occurred_at is not None), default=None)
+    if at is None:
+        return
+    said = select(_C.id).where(_C.persona_id == removal.persona, _C.interface_path == conversation, _C.timestamp <= at)
+    last = removal.connection.execute(said.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)).scalar()
+    if last is None:
+        return
+    payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
+    jobs.enqueue(
+        removal.connection, removal.db, removal.persona, ended.OPERATION, conversation=conversation, payload=payload
+    )
+    removal.operations += 1
+
+
+def all_summaries(removal: Removal, *where: Any) -> None:
+    """Delete the summaries for which a condition holds, with their former texts."""
+    _drop_summaries(removal, removal.ids(_Z.id, *where))
+
+
+def _drop_summaries(removal: Removal, ids: Collection[int]) -> None:
+    removal.history(conversation_summaries, ids)
+    removal.delete_in(conversation_summaries, _Z.id, ids)
+    for part in chunks(sorted(ids), AT_ONCE):
+        change = update(conversation_summaries).where(_Z.persona_id == removal.persona, _Z.superseded_by.in_(part))
+        gone = removal.connection.execute(change.values(superseded_by=None))
+        removal.counts[conversation_summaries.name] += int(gone.rowcount)

@@ -1,0 +1,178 @@
+"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote (F42).
+
+Diary entries, notes of whom a message answers, messages handed in with an operation, lines of short-term entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select, update
+
+from core.audience.rules import split_key
+from core.database.bulk import chunks
+from core.database.dialects import ID
+from core.database.rows import read_list, read_object, short_interface
+from core.database.schema import ai_diary, chat_history_cache
+from core.database.schema_recent import short_term_memories
+from core.database.schema_stories import memory_jobs
+from core.database.sources import AI_DIARY
+from core.forgetting import rules
+from core.forgetting.rules import Person
+from core.forgetting.table_rows import AT_ONCE, Removal
+from core.index import indexed
+from core.short_term import table_items as short_term_items
+from core.text.folding import fold
+
+_D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
+_OPEN = ("in_progress", "pending", "retrying")
+
+
+def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
+    """Yield the rows of a statement by id, some hundreds at a time."""
+    above = -1
+    page = statement.where(column > bindparam("above", type_=ID)).order_by(column)
+    page = page.limit(bindparam("most", type_=Integer()))
+    while rows := removal.connection.execute(page, {"above": above, "most": 2 * AT_ONCE}).all():
+        yield from rows
+        above = rows[-1].id
+
+
+# The diary
+
+
+def diary(removal: Removal, person: Person) -> None:
+    """Take the person out of the entries they are involved in; an entry that involves only them is deleted.
+
+    Source: F42.
+    """
+    interfaces = {split_key(key)[0] for key in person.keys}
+    by_short: dict[str, set[str]] = {}
+    for name in interfaces:
+        by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)
+    chosen = select(_D.id, _D.interface, _D.involved_users, _D.personal_thought, _D.interaction_summary).where(
+        _D.persona_id == removal.persona, _D.involved_users.is_not(None)
+    )
+    gone: set[int] = set()
+    changed: dict[int, dict[str, Any]] = {}
+    for row in _pages(removal, chosen, _D.id):
+        involved = read_list(row.involved_users)
+        left = rules.left_involved(involved, by_short.get(row.interface, {row.interface}), person) if involved else None
+        if left is None:
+            continue
+        if not left:
+            gone.add(row.id)
+            continue
+        values: dict[str, Any] = {"involved_users": left, "user_message": null()}
+        for name in ("personal_thought", "interaction_summary"):
+            if person.is_in(getattr(row, name)):
+                values[name] = null()
+        changed[row.id] = values
+    removal.rows(AI_DIARY, gone)
+    for part in chunks(sorted(changed), indexed.AT_ONCE):
+        _change_entries(removal, {row_id: changed[row_id] for row_id in part})
+
+
+def _change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
+    connection, persona = removal.connection, removal.persona
+    old = indexed.lock(connection, AI_DIARY, persona, changed)
+    texts = select(_D.id, *(_D[name] for name in indexed.DIARY_TEXTS)).where(
+        _D.persona_id == persona, _D.id.in_(sorted(changed))
+    )
+    new = []
+    there = {row.id: row for row in removal.all(texts)}
+    for row in old:
+        values = changed[row.id]
+        said = [("" if name in values else getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
+        folded = indexed.SEPARATOR.join(map(fold, said))
+        mine = (_D.persona_id == persona, _D.id == row.id)
+        connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
+        new.append(replace(row, folded=folded))
+    removal.exchange(AI_DIARY, old, new)
+    removal.counts[ai_diary.name] += len(old)
+
+
+# Whom a message answers
+
+
+def replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
+    """Take the notes of answering the person out of the messages of others.
+
+    Args:
+        gone: messages that go, which are still there.
+
+    Source: F42.
+    """
+    ids, texts = _quotable(removal, gone)
+    noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
+    chosen = select(_C.id, _C.interface_path, _C.metadata).where(
+        _C.persona_id == removal.persona, _C.metadata.is_not(None), noted
+    )
+    for row in list(_pages(removal, chosen, _C.id)):
+        told = read_object(row.metadata)
+        if row.id in gone or not told:
+            continue
+        here = row.interface_path
+        left = rules.without_reply(told, here, person, ids.get(here, ()), texts.get(here, ()))
+        if left is not None:
+            mine = (_C.persona_id == removal.persona, _C.id == row.id)
+            change = update(chat_history_cache).where(*mine).values(metadata=left or null())
+            removal.counts[chat_history_cache.name] += int(removal.connection.execute(change).rowcount)
+
+
+def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return conversation to the platform's ids of messages that go, and to their texts."""
+    ids: dict[str, set[str]] = {}
+    texts: dict[str, set[str]] = {}
+    for part in chunks(sorted(gone), AT_ONCE):
+        chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said")).where(
+            _C.persona_id == removal.persona, _C.id.in_(part)
+        )
+        for row in removal.all(chosen):
+            if row.message_id:
+                ids.setdefault(row.interface_path, set()).add(row.message_id)
+            if (row.said or "").strip():
+                texts.setdefault(row.interface_path, set()).add(row.said)
+    return ids, texts
+
+
+# Messages handed in with an operation
+
+
+def operations(removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]) -> None:
+    """Take the lines of a person out of what waits; what is under way begins anew, without them.
+
+    An operation with nothing left is deleted.
+
+    Args:
+        conversations: in which they wrote.
+        gone: messages that go.
+
+    Source: F41, F43, F47.
+    """
+    chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
+        _J.persona_id == removal.persona, _J.status.in_(_OPEN), _J.payload.is_not(None)
+    )
+    for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
+        payload = read_object(row.payload) or {}
+        left = rules.without_lines(payload, keys, gone)
+        mine = (_J.persona_id == removal.persona, _J.id == row.id)
+        if left is not None and not left.get("rows") and not left.get("texts"):
+            removal.delete(memory_jobs, _J.id == row.id)
+        elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):
+            # Who has it finds it taken away, and stores nothing of what was read before.
+            again: dict[str, Any] = {"status": "pending", "claimed_by": None, "lease_until": None}
+            values = (again if row.status == "in_progress" else {}) | ({} if left is None else {"payload": left})
+            change = update(memory_jobs).where(*mine).values(values)
+            removal.counts[memory_jobs.name] += int(removal.connection.execute(change).rowcount)
+
+
+# What was said a moment ago
+
+
+def short_term(removal: Removal, keys: Collection[str]) -> None:
+    """Delete the person's short-term entries, and their lines and what was made of them in those of others (M28)."""
+    gone, changed = short_term_items.take_out(removal.connection, removal.persona, keys)
+    removal.counts[short_term_memories.name] += gone + changed

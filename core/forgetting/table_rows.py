@@ -1,0 +1,249 @@
+"""Rows that are forgotten, with everything worked out from them, counted as the tables change (F46, F48, D14, D17).
+
+One `Removal` belongs to one transaction. It deletes rows of chat, memories and diary with their index rows, and keeps
+what is settled once at the end: counts of the index, uses of tags, words nobody says any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, delete, or_, select
+
+from core.database.bulk import chunks
+from core.database.dialects import ID
+from core.database.engine import Database
+from core.database.schema import counters, memory_recalls, search_count, tag_aliases, tag_links
+from core.database.schema import tags as tag_table
+from core.database.schema_recent import item_history
+from core.database.schema_semantic import search_vector
+from core.database.sources import MEMORIES, SourceTable
+from core.index import indexed
+from core.index import table as search_index
+from core.index.indexed import Stored
+from core.index.table import TAG, WORD, Entry
+from core.tags import table as tags
+from core.text.folding import fold
+from core.text.words import index_terms
+
+AT_ONCE = 500
+"""Most ids in one statement."""
+POSTINGS_OF = 10_000
+"""Rows whose postings are deleted together."""
+_V = search_vector.c
+_H = item_history.c
+_N = search_count.c
+
+
+@dataclass
+class Removal:
+    """What one call of forgetting changes."""
+
+    connection: Connection
+    db: Database
+    persona: str
+    counts: Counter[str] = field(default_factory=Counter)
+    """Table to rows deleted or changed."""
+    words: set[str] = field(default_factory=set)
+    """Words of what was removed."""
+    items: set[int] = field(default_factory=set)
+    """Memory items that were removed."""
+    operations: int = 0
+    """Operations queued to make texts anew."""
+    _index: Counter[tuple[int, int, str, int]] = field(default_factory=Counter)
+    _docs: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _tags: Counter[str] = field(default_factory=Counter)
+
+    # Any table
+
+    def delete(self, table: Table, *where: Any) -> int:
+        """Delete rows of the persona and count them."""
+        return self._count(table, delete(table).where(table.c.persona_id == self.persona, *where))
+
+    def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
+        """Delete the rows of the persona with one of the values, at most AT_ONCE values a statement."""
+        return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
+
+    def _count(self, table: Table, statement: Any) -> int:
+        gone = int(self.connection.execute(statement).rowcount)
+        self.counts[table.name] += gone
+        return gone
+
+    def all(self, statement: Any) -> Sequence[Any]:
+        """Return the rows of a statement."""
+        return self.connection.execute(statement).all()
+
+    def ids(self, column: Any, *where: Any) -> set[int]:
+        """Return the ids of a column's table for which all conditions hold."""
+        return set(
+            self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
+        )
+
+    # Rows that are searched
+
+    def rows(self, source: SourceTable, ids: Iterable[int]) -> int:
+        """Delete rows with their index rows, recalls and vectors, and return how many there were."""
+        table, gone = source.table, 0
+        waiting: list[Entry] = []
+        for part in chunks(sorted(set(ids)), AT_ONCE):
+            held = indexed.lock(self.connection, source, self.persona, part)
+            if not held:
+                continue
+            numbers = [row.id for row in held]
+            self.delete(table, table.c.id.in_(numbers))
+            if source is MEMORIES:
+                self.items.update(numbers)
+                self.delete(memory_recalls, memory_recalls.c.memory_id.in_(numbers))
+            self._drop_vectors(source, numbers)
+            waiting += self._inside(source, held)
+            if len(waiting) >= POSTINGS_OF:
+                self._drop_entries(waiting)
+                waiting = []
+            for row in held:
+                self.words.update(index_terms(row.folded))
+            self._tags.update(tag for row in held for tag in row.tags)
+            gone += len(held)
+        self._drop_entries(waiting)
+        return gone
+
+    def _drop_entries(self, entries: Sequence[Entry]) -> None:
+        """Delete what the index holds of rows; many at once lie close together in it."""
+        search_index.remove(self.connection, self.db.family, entries)
+        for entry in entries:
+            self._tally(entry)
+            self.counts["search_term"] += len(entry.terms)
+            self.counts["search_tag"] += len(set(entry.tags))
+
+    def exchange(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
+        """Replace what the index holds of rows that stay and say less from now on."""
+        inside = {row.id for row in self._listed(source, old)}
+        for before, after in zip(old, new, strict=True):
+            self.words.update(index_terms(before.folded))
+            self._drop_vectors(source, [before.id])
+            if before.id not in inside:
+                continue
+            was, now = before.entry(source), after.entry(source)
+            search_index.remove(self.connection, self.db.family, [was])
+            search_index.add(self.connection, self.db.family, [now])
+            self._tally(was)
+            self._tally(now, by=1)
+            same = was.words == now.words
+            self.counts["search_term"] += sum(not same or now.terms.get(term) != n for term, n in was.terms.items())
+
+    def show(self, source: SourceTable, held: Sequence[Stored]) -> None:
+        """Put rows that can be found again into the index."""
+        entries = self._inside(source, held)
+        search_index.add(self.connection, self.db.family, entries)
+        for entry in entries:
+            self._tally(entry, by=1)
+
+    def _listed(self, source: SourceTable, held: Sequence[Stored]) -> list[Stored]:
+        waiting = search_index.unindexed(self.connection, source.number)
+        return [row for row in held if row.findable and search_index.is_indexed(waiting, row.id)]
+
+    def _inside(self, source: SourceTable, held: Sequence[Stored]) -> list[Entry]:
+        return [row.entry(source) for row in self._listed(source, held)]
+
+    def _tally(self, entry: Entry, by: int = -1) -> None:
+        place, number = entry.audience_id, entry.source
+        for kind, keys in ((WORD, entry.terms), (TAG, set(entry.tags))):
+            for key in keys:
+                self._index[place, kind, key, number] += by
+        self._docs[place, number] += by
+        self._lengths[place, number] += by * entry.words
+
+    def _drop_vectors(self, source: SourceTable, ids: Sequence[int]) -> None:
+        gone = self.connection.execute(_VECTORS, {"ids": list(ids), "source": source.number}).rowcount
+        self.counts[search_vector.name] += int(gone)
+
+    # Former texts
+
+    def history(self, table: Table, ids: Collection[int]) -> int:
+        """Delete the former texts of items."""
+        gone = 0
+        for part in chunks(sorted(ids), AT_ONCE):
+            where = (_H.item_table == table.name, _H.item_id.in_(part))
+            chosen = select(_H.old_text).where(_H.persona_id == self.persona, *where)
+            for text in self.connection.execute(chosen).scalars():
+                self.say(text)
+            gone += self.delete(item_history, *where)
+        return gone
+
+    def say(self, text: str | None) -> None:
+        """Note the words of a text that goes, so that those nobody says any more are forgotten."""
+        self.words.update(index_terms(fold(text or "")))
+
+    # The end
+
+    def settle(self) -> None:
+        """Count what changed in the index and bring the tags up to date; words come after (`forgetting_words`)."""
+        self.counts["search_count"] += sum(n < 0 or self._was_there(key, n) for key, n in self._index.items() if n)
+        self.counts["search_stats"] += len(
+            {place for changes in (self._docs, self._lengths) for place, n in changes.items() if n}
+        )
+        if self._tags:
+            self._settle_tags()
+
+    def _was_there(self, key: tuple[int, int, str, int], more: int) -> bool:
+        """Return whether a count that has grown was there before: a new one is no change of a row."""
+        audience, kind, term, source = key
+        values = {"audience": audience, "kind": kind, "term": term, "source": source}
+        return int(self.connection.execute(_DOCS, values).scalar() or 0) > more
+
+    def _settle_tags(self) -> None:
+        t, persona = tag_table.c, self.persona
+        tags.lower(self.connection, persona, self._tags)
+        gone: list[str] = []
+        for part in chunks(sorted(self._tags), AT_ONCE):
+            held = select(t.tag, t.uses).where(t.persona_id == persona, t.tag.in_(part)).order_by(t.tag)
+            found = self.all(held.with_for_update())
+            self.counts[tag_table.name] += len(found)
+            unused = [row.tag for row in found if row.uses <= 0]
+            self.connection.execute(delete(tag_table).where(t.persona_id == persona, t.tag.in_(unused)))
+            gone += unused
+        if not gone:
+            return
+        while gone:
+            gone = self._drop_tags(gone)
+        tags.raise_version(self.connection, self.db, persona)
+        self.counts[counters.name] += 1
+
+    def _drop_tags(self, gone: Collection[str]) -> list[str]:
+        """Delete aliases and links of tags that are gone; return, deleted too, those that were known by these alone."""
+        t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
+        self.delete_in(tag_aliases, a.tag, gone)
+        near: set[str] = set()
+        for one, other in ((n.tag, n.related_tag), (n.related_tag, n.tag)):
+            for part in chunks(sorted(gone), AT_ONCE):
+                near |= {row[0] for row in self.all(select(other).where(n.persona_id == persona, one.in_(part)))}
+            self.delete_in(tag_links, one, gone)
+        alone: list[str] = []
+        for tag in sorted(near - set(gone)):
+            linked = select(n.tag).where(n.persona_id == persona, or_(n.tag == tag, n.related_tag == tag)).limit(1)
+            named = select(a.alias).where(a.persona_id == persona, a.tag == tag).limit(1)
+            unused = not self.all(linked) and not self.all(named)
+            if unused and self.delete(tag_table, t.tag == tag, t.uses <= 0):
+                alone.append(tag)
+        return alone
+
+
+_DOCS = select(_N.docs).where(
+    _N.audience_id == bindparam("audience"),
+    _N.kind == bindparam("kind"),
+    _N.term == bindparam("term"),
+    _N.source == bindparam("source"),
+)
+
+
+def _vectors() -> Any:
+    """The vectors of rows of one source: an id is that of one row, so of one persona."""
+    return delete(search_vector).where(
+        _V.row_id.in_(bindparam("ids", expanding=True, type_=ID)), _V.source == bindparam("source")
+    )
+
+
+_VECTORS = _vectors()

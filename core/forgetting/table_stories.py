@@ -1,0 +1,242 @@
+"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts (rule F43).
+
+A scene with messages that go keeps the others: its break moves to the last of them, its recap is made anew. The numbers
+of the running recap's versions are not given again (S26).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, or_, select, update
+
+from core.database import readers
+from core.database.bulk import chunks
+from core.database.ids import BITS, first_of
+from core.database.rows import read_object
+from core.database.schema import conversations
+from core.database.schema_stories import (
+    memory_jobs,
+    message_alternatives,
+    message_recaps,
+    refused_recaps,
+    running_recaps,
+    scene_recaps,
+)
+from core.database.schema_stories import scenes as scene_table
+from core.forgetting import rules
+from core.forgetting.rules import Version
+from core.forgetting.table_rows import AT_ONCE, Removal
+from core.jobs import table as jobs
+from core.messages import table_scenes as scenes
+from core.messages.table_scenes import Scene
+from core.messages.table_story_rows import MESSAGE_TARGET
+from core.stories.running.plan import BEFORE_ALL, known_scenes
+from core.stories.scenes import rules as scene_rules
+
+SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
+"""What makes the texts anew."""
+FROM = "from"
+"""Key of a recap's metadata: the conversation it was brought from (S32)."""
+_S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
+_F = refused_recaps.c
+
+
+class _Touched(NamedTuple):
+    """A scene that goes on without some of its messages."""
+
+    scene: Scene
+    rows: tuple[int, ...]
+    """Its messages that stay."""
+
+
+def of_messages(removal: Removal, rows: Collection[int]) -> None:
+    """Delete what lies on messages that go: recaps, alternatives, refused texts."""
+    removal.delete_in(message_recaps, message_recaps.c.message_row, rows)
+    removal.delete_in(message_alternatives, message_alternatives.c.message_row, rows)
+    removal.delete_in(refused_recaps, _F.target_id, rows, _F.target == MESSAGE_TARGET)
+
+
+def without_messages(removal: Removal, conversation: str, gone: Collection[int]) -> None:
+    """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew.
+
+    Called before the messages are deleted, while the conversation is held.
+
+    Source: F43.
+    """
+    read = readers.on(removal.connection)
+    order = scenes.order(read, removal.persona, conversation)
+    first = next((index for index, row in enumerate(order) if row in gone), None)
+    if first is None:
+        return
+    at = {row: index for index, row in enumerate(order)}
+    there = [
+        each
+        for each in scenes.of_conversation(read, removal.persona, conversation)
+        if each.is_brought or each.break_row in at
+    ]
+    touched = _touched(order, at, there, gone)
+    _clear_scenes(removal, [each.scene.id for each in touched])
+    _move_breaks(removal, order, there, gone)
+    ended = _drop_versions(removal, conversation, first, ())
+    removal.delete(
+        refused_recaps, _F.conversation_key == conversation, _F.target == "running", _F.id >= min(gone, default=0)
+    )
+    anew = [each for each in touched if each.scene.recap_index is not None and each.rows]
+    _queue(removal, conversation, [each.rows[-1] for each in anew], running=ended)
+
+
+def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], gone: Collection[int]) -> list[_Touched]:
+    breaks = [
+        scene_rules.Break(BEFORE_ALL if each.is_brought else at[each.break_row], each.recap_index is not None)
+        for each in there
+    ]
+    made = []
+    for each in there:
+        if each.is_brought:
+            continue
+        index = at[each.break_row]
+        rows = order[scene_rules.first_of(breaks, index) : index + 1]
+        if any(row in gone for row in rows):
+            made.append(_Touched(each, tuple(row for row in rows if row not in gone)))
+    return made
+
+
+def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
+    """Delete the recaps of scenes and what was refused for them; their names may tell what was said, so they go too."""
+    removal.delete_in(scene_recaps, _R.scene_id, ids)
+    removal.delete_in(refused_recaps, _F.target_id, ids, _F.target == "scene")
+    for part in chunks(sorted(ids), AT_ONCE):
+        mine = (_S.persona_id == removal.persona, _S.id.in_(part))
+        told = or_(_S.current_recap_index.is_not(None), _S.start_row.is_not(None), _S.name != "")
+        change = update(scene_table).where(*mine, told).values(current_recap_index=None, start_row=None, name="")
+        removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
+
+
+def _move_breaks(removal: Removal, order: Sequence[int], there: Sequence[Scene], gone: Collection[int]) -> None:
+    breaks = {each.break_row: each.id for each in there if not each.is_brought}
+    counted = {each.id for each in there if each.recap_index is not None or each.start_row is not None or each.name}
+    for scene_id, row in rules.moved_breaks(order, breaks, gone).items():
+        mine = (_S.persona_id == removal.persona, _S.id == scene_id)
+        if row is None:
+            removal.delete(scene_table, _S.id == scene_id)
+            removal.counts[scene_table.name] -= scene_id in counted
+        else:
+            removal.connection.execute(update(scene_table).where(*mine).values(break_row=row))
+            removal.counts[scene_table.name] += scene_id not in counted
+
+
+def _drop_versions(removal: Removal, conversation: str, first: int | None, brought: Collection[int]) -> bool:
+    """Delete the versions that hold something of what goes; return whether there were some with a text."""
+    mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
+    found = removal.all(select(_V.version, _V.new_scene_index, _V.data, _V.deleted_at).where(*mine))
+    versions = [Version(r.version, r.new_scene_index, _scenes(r.data)) for r in found]
+    stale = rules.stale_versions(versions, first, brought)
+    removal.delete_in(running_recaps, _V.version, stale, _V.conversation_key == conversation)
+    left = [r.version for r in found if r.deleted_at is None and r.version not in stale]
+    there = (_K.persona_id == removal.persona, _K.conversation_key == conversation)
+    change = update(conversations).where(*there, _K.current_recap_version.in_(stale))
+    changed = (
+        removal.connection.execute(change.values(current_recap_version=max(left, default=None))) if stale else None
+    )
+    removal.counts[conversations.name] += 0 if changed is None else int(changed.rowcount)
+    return any(r.version in stale and r.deleted_at is None for r in found)
+
+
+def _scenes(data: Any) -> frozenset[int] | None:
+    known = known_scenes(read_object(data))
+    return None if known is None else frozenset(each.id for each in known)
+
+
+def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:
+    """Queue the recaps of scenes, one after the other, and the running recap behind them."""
+    persona, connection = removal.persona, removal.connection
+    off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
+    if not (breaks or running) or connection.execute(off).scalar() != 0:
+        return
+    before = scenes.newest_operation(connection, persona, conversation, SCENE_RECAP)
+    for row in breaks:
+        after = () if before is None else (before,)
+        payload = {"message_id": row}
+        before = jobs.enqueue(
+            connection, removal.db, persona, SCENE_RECAP, conversation=conversation, payload=payload, depends_on=after
+        )
+        removal.operations += 1
+    if running:
+        after = () if before is None else (before,)
+        jobs.enqueue(
+            connection, removal.db, persona, RUNNING, priority="HIGH", conversation=conversation, depends_on=after
+        )
+        removal.operations += 1
+
+
+# A whole conversation
+
+
+def of_conversation(removal: Removal, conversation: str) -> None:
+    """Delete the whole story of a conversation: scenes, versions, refused texts, recaps."""
+    ids = removal.ids(_S.id, _S.conversation_key == conversation)
+    removal.delete_in(scene_recaps, _R.scene_id, ids)
+    for table in (scene_table, running_recaps, refused_recaps, message_recaps):
+        removal.delete(table, table.c.conversation_key == conversation)
+
+
+def brought_from(removal: Removal, sources: Mapping[str, int]) -> None:
+    """Delete what was taken over into other conversations from some whose texts go, and from there into further ones.
+
+    Args:
+        sources: conversation to the first of its messages that goes; what was taken over before that was stored stays.
+
+    Source: F43, S32.
+    """
+    chosen = (
+        select(_R.scene_id, _R.version_index, _R.metadata, _R.created_at, _S.conversation_key)
+        .select_from(scene_recaps.join(scene_table, and_(_S.persona_id == _R.persona_id, _S.id == _R.scene_id)))
+        .where(_R.persona_id == removal.persona, _S.break_row == _S.id)
+        .order_by(_R.scene_id, _R.version_index)
+    )
+    told = [(row, (read_object(row.metadata) or {}).get(FROM)) for row in removal.all(chosen)] if sources else []
+    reached, stale = dict(sources), dict[tuple[int, str], list[int]]()
+    more = True
+    while more:
+        now = [row for row, source in told if source in reached and _is_after(row.created_at, reached[source])]
+        further = {row.conversation_key: 0 for row in now if reached.get(row.conversation_key) != 0}
+        more = bool(further)
+        reached |= further
+        stale = {}
+        for row in now:
+            stale.setdefault((row.scene_id, row.conversation_key), []).append(row.version_index)
+    for (scene_id, key), numbers in sorted(stale.items()):
+        _take_back(removal, scene_id, numbers)
+        if _drop_versions(removal, key, None, {scene_id}):
+            _queue(removal, key, (), running=True)
+
+
+def _is_after(made: datetime | None, first: int) -> bool:
+    """Return whether a text was made when a message was there already; ids rise with the time of storing."""
+    return made is None or first_of(made) + (1 << BITS) > first
+
+
+def _take_back(removal: Removal, scene_id: int, numbers: Collection[int]) -> None:
+    """Delete recaps of a scene that was brought; without another one the scene goes too."""
+    removal.delete_in(scene_recaps, _R.version_index, numbers, _R.scene_id == scene_id)
+    left = removal.all(select(_R.version_index).where(_R.persona_id == removal.persona, _R.scene_id == scene_id))
+    if left:
+        mine = (_S.persona_id == removal.persona, _S.id == scene_id)
+        change = update(scene_table).where(*mine).values(current_recap_index=max(row.version_index for row in left))
+        removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
+    else:
+        removal.delete(refused_recaps, _F.target == "scene", _F.target_id == scene_id)
+        removal.delete(scene_table, _S.id == scene_id)
+
+
+def waiting_recaps(removal: Removal, keys: Collection[str], rows: Collection[int]) -> list[int]:
+    """Return the operations of conversations that are about messages that go."""
+    j = memory_jobs.c
+    found: list[int] = []
+    for part in chunks(sorted(keys), AT_ONCE):
+        chosen = select(j.id, j.payload).where(j.persona_id == removal.persona, j.conversation_key.in_(part))
+        found += [row.id for row in removal.all(chosen) if (read_object(row.payload) or {}).get("message_id") in rows]
+    return found

@@ -1,0 +1,121 @@
+"""Words no row holds any more leave the vocabulary of the search (rules D17, F46).
+
+A word is known as long as a row of any persona holds it: `search_count` says which do. The vocabulary is shared, so a
+word that somebody says while it is taken out is taught again by `restore`, called after the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection, Integer, bindparam, delete, select
+
+from core.database.bulk import chunks
+from core.database.dialects import ID, Key
+from core.database.engine import Database
+from core.database.schema import audiences, search_count, search_stats, search_vocab
+from core.index import table as search_index
+from core.index.table import TERM_BYTES, UNLISTED, WORD
+
+WORDS_AT_ONCE, AUDIENCES_AT_ONCE = 250, 20
+_PAGE = 20_000
+_C, _W, _A = search_count.c, search_vocab.c, audiences.c
+
+_HELD = (
+    select(_C.term)
+    .where(
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.kind == WORD,
+        _C.term.in_(bindparam("terms", expanding=True, type_=Key(255))),
+        _C.docs > 0,
+    )
+    .distinct()
+)
+_KNOWN = (
+    select(_W.term)
+    .where(_W.head == 1, _W.part > bindparam("above", type_=Key(160)), _W.part == _W.term)
+    .order_by(_W.part)
+    .limit(bindparam("most", type_=Integer()))
+)
+_COUNTED = (
+    select(_C.audience_id, _C.term)
+    .where(
+        _C.audience_id == bindparam("audience", type_=ID),
+        _C.kind == WORD,
+        _C.term > bindparam("above", type_=Key(255)),
+        _C.docs > 0,
+    )
+    .order_by(_C.term)
+    .limit(bindparam("most", type_=Integer()))
+)
+
+
+def unheld(connection: Connection, words: Iterable[str]) -> set[str]:
+    """Return those of the words that no row holds; the audiences with most rows are asked first."""
+    left = {word for word in words if word != UNLISTED and len(word.encode("utf-8", "surrogatepass")) <= TERM_BYTES}
+    everywhere = _by_size(connection) if left else []
+    for some in chunks(everywhere, AUDIENCES_AT_ONCE):
+        if not left:
+            break
+        for part in chunks(sorted(left), WORDS_AT_ONCE):
+            left.difference_update(connection.execute(_HELD, {"audiences": some, "terms": part}).scalars())
+    return left
+
+
+def _by_size(connection: Connection) -> list[int]:
+    s = search_stats.c
+    found: dict[int, int] = {}
+    for audience, docs in connection.execute(select(s.audience_id, s.docs).where(s.audience_id > 0)):
+        found[audience] = found.get(audience, 0) + int(docs)
+    return sorted(found, key=lambda each: (-found[each], each))
+
+
+def forget(connection: Connection, words: Iterable[str]) -> tuple[int, list[str]]:
+    """Take the words no row holds out of the vocabulary; return how many rows of it went, and the words."""
+    gone = sorted(unheld(connection, words))
+    return remove(connection, gone), gone
+
+
+def remove(connection: Connection, words: Collection[str]) -> int:
+    """Delete words from the vocabulary, each under itself and under every ending of it; return how many rows went."""
+    rows = 0
+    for word in sorted(words):
+        places = [(1, [word])] + ([(0, [word[at:] for at in range(1, len(word))])] if len(word) > 1 else [])
+        for head, parts in places:
+            for some in chunks(sorted(set(parts)), WORDS_AT_ONCE):
+                where = (_W.head == head, _W.part.in_(some), _W.term == word)
+                rows += connection.execute(delete(search_vocab).where(*where)).rowcount
+    return rows
+
+
+def orphans(connection: Connection) -> set[str]:
+    """Return every word of the vocabulary that no row holds: also those of texts that were changed or deleted before.
+
+    Reads the vocabulary and the counts of every audience once, in the order they lie in.
+    """
+    known: set[str] = set()
+    above = ""
+    while page := list(connection.execute(_KNOWN, {"above": above, "most": _PAGE}).scalars()):
+        known.update(page)
+        above = page[-1]
+    for audience in _by_size(connection):
+        if not known:
+            break
+        last = ""
+        while rows := connection.execute(_COUNTED, {"audience": audience, "above": last, "most": _PAGE}).all():
+            known.difference_update(row.term for row in rows)
+            last = rows[-1].term
+    return known
+
+
+def restore(db: Database, words: Collection[str]) -> int:
+    """Teach again what somebody said while it was taken out, and return how many words these are."""
+    if not words:
+        return 0
+
+    def work(connection: Connection) -> int:
+        said = set(words) - unheld(connection, words)
+        search_index.learn(connection, db.family, set(said))
+        return len(said)
+
+    return db.transaction(work, source="search_vocab", confirm=lambda _: None)

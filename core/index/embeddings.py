@@ -1,0 +1,278 @@
+"""Vectors of rows (table search_vector): read for a search, kept in step with their rows, dropped.
+
+Promise: vectors of different models are never read together, and none outlives its row. A vector tells nothing about
+who may see its row: `core.search.meaning` asks `allowed` before a row becomes a candidate by its vector.
+Written by `core.index.embeddings_writing`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_column, select, update
+
+from core.database import sources, statements
+from core.database.bulk import chunks
+from core.database.dialects import ID, Key, Time, from_key, microseconds, read_time
+from core.database.engine import Database
+from core.database.schema import audiences, counters
+from core.database.schema_semantic import search_vector
+from core.database.sources import SourceTable
+from core.database.statements import Part
+from core.index.postings import Limits, within
+
+AT_ONCE = 500
+CHANGED = "vectors.changed"
+"""In the caches of a handle, made by the first search by meaning: rows whose vectors went since, with when."""
+MOST_CHANGED = 10_000
+"""Rows kept there; of more the first are forgotten, and found by their former text for up to a minute."""
+
+_V = search_vector.c
+
+
+class Vector(NamedTuple):
+    """A vector as it is kept."""
+
+    source: int
+    row_id: int
+    at_us: int
+    vector: bytes
+
+
+def newest(db: Database, model: str, after: Mapping[int, int], most: Mapping[int, int]) -> dict[int, list[Vector]]:
+    """Return the newest vectors of audiences that one model made, of each audience newest first.
+
+    Args:
+        after: audience to the time in microseconds that they must be later than.
+        most: audience to how many at most.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    values: list[Any] = []
+    shared = {"model": model}
+    branches = [
+        _newest(db.family).text({**shared, "audience": one, "after": after[one], "most": most[one]}, values)
+        for one in after
+    ]
+    found: dict[int, list[Vector]] = {one: [] for one in after}
+    if branches:
+        for row in db.read_driver(statements.union(branches, db.family), values, source="search_vector"):
+            found[row[0]].append(Vector(row[1], row[2], row[3], bytes(row[4])))
+    return found
+
+
+@lru_cache(maxsize=2)
+def _newest(family: str) -> Part:
+    # By its time alone, with the rest of the key behind it: the rows come in the order they lie in.
+    order = (_V.at_us.desc(), _V.source.desc(), _V.row_id.desc(), _V.part.desc())
+    chosen = select(_V.audience_id, _V.source, _V.row_id, _V.at_us, _V.vector).where(
+        _V.audience_id == bindparam("audience", type_=ID),
+        _V.model == bindparam("model", type_=Key(100)),
+        _V.at_us > bindparam("after", type_=ID),
+    )
+    return Part(chosen.order_by(*order).limit(bindparam("most", type_=Integer())), family)
+
+
+def of_rows(db: Database, model: str, visible: Sequence[int], rows: Iterable[tuple[int, int]]) -> list[Vector]:
+    """Return the vectors of rows, named by source and id, that one model made.
+
+    Args:
+        visible: ids of the audiences they may be of.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found: list[Vector] = []
+    by_source: dict[int, set[int]] = {}
+    for number, row_id in rows:
+        by_source.setdefault(number, set()).add(row_id)
+    for number, ids in sorted(by_source.items()):
+        for part in chunks(sorted(ids), AT_ONCE):
+            values = {"model": model, "audiences": list(visible), "number": number, "ids": part}
+            read = db.read(_OF_ROWS, values, source="search_vector")
+            found += [Vector(r[0], r[1], r[2], bytes(r[3])) for r in read]
+    return found
+
+
+_OF_ROWS = (
+    select(_V.source, _V.row_id, _V.at_us, _V.vector)
+    .where(
+        _V.audience_id.in_(bindparam("audiences", expanding=True)),
+        _V.source == bindparam("number"),
+        _V.row_id.in_(bindparam("ids", expanding=True)),
+        _V.model == bindparam("model"),
+    )
+    .order_by(_V.row_id, _V.part)
+)
+
+
+def allowed(
+    db: Database, visible: Sequence[int], limits: Limits, rows: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], int]:
+    """Return those of the rows that a search may find, each with its time: the conditions of every other reader.
+
+    Args:
+        visible: ids of the audiences seen.
+        rows: source and id; at most some dozens.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: T26, F10 to F18.
+    """
+    by_source: dict[int, list[int]] = {}
+    for number, row_id in rows:
+        by_source.setdefault(number, []).append(row_id)
+    if not by_source or not visible:
+        return {}
+    values: list[Any] = []
+    shared = {**limits.values(), "audiences": list(visible), "now": db.clock()}
+    branches = [
+        _allowed(number, limits.bounds, bool(limits.without_conversations), db.family).text(
+            {**shared, "ids": sorted(ids)}, values
+        )
+        for number, ids in sorted(by_source.items())
+    ]
+    found = db.read_driver(statements.union(branches, db.family), values, source="rows found by meaning")
+    return {(row[0], row[1]): microseconds(read_time(row[2])) for row in found}
+
+
+@lru_cache(maxsize=32)
+def _allowed(number: int, bounds: tuple[bool, bool], without: bool, family: str) -> Part:
+    source = sources.BY_NUMBER[number]
+    row = source.table.c
+    where = [
+        statements.aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
+        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
+        statements.aside(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        source.findable,
+        sources.open_to(source),
+        *within(row.timestamp, bounds),
+    ]
+    if "expires_at" in row:
+        kept = row.expires_at.is_(None) | (row.expires_at > bindparam("now", type_=Time()))
+        where.append(kept | (row.conversation_key == bindparam("here", type_=Key(512))))
+    if without and source is sources.CHAT:
+        where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
+    return Part(select(literal_column(str(number), Integer()), row.id, row.timestamp).where(*where), family)
+
+
+# Kept in step with their rows
+
+
+def mark(which: str, source: int, model_key: str) -> str:
+    """Return the name of the row of `counters` that tells how far a model's vectors are (`embeddings_writing.Reach`).
+
+    >>> mark("high", 2, "0a1b")
+    'vectors/high/2/0a1b'
+    """
+    return f"vectors/{which}/{source}/{model_key}"
+
+
+def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> None:
+    """Remove the vectors of rows that go, or whose text or standing changed, within the transaction of `connection`.
+
+    Args:
+        rows: audience and id of each; at most some hundreds.
+        again: the rows stay: whoever embeds looks at them again. Nothing happens where nobody embeds.
+    """
+    by_audience: dict[int, list[int]] = {}
+    for audience, row_id in rows:
+        by_audience.setdefault(audience, []).append(row_id)
+    for audience, ids in sorted(by_audience.items()):
+        connection.execute(_DROP, {"audience": audience, "number": source.number, "ids": sorted(ids)})
+    if again and by_audience:
+        least = min(min(ids) for ids in by_audience.values())
+        first, last = mark("high", source.number, ""), mark("high", source.number, "\x7f")
+        values = {"row": least, "first": first, "last": last, "below": least - 1}
+        connection.execute(_lower(source.number), values)
+
+
+def note_changed(db: Database, source: SourceTable, rows: Iterable[int]) -> None:
+    """Let searches of this handle know that vectors they may hold are those of a text that is no more."""
+    known: dict[tuple[int, int], float] | None = db.caches.get(CHANGED)
+    if known is None:
+        return
+    known.update(dict.fromkeys(((source.number, row) for row in rows), time.monotonic()))
+    for place in list(islice(known, max(0, len(known) - MOST_CHANGED))):
+        known.pop(place, None)
+
+
+def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:
+    """Give the vectors of a row of an audience another one and a time, within the transaction of `connection`."""
+    values = {"audience": audience, "number": source.number, "ids": [row_id], "to": to, "at": at_us}
+    connection.execute(_MOVE, values)
+
+
+_OF_ROW = (
+    _V.audience_id == bindparam("audience"),
+    _V.source == bindparam("number"),
+    _V.row_id.in_(bindparam("ids", expanding=True)),
+)
+_DROP = delete(search_vector).where(*_OF_ROW)
+_MOVE = update(search_vector).where(*_OF_ROW).values(audience_id=bindparam("to"), at_us=bindparam("at"))
+
+
+@lru_cache(maxsize=4)
+def _lower(number: int) -> Any:
+    row = sources.BY_NUMBER[number].table.c
+    owner = select(row.persona_id).where(row.id == bindparam("row", type_=ID)).scalar_subquery()
+    c = counters.c
+    of_models = (c.name > bindparam("first", type_=Key(64)), c.name < bindparam("last", type_=Key(64)))
+    below = bindparam("below", type_=ID)
+    return update(counters).where(c.persona_id == owner, *of_models, c.value > below).values(value=below)
+
+
+# For people
+
+
+def counts(db: Database, persona: str) -> dict[str, int]:
+    """Return model to how many vectors of a persona's rows it made.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found = db.read(_COUNTS, {"persona": persona}, source="search_vector")
+    return {from_key(row[0]): int(row[1]) for row in found}
+
+
+_COUNTS = (
+    select(_V.model, func.count())
+    .where(_V.audience_id.in_(select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona"))))
+    .group_by(_V.model)
+    .order_by(_V.model)
+)
+
+
+def drop_model(db: Database, persona: str, model: str) -> int:
+    """Remove the vectors of a persona's rows that one model made, and return how many.
+
+    Raises:
+        StoreWriteError: some may be left; doing it again does the rest.
+    """
+    own = db.read(
+        select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona")),
+        {"persona": persona},
+        source="audiences",
+    )
+    gone = 0
+    for audience in sorted(row[0] for row in own):
+        while ids := _some(db, audience, model):
+            values = {"audience": audience, "model": model, "ids": ids}
+            gone += db.transaction(lambda c, v=values: c.execute(_DROP_MODEL, v).rowcount, source="search_vector")  # type: ignore[misc]
+    return gone
+
+
+def _some(db: Database, audience: int, model: str) -> list[int]:
+    found = db.read(_SOME, {"audience": audience, "model": model, "most": AT_ONCE}, source="search_vector")
+    return sorted({row[0] for row in found})
+
+
+_OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))
+_SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
+_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))

@@ -1,0 +1,248 @@
+"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step (G16, D14).
+
+Called by the table modules of chat, memories and diary and by `conversations`. A row that is not indexed yet (D16), or
+that cannot be found (archived, superseded, quarantined), has nothing in the search tables: it is neither taken out nor
+put in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, bindparam, case, delete, literal_column, null, select, update
+
+from core.database import dialects
+from core.database.bulk import chunks
+from core.database.dialects import Time
+from core.database.engine import Database
+from core.database.schema import memory_recalls
+from core.database.sources import AI_DIARY, MEMORIES, SourceTable
+from core.index import embeddings
+from core.index import table as search_index
+from core.tags import table as tags
+from core.text.folding import fold
+from core.text.hits import stored_tags
+
+AT_ONCE = 500
+SEPARATOR = "\x1f"
+"""Stands between the four folded texts of a diary entry; no keyword can hold it (D11)."""
+
+DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A locked row, as far as the search tables need it."""
+
+    id: int
+    audience_id: int
+    at: datetime | None
+    folded: str
+    tags: tuple[str, ...]
+    local_only: int
+    findable: bool
+
+    def entry(self, source: SourceTable) -> search_index.Entry:
+        """Return what the search tables hold of the row."""
+        return search_index.entry(
+            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only
+        )
+
+
+@lru_cache(maxsize=16)
+def _lock_statement(source: SourceTable) -> Any:
+    c = source.table.c
+    tags_column = null() if source.tags is None else source.tags
+    local = c.local_only if "local_only" in c else literal_column("0", Integer())
+    return (
+        select(
+            c.id,
+            c.audience_id,
+            c.timestamp,
+            c.text_folded,
+            tags_column.label("tags"),
+            local.label("local_only"),
+            case((source.findable, 1), else_=0).label("findable"),
+        )
+        .where(c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
+        .order_by(c.id)
+        .with_for_update()
+    )
+
+
+def lock(
+    connection: Connection, source: SourceTable, persona: str, ids: Iterable[int], *, local_only: bool = False
+) -> list[Stored]:
+    """Return the rows of these ids that exist, by id, held until the transaction ends.
+
+    Args:
+        ids: at most AT_ONCE of them.
+        local_only: for the chat, whose rows are local only with their conversation.
+    """
+    found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
+    missing = [row.id for row in found if row.text_folded is None]
+    texts = _folded_anew(connection, source, persona, missing) if missing else {}
+    return [
+        Stored(
+            row.id,
+            row.audience_id,
+            row.timestamp,
+            texts.get(row.id, "") if row.text_folded is None else row.text_folded,
+            tuple(stored_tags(row.tags)) if source.tags is not None else (),
+            int(row.local_only or local_only),
+            bool(row.findable),
+        )
+        for row in found
+    ]
+
+
+def _folded_anew(connection: Connection, source: SourceTable, persona: str, ids: list[int]) -> dict[int, str]:
+    """Return the folded text of rows an older program wrote without it."""
+    c = source.table.c
+    names = DIARY_TEXTS if source is AI_DIARY else (source.text.name,)
+    chosen = select(c.id, *(c[name] for name in names)).where(c.persona_id == persona, c.id.in_(ids))
+    return {row[0]: SEPARATOR.join(fold(part or "") for part in row[1:]) for row in connection.execute(chosen)}
+
+
+def _inside(connection: Connection, source: SourceTable, rows: Sequence[Stored]) -> list[Stored]:
+    """Return the rows that are in the search tables, apart from whether they can be found."""
+    waiting = search_index.unindexed(connection, source.number)
+    return [row for row in rows if search_index.is_indexed(waiting, row.id)]
+
+
+def take_out(connection: Connection, db: Database, source: SourceTable, rows: Sequence[Stored]) -> None:
+    """Remove what the search tables hold of rows as they were when locked."""
+    inside = [row for row in _inside(connection, source, rows) if row.findable]
+    search_index.remove(connection, db.family, [row.entry(source) for row in inside])
+
+
+def put_in(connection: Connection, db: Database, source: SourceTable, rows: Sequence[Stored]) -> None:
+    """Add locked rows, as they are now, to the search tables."""
+    inside = [row for row in _inside(connection, source, rows) if row.findable]
+    search_index.add(connection, db.family, [row.entry(source) for row in inside])
+
+
+def exchange(
+    connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
+) -> None:
+    """Replace what the search tables hold of the rows, as they were, by what they are."""
+    _follow(connection, db, source, old, new)
+    inside = {row.id for row in _inside(connection, source, old)}
+    gone = [row.entry(source) for row in old if row.id in inside and row.findable]
+    search_index.remove(connection, db.family, gone)
+    search_index.add(connection, db.family, [row.entry(source) for row in new if row.id in inside and row.findable])
+
+
+def _follow(
+    connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
+) -> None:
+    """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes them along.
+
+    Rows of one table belong to one persona here, whose vectors are found by the ids of the rows.
+    """
+    after = {row.id: row for row in new}
+    changed = []
+    for was in old:
+        now = after.get(was.id)
+        if now is None or now.folded != was.folded or now.findable != was.findable:
+            changed.append((was.audience_id, was.id))
+        elif (now.audience_id, now.at) != (was.audience_id, was.at):
+            at_us = dialects.microseconds(now.at)
+            embeddings.moved(connection, source, now.id, was.audience_id, now.audience_id, at_us)
+    if changed:
+        embeddings.drop(connection, source, changed, again=True)
+        embeddings.note_changed(db, source, [row_id for _, row_id in changed])
+
+
+def move(
+    connection: Connection,
+    db: Database,
+    source: SourceTable,
+    persona: str,
+    ids: Iterable[int],
+    audience_id: int,
+    *,
+    local_only: bool = False,
+) -> int:
+    """Give rows another audience, index rows too, and return how many there were."""
+    table, moved = source.table, 0
+    change = (
+        update(table)
+        .where(table.c.persona_id == bindparam("persona"), table.c.id.in_(bindparam("ids", expanding=True)))
+        .values(audience_id=bindparam("new_audience"))
+    )
+    for part in chunks(sorted(ids), AT_ONCE):
+        rows = lock(connection, source, persona, part, local_only=local_only)
+        values = {"persona": persona, "ids": [row.id for row in rows], "new_audience": audience_id}
+        connection.execute(change, values)
+        exchange(connection, db, source, rows, [replace(row, audience_id=audience_id) for row in rows])
+        moved += len(rows)
+    return moved
+
+
+def mark_local(
+    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
+) -> int:
+    """Let rows stay on this machine, or open them again, index rows too, and return how many there were (F18).
+
+    A row of the chat has no mark of its own: the caller changes its conversation.
+    """
+    table, marked = source.table, 0
+    for part in chunks(sorted(ids), AT_ONCE):
+        rows = lock(connection, source, persona, part)
+        if "local_only" in table.c:
+            where = (table.c.persona_id == persona, table.c.id.in_([row.id for row in rows]))
+            connection.execute(update(table).where(*where).values(local_only=int(local)))
+        exchange(connection, db, source, rows, [replace(row, local_only=int(local)) for row in rows])
+        marked += len(rows)
+    return marked
+
+
+def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
+    """Delete rows with their index rows, lower the uses of their tags, and return how many there were."""
+    table, gone = source.table, 0
+    for part in chunks(sorted(ids), AT_ONCE):
+        rows = lock(connection, source, persona, part)
+        if not rows:
+            continue
+        numbers = [row.id for row in rows]
+        connection.execute(delete(table).where(table.c.persona_id == persona, table.c.id.in_(numbers)))
+        if source is MEMORIES:
+            r = memory_recalls.c
+            connection.execute(delete(memory_recalls).where(r.persona_id == persona, r.memory_id.in_(numbers)))
+        take_out(connection, db, source, rows)
+        embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
+        tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
+        gone += len(rows)
+    return gone
+
+
+def set_hidden(
+    connection: Connection,
+    db: Database,
+    source: SourceTable,
+    persona: str,
+    ids: Iterable[int],
+    **columns: Any,
+) -> int:
+    """Set columns that decide whether rows can be found (archived_at, quarantined), and keep the index in step."""
+    table, changed = source.table, 0
+    ready = {
+        name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
+        for name, value in columns.items()
+    }
+    for part in chunks(sorted(ids), AT_ONCE):
+        old = lock(connection, source, persona, part)
+        numbers = [row.id for row in old]
+        if not numbers:
+            continue
+        where = (table.c.persona_id == persona, table.c.id.in_(numbers))
+        connection.execute(update(table).where(*where).values(ready))
+        exchange(connection, db, source, old, lock(connection, source, persona, numbers))
+        changed += len(old)
+    return changed

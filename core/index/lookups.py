@@ -1,0 +1,179 @@
+"""What is looked for in the search tables, and how rare it is: the shapes that the two plans of look-ups share.
+
+`core.search.ranking.lookups_recency` and `core.search.ranking.lookups_relevance` decide which look-ups answer a search;
+`core.index.postings` runs them. Called by `core.search`; reads no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Kind = Literal["words", "tags", "walk"]
+"""words, tags: postings of keys. walk: rows themselves, newest first, for texts that no known word leads to."""
+
+UNLISTED = "\x01"
+"""The index term of rows that hold a word which is not in the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One text looked for inside texts: a keyword, or a tag where the chat is searched (T21, T22)."""
+
+    text: str
+    """Folded."""
+    is_keyword: bool
+    is_tag: bool
+    is_minor: bool = False
+    """Words of the message beside those asked for, which lend a row weight: `text` is how they begin."""
+    stem: str = ""
+    """The stem of minor words."""
+    terms: Mapping[str, bool] = field(default_factory=dict)
+    """Known words that hold it, each with whether it is the whole word (T29a)."""
+    verify: bool = False
+    """The known words alone do not prove a match: the row is compared with LIKE."""
+    walk: bool = False
+    """No known word leads to its rows: they are compared one by one."""
+    cut: bool = False
+    """More known words hold it than `terms` names, so that rows may be missed."""
+
+    def applies(self, source: int, chat: int) -> bool:
+        """Return whether it is looked for in the texts of a source: tags are in the chat alone."""
+        return self.is_keyword or self.is_minor or source == chat
+
+
+class Count(NamedTuple):
+    """In how many rows of an audience and source a key stands."""
+
+    audience: int
+    key: str
+    source: int
+    docs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One branch of the statement that reads candidates."""
+
+    kind: Kind
+    audiences: tuple[int, ...]
+    keys: tuple[str, ...]
+    sources: tuple[int, ...]
+    limit: int | None
+    """Newest rows taken; None for all."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """Indexes of texts: the row must hold one of each group, compared with LIKE."""
+    tagged: bool = False
+    """The row must hold one of the tags asked for."""
+    proves: int = -1
+    """Index of the text that every row found holds; -1 where the keys tell."""
+    distinct: bool = False
+    """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
+    first_tier: bool = False
+    """Its rows match a tag and a keyword (T23)."""
+    also: tuple[str, ...] = ()
+    """Known words of which the row must hold one beside its key."""
+    between: tuple[int, int] | None = None
+    """Only rows from the first time on and before the second, in microseconds, whatever else limits the search."""
+    scan: int | None = None
+    """Newest postings or rows that are compared at all; None for as many as it takes to fill `limit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The look-ups of one search."""
+
+    lookups: tuple[Lookup, ...]
+    complete: bool
+    """Where no look-up comes back full, they bring every matching row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the visible rows before any is read."""
+
+    words: Sequence[Count]
+    """Counts of the known words and of UNLISTED."""
+    tags: Sequence[Count]
+    audiences: tuple[int, ...]
+    sources: tuple[int, ...]
+    """Numbers of the sources asked."""
+    chat: int
+    """Number of the chat source, where tags are looked for as words and no tag can stand."""
+    rows: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """(audience, source) to rows."""
+
+    def cells(self, source: int, keys: Iterable[str]) -> list[Count]:
+        """Return the counts of these words in a source."""
+        wanted = set(keys)
+        return [c for c in self.words if c.source == source and c.key in wanted]
+
+
+def plain_terms(words: Sequence[Wanted], which: Iterable[int]) -> set[str]:
+    """Return the known words that prove a match of one of these texts by standing in a row."""
+    return {t for i in which if not (words[i].verify or words[i].walk) for t in words[i].terms}
+
+
+def total(cells: Iterable[Count]) -> int:
+    """Return the rows of the cells, a row that holds two keys counted twice."""
+    return sum(c.docs for c in cells)
+
+
+def by_key(cells: Iterable[Count]) -> list[tuple[str, list[Count]]]:
+    """Return the cells of each key, the rarest key first.
+
+    >>> [key for key, _ in by_key([Count(1, "a", 0, 9), Count(1, "b", 0, 2), Count(2, "b", 0, 3)])]
+    ['b', 'a']
+    """
+    found: dict[str, list[Count]] = {}
+    for c in cells:
+        found.setdefault(c.key, []).append(c)
+    return sorted(found.items(), key=lambda item: (total(item[1]), item[0]))
+
+
+def packed(cells: Iterable[Count], most_places: int) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Return `(audiences, keys)` whose products cover the cells, each of at most `most_places` places where it can be.
+
+    One branch reads every key in every audience it names, so keys of few rows share one; a thousand audiences times a
+    hundred keys would be more places than a server plans for.
+
+    >>> packed([Count(1, "a", 0, 1), Count(2, "a", 0, 1), Count(1, "b", 0, 1)], 9)
+    [((1, 2), ('a', 'b'))]
+    >>> packed([Count(1, "a", 0, 1), Count(2, "a", 0, 1), Count(1, "b", 0, 1)], 2)
+    [((1,), ('b',)), ((1, 2), ('a',))]
+    """
+    made: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
+    audiences: set[int] = set()
+    keys: list[str] = []
+    for key, found in by_key(cells):
+        wider = audiences | {c.audience for c in found}
+        if keys and len(wider) * (len(keys) + 1) > most_places:
+            made.append((tuple(sorted(audiences)), tuple(sorted(keys))))
+            keys, wider = [], {c.audience for c in found}
+        keys.append(key)
+        audiences = wider
+    if keys:
+        made.append((tuple(sorted(audiences)), tuple(sorted(keys))))
+    return made
+
+
+def rarity(words: Sequence[Wanted], word_counts: Iterable[Count], chat: int) -> list[int]:
+    """Return in how many visible rows each text stands as a whole word, or, where it never does, inside others.
+
+    Source: T26, T29b.
+    """
+    whole = [0] * len(words)
+    inner = [0] * len(words)
+    places: dict[str, list[tuple[int, bool]]] = {}
+    for i, w in enumerate(words):
+        for term, is_whole in w.terms.items():
+            places.setdefault(term, []).append((i, is_whole))
+    for count in word_counts:
+        for i, is_whole in places.get(count.key, ()):
+            if words[i].applies(count.source, chat):
+                if is_whole:
+                    whole[i] += count.docs
+                else:
+                    inner[i] += count.docs
+    return [w or i for w, i in zip(whole, inner, strict=True)]

@@ -1,0 +1,186 @@
+"""Builds the search tables of rows that are not indexed yet, and mends what differs (rules D15, D16).
+
+`backfill` indexes the sources that are not ready while writers go on. `mend` puts right what `search_check.differences`
+lists, looking again under a lock before it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
+
+from core.database import sources
+from core.database.bulk import chunks
+from core.database.dialects import ID, Key, upsert
+from core.database.engine import Database
+from core.database.schema import search_count, search_progress, search_stats, search_tag, search_term
+from core.database.sources import SourceTable
+from core.index import table as search_index
+from core.index.check import Difference, differences
+from core.index.entries import RANGE, Progress, entry_of, indexed_columns, state_of
+from core.index.table import TAG, WORD, Entry
+
+__all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
+
+AT_ONCE = 200
+"""Rows, or counts, mended in one transaction."""
+
+
+def backfill(db: Database, progress: Progress | None = None) -> int:
+    """Index the rows of every source that is not ready, in ranges of 1,000 ids; return how many rows were indexed.
+
+    Writers go on meanwhile: a range's rows are locked before they are read. Interrupted, it goes on where it stopped.
+
+    Raises:
+        StoreWriteError: a range could not be written; the ranges before it are.
+    """
+    done = 0
+    for source in sources.ALL:
+        state = state_of(db, source)
+        while state is not None and not state.ready:
+            ids = _next_ids(db, source, state.next_id, state.until_id)
+            if not ids:
+                db.transaction(partial(_set_ready, db, source), source="search_progress")
+                break
+            db.transaction(partial(_index_range, db, source, ids), source=source.table.name)
+            done += len(ids)
+            if progress is not None:
+                progress(source.table.name, done, 0)
+            state = state_of(db, source)
+    return done
+
+
+def _next_ids(db: Database, source: SourceTable, above: int, until: int) -> list[int]:
+    row = source.table.c
+    statement = select(row.id).where(row.id > bindparam("above", type_=ID), row.id <= bindparam("until", type_=ID))
+    found = db.read(
+        statement.order_by(row.id).limit(bindparam("most", type_=Integer())),
+        {"above": above, "until": until, "most": RANGE},
+        source=source.table.name,
+    )
+    return [r[0] for r in found]
+
+
+def _set_ready(db: Database, source: SourceTable, connection: Connection) -> None:
+    connection.execute(
+        update(search_progress)
+        .where(search_progress.c.source == bindparam("number"))
+        .values(ready=1, updated_at=bindparam("now")),
+        {"number": source.number, "now": db.clock()},
+    )
+
+
+def _index_range(db: Database, source: SourceTable, ids: Sequence[int], connection: Connection) -> None:
+    row = source.table.c
+    wanted = select(*indexed_columns(source)).where(
+        row.id >= bindparam("first", type_=ID), row.id <= bindparam("last", type_=ID), source.findable
+    )
+    if db.family != "sqlite":
+        wanted = wanted.with_for_update()
+    found = connection.execute(wanted, {"first": ids[0], "last": ids[-1]}).fetchall()
+    search_index.add(connection, db.family, [entry_of(source, r) for r in found])
+    connection.execute(
+        update(search_progress)
+        .where(search_progress.c.source == bindparam("number"), search_progress.c.next_id < bindparam("last"))
+        .values(next_id=bindparam("last"), updated_at=bindparam("now")),
+        {"number": source.number, "last": ids[-1], "now": db.clock()},
+    )
+
+
+# Mending
+
+
+def mend(db: Database, found: Sequence[Difference]) -> int:
+    """Put the places right that `differences` listed; return how many there were."""
+    rows: dict[tuple[int, int], list[Difference]] = {}
+    for d in found:
+        if d.kind in ("missing", "extra", "stale"):
+            rows.setdefault((d.source, d.row_id), []).append(d)
+    for number in sorted({number for number, _ in rows}):
+        for part in chunks(sorted(row_id for source, row_id in rows if source == number), AT_ONCE):
+            listed = {row_id: rows[number, row_id] for row_id in part}
+            db.transaction(partial(_mend_rows, db, number, listed), source="the search index")
+    places = {(d.audience_id, _kind(d), d.key, d.source) for d in found if d.kind in ("missing", "extra", "count")}
+    for some in chunks(sorted(places), AT_ONCE):
+        db.transaction(partial(_recount, db, some), source="search_count")
+    totals = {(d.audience_id, d.source) for d in found if d.kind == "total"}
+    for audience, number in sorted(totals):
+        db.transaction(partial(_retotal, db, audience, number), source="search_stats")
+    words = {d.key for d in found if d.kind == "word"}
+    for taught in chunks(sorted(words), AT_ONCE):
+        db.transaction(lambda c, taught=taught: search_index.teach(c, db.family, taught), source="search_vocab")  # type: ignore[misc]
+    return len(found)
+
+
+def _kind(difference: Difference) -> int:
+    return TAG if difference.table == "search_tag" else WORD
+
+
+def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Difference]], connection: Connection) -> None:
+    """Take out the postings listed as extra or stale, and put in what the rows, locked, give now."""
+    source = sources.BY_NUMBER.get(number)
+    entries = {}
+    if source is not None:
+        row = source.table.c
+        statement = select(*indexed_columns(source)).where(row.id.in_(sorted(listed)), source.findable).order_by(row.id)
+        locked = statement if db.family == "sqlite" else statement.with_for_update()
+        found = connection.execute(locked).fetchall()
+        waiting = search_index.unindexed(connection, number)
+        entries = {r[0]: entry_of(source, r) for r in found if search_index.is_indexed(waiting, r[0])}
+    for row_id, differences_ in listed.items():
+        for d in differences_:
+            if d.kind == "stale" or (d.kind == "extra" and not _gives(entries.get(row_id), d)):
+                table = search_tag if d.table == "search_tag" else search_term
+                key = table.c.tag if d.table == "search_tag" else table.c.term
+                place = (
+                    table.c.audience_id == d.audience_id,
+                    key == d.key,
+                    table.c.source == d.source,
+                    table.c.at_us == d.at_us,
+                    table.c.row_id == d.row_id,
+                )
+                connection.execute(delete(table).where(*place))
+    search_index.add_postings(connection, db.family, entries.values())
+
+
+def _gives(entry: Entry | None, d: Difference) -> bool:
+    """Return whether a row gives a posting."""
+    if entry is None or (entry.audience_id, entry.at_us) != (d.audience_id, d.at_us):
+        return False
+    return d.key in (entry.tags if d.table == "search_tag" else entry.terms)
+
+
+def _recount(db: Database, places: Sequence[tuple[int, int, str, int]], connection: Connection) -> None:
+    """Set counts to what the postings say; the rows of the counts are locked first, since writers change them too."""
+    for audience, kind, key, number in places:
+        table = search_tag if kind == TAG else search_term
+        column = table.c.tag if kind == TAG else table.c.term
+        place = {"audience_id": audience, "kind": kind, "term": key, "source": number}
+        connection.execute(upsert(search_count, db.family, add=["docs"]), {**place, "docs": 0})
+        counted = select(func.count()).where(
+            table.c.audience_id == audience, column == bindparam("k", type_=Key(255)), table.c.source == number
+        )
+        docs = connection.execute(counted, {"k": key}).scalar_one()
+        connection.execute(upsert(search_count, db.family, update=["docs"]), {**place, "docs": docs})
+        if not docs:
+            n = search_count.c
+            here = (n.audience_id == audience, n.kind == kind, n.source == number)
+            connection.execute(delete(search_count).where(*here, n.term == bindparam("k", type_=Key(255))), {"k": key})
+
+
+def _retotal(db: Database, audience: int, number: int, connection: Connection) -> None:
+    source = sources.BY_NUMBER[number]
+    row = source.table.c
+    place = {"audience_id": audience, "source": number}
+    connection.execute(upsert(search_stats, db.family, add=["docs", "words"]), {**place, "docs": 0, "words": 0})
+    docs, words = 0, 0
+    statement = select(*indexed_columns(source)).where(
+        row.audience_id == bindparam("audience", type_=ID), source.findable
+    )
+    for found in connection.execute(statement, {"audience": audience}):
+        docs, words = docs + 1, words + entry_of(source, found).words
+    connection.execute(
+        upsert(search_stats, db.family, update=["docs", "words"]), {**place, "docs": docs, "words": words}
+    )

@@ -1,0 +1,259 @@
+"""The search tables (data model D14), written in the transaction of the row they stand for.
+
+`add` and `remove` are called by the table modules of memories, diary and chat for every row that appears, changes or
+goes; nothing else writes these tables but `search_repair`. What a row gives is decided in `entry` alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, select
+
+from core.database import dialects
+from core.database.bulk import chunks, write_many
+from core.database.schema import search_count, search_progress, search_stats, search_tag, search_term, search_vocab
+from core.text.words import index_terms
+
+TERM_BYTES = 160
+TERMS_PER_ROW = 5000
+"""A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
+UNLISTED = "\x01"
+"""Term of rows that hold a word which is not in the index (too long, or beyond TERMS_PER_ROW). No text holds it."""
+MANY = 100
+"""From so many rows on their postings are deleted in the order they lie in."""
+WORD, TAG = 0, 1
+"""Kinds of search_count."""
+_MOST16 = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the search tables hold of one row."""
+
+    source: int
+    row_id: int
+    audience_id: int
+    at_us: int
+    local_only: int
+    terms: Mapping[str, int]
+    """Word to number of times, at most TERMS_PER_ROW and UNLISTED."""
+    words: int
+    """Length of the text in words, counted to 65,535."""
+    tags: Sequence[str]
+
+
+def entry(
+    source: int,
+    row_id: int,
+    audience_id: int,
+    at: datetime | None,
+    folded: str,
+    tags: Sequence[str] = (),
+    local_only: int = 0,
+) -> Entry:
+    """Return what the search tables hold of a row with this folded text and these stored tags."""
+    found = index_terms(folded)
+    words = min(sum(found.values()), _MOST16)
+    kept = {t: min(n, _MOST16) for t, n in found.items() if len(t) * 4 <= TERM_BYTES or _bytes(t) <= TERM_BYTES}
+    unlisted = len(kept) < len(found)
+    if len(kept) > TERMS_PER_ROW:
+        kept = dict(list(kept.items())[:TERMS_PER_ROW])
+        unlisted = True
+    if unlisted:
+        kept[UNLISTED] = 1
+    return Entry(source, row_id, audience_id, dialects.microseconds(at), local_only, kept, words, tuple(tags))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+@lru_cache(maxsize=64)
+def _statement(name: str, family: str) -> Any:
+    made: dict[str, Any] = {
+        "term": lambda: dialects.insert_ignore(search_term, family),
+        "tag": lambda: dialects.insert_ignore(search_tag, family),
+        "vocab": lambda: dialects.insert_ignore(search_vocab, family),
+        "count": lambda: dialects.upsert(search_count, family, add=["docs"]),
+        "stats": lambda: dialects.upsert(search_stats, family, add=["docs", "words"]),
+    }
+    return made[name]()
+
+
+_TERM = ("audience_id", "term", "source", "at_us", "row_id", "tf", "words", "local_only")
+_TAG = ("audience_id", "tag", "source", "at_us", "row_id", "local_only")
+_COUNT = ("audience_id", "kind", "term", "source", "docs")
+
+
+def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Insert the index rows of `entries`, raise the counts, and make new words known.
+
+    Shared rows (counts, words, totals) are written in sorted order and last, so that writers do not deadlock and hold
+    each other up for the shortest time (D34).
+    """
+    entries = list(entries)
+    if not entries:
+        return
+    add_postings(connection, family, entries)
+    counts = sorted((*k, n) for k, n in _counts(entries, family).items())
+    write_many(connection, _statement("count", family), _COUNT, counts)
+    stats = sorted((*k, *n) for k, n in _totals(entries).items())
+    write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+
+
+def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Insert what is missing of the postings of `entries`, and make new words known; the counts stay as they are."""
+    entries = list(entries)
+    key = dialects.as_key
+    terms = sorted(
+        (e.audience_id, key(t, family), e.source, e.at_us, e.row_id, n, e.words, e.local_only)
+        for e in entries
+        for t, n in e.terms.items()
+    )
+    write_many(connection, _statement("term", family), _TERM, terms)
+    tags = sorted(
+        (e.audience_id, key(t, family), e.source, e.at_us, e.row_id, e.local_only) for e in entries for t in e.tags
+    )
+    if tags:
+        write_many(connection, _statement("tag", family), _TAG, tags)
+    learn(connection, family, {t for e in entries for t in e.terms})
+
+
+def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten (D17)."""
+    entries = list(entries)
+    if not entries:
+        return
+    if family == "sqlite" and len(entries) >= MANY:
+        _drop_in_order(connection, entries)
+    else:
+        for e in entries:
+            place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
+            for part in chunks(sorted(e.terms), 500):
+                connection.execute(_DROP_TERM, {**place, "keys": part})
+            for part in chunks(sorted(e.tags), 500):
+                connection.execute(_DROP_TAG, {**place, "keys": part})
+    counts = sorted((*k, -n) for k, n in _counts(entries, family).items())
+    write_many(connection, _statement("count", family), _COUNT, counts)
+    gone: dict[tuple[int, int], set[str]] = {}
+    for audience, kind, term, _, _ in counts:
+        gone.setdefault((audience, kind), set()).add(dialects.from_key(term))
+    for (audience, kind), terms in sorted(gone.items()):
+        for part in chunks(sorted(terms), 500):
+            connection.execute(_DROP_COUNT, {"audience": audience, "kind": kind, "keys": part})
+    stats = sorted((*k, -n[0], -n[1]) for k, n in _totals(entries).items())
+    write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+
+
+def _drop_in_order(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Delete the postings of many rows in the order they lie in.
+
+    Row by row each posting is on a page of its own; in a file with a small cache every one of them is read and written.
+    """
+    places = [(e, (e.source, e.at_us, e.row_id)) for e in entries]
+    terms = sorted((e.audience_id, term, *place) for e, place in places for term in e.terms)
+    write_many(connection, _DROP_ONE_TERM, ("audience", "key", "source", "at", "row"), terms)
+    tags = sorted((e.audience_id, tag, *place) for e, place in places for tag in e.tags)
+    if tags:
+        write_many(connection, _DROP_ONE_TAG, ("audience", "key", "source", "at", "row"), tags)
+
+
+def _drop_one(table: Any, key: Any) -> Any:
+    return delete(table).where(
+        table.c.audience_id == bindparam("audience"),
+        key == bindparam("key"),
+        table.c.source == bindparam("source"),
+        table.c.at_us == bindparam("at"),
+        table.c.row_id == bindparam("row"),
+    )
+
+
+_DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
+_DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
+
+
+def _drop(table: Any, key: Any) -> Any:
+    return delete(table).where(
+        table.c.audience_id == bindparam("audience"),
+        key.in_(bindparam("keys", expanding=True)),
+        table.c.source == bindparam("source"),
+        table.c.at_us == bindparam("at"),
+        table.c.row_id == bindparam("row"),
+    )
+
+
+_DROP_TERM = _drop(search_term, search_term.c.term)
+_DROP_TAG = _drop(search_tag, search_tag.c.tag)
+_DROP_COUNT = delete(search_count).where(
+    search_count.c.audience_id == bindparam("audience"),
+    search_count.c.kind == bindparam("kind"),
+    search_count.c.term.in_(bindparam("keys", expanding=True)),
+    search_count.c.docs <= 0,
+)
+
+
+def _counts(entries: Iterable[Entry], family: str) -> Counter[tuple[int, int, Any, int]]:
+    counts: Counter[tuple[int, int, Any, int]] = Counter()
+    for e in entries:
+        counts.update((e.audience_id, WORD, dialects.as_key(t, family), e.source) for t in e.terms)
+        counts.update((e.audience_id, TAG, dialects.as_key(t, family), e.source) for t in e.tags)
+    return counts
+
+
+def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
+    totals: dict[tuple[int, int], tuple[int, int]] = {}
+    for e in entries:
+        docs, words = totals.get((e.audience_id, e.source), (0, 0))
+        totals[e.audience_id, e.source] = (docs + 1, words + e.words)
+    return totals
+
+
+def learn(connection: Connection, family: str, terms: set[str]) -> None:
+    """Make words known to `search_vocab`: each under itself and under every ending of it."""
+    terms.discard(UNLISTED)
+    missing: list[str] = []
+    for part in chunks(sorted(terms), 500):
+        known = connection.execute(_KNOWN, {"terms": part}).scalars()
+        missing += sorted(set(part).difference(known))
+    teach(connection, family, missing)
+
+
+def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
+    """Insert what is missing of the words and their endings into `search_vocab`."""
+    missing = list(words)
+    rows = {(1, t, t) for t in missing} | {(0, t[i:], t) for t in missing for i in range(1, len(t))}
+    ready = sorted((head, dialects.as_key(p, family), dialects.as_key(t, family)) for head, p, t in rows)
+    write_many(connection, _statement("vocab", family), ("head", "part", "term"), ready)
+
+
+_KNOWN = select(search_vocab.c.part).where(
+    search_vocab.c.head == 1,
+    search_vocab.c.part.in_(bindparam("terms", expanding=True)),
+    search_vocab.c.part == search_vocab.c.term,
+)
+
+
+def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
+    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is (D16).
+
+    A writer asks after it has locked its row: the backfill locks the rows of a range before it indexes them, so the
+    answer holds until the writer's transaction ends.
+    """
+    row = connection.execute(_PROGRESS, {"source": source}).first()
+    return None if row is None or row.ready else (row.next_id, row.until_id)
+
+
+_PROGRESS = select(search_progress.c.ready, search_progress.c.next_id, search_progress.c.until_id).where(
+    search_progress.c.source == bindparam("source")
+)
+
+
+def is_indexed(waiting: tuple[int, int] | None, row_id: int) -> bool:
+    """Return whether a row that is there is in the index, given `unindexed`."""
+    return waiting is None or not waiting[0] < row_id <= waiting[1]

@@ -1,0 +1,82 @@
+"""How one worker gets its next operation, beside others that want the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import socket
+from collections.abc import Collection, Sequence
+
+from core.database.engine import Database
+from core.jobs import rules
+from core.jobs import table as jobs
+from core.jobs import table_claiming as jobs_claiming
+from core.jobs.rules import Turns, Waiting
+from core.jobs.table_claiming import Claim
+
+_FIRST_LOOK = 16
+"""Operations looked at; eight times as many where none of them may begin."""
+_LOOKS = 4
+"""Looks at a queue whose operations all go to other workers, before this one turns to something else."""
+_WIDEST = 32
+
+
+class Claimer:
+    """Claims operations for one worker. Alone it takes them in their order exactly.
+
+    Where others were faster, it takes one of the next few of the same priority instead of the first; how many these
+    are grows with every claim lost and shrinks with every one won.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._name = f"{socket.gethostname()[:30]}:{os.getpid()}"
+        self._width = 1
+
+    def next(self, persona: str, types: Collection[str], *, lease_seconds: float, max_tries: int) -> Claim | None:
+        """Return the next operation of a persona, claimed; None when none may begin now.
+
+        What cannot begin any more is ended on the way, with the reason.
+
+        Raises:
+            StoreError: the database could not be asked.
+
+        Source: S43, S45, S46.
+        """
+        most, looks = _FIRST_LOOK, 0
+        while looks < _LOOKS:
+            looked = jobs_claiming.look(self._db, persona, types, most)
+            found = rules.turns(looked.waiting, looked.states, looked.version, max_tries)
+            ended = self._end(persona, found)
+            if found.ready:
+                claimed = self._claim(persona, found.ready, lease_seconds)
+                if claimed is not None:
+                    return claimed
+                looks += 1
+            elif not ended and looked.is_all:
+                return None
+            elif not ended:
+                most *= 8
+        return None
+
+    def _end(self, persona: str, found: Turns) -> int:
+        """End what cannot begin any more, and return how many this worker ended."""
+        ended = sum(jobs.cancel(self._db, persona, each) for each in found.outdated)
+        for each, dependency in found.failed:
+            ended += jobs.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
+        for each in found.lost:
+            ended += jobs.fail(self._db, persona, each, rules.error_text("WorkerLost"))
+        return ended
+
+    def _claim(self, persona: str, ready: Sequence[Waiting], lease_seconds: float) -> Claim | None:
+        left = [each.id for each in ready if each.priority == ready[0].priority]
+        while left:
+            job_id = left.pop(random.randrange(min(self._width, len(left))))
+            token = f"{self._name[:47]}:{secrets.token_hex(8)}"
+            claimed = jobs_claiming.claim(self._db, persona, job_id, token, lease_seconds=lease_seconds)
+            if claimed is not None:
+                self._width = max(1, self._width - 1)
+                return claimed
+            self._width = min(self._width * 2, _WIDEST)
+        return None

@@ -1,0 +1,268 @@
+"""Operations that wait to be done (table memory_jobs): putting them in, ending them by hand, listing, pruning.
+
+`enqueue` belongs into the transaction of whoever has something to be done, so that the operation is there exactly when
+the rows it is about are. Who gets an operation and what becomes of it is in `core.jobs.table_claiming`.
+
+A payload holds ids. What was said and is stored nowhere else stands under the key `texts`, which is emptied in the
+statement that ends the operation (D22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, literal, select, update
+
+from core.database.bulk import chunks
+from core.database.dialects import Key, upsert
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema import conversations, counters
+from core.database.schema_stories import memory_jobs
+from core.jobs import rules
+from core.shapes import OperationState
+
+KEPT_DAYS = 7
+"""Completed and cancelled operations are kept this long, for people to see."""
+FAILED_KEPT_DAYS = 30
+"""Failed ones are kept longer: somebody should look at them."""
+PART = 500
+"""Rows changed in one transaction."""
+VERSION = "queue_version"
+"""Name of the row of `counters` that `clear` raises; there is none before the first time."""
+
+_J = memory_jobs.c
+_C = counters.c
+
+
+def version_of(persona: Any) -> Any:
+    """Return the version of a persona's queue as an expression; 0 for one that was never cleared."""
+    chosen = select(_C.value).where(_C.persona_id == persona, _C.name == literal(VERSION, Key(64)))
+    return func.coalesce(chosen.scalar_subquery(), 0)
+
+
+EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
+"""The payload of an operation that has ended."""
+
+
+# Putting in
+
+
+def enqueue(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    type: str,  # noqa: A002 - the column's name
+    *,
+    priority: str = "NORMAL",
+    payload: Mapping[str, Any] | None = None,
+    conversation: str | None = None,
+    participant: str | None = None,
+    depends_on: Sequence[int] = (),
+    once: bool = False,
+    now: datetime | None = None,
+) -> int | None:
+    """Put an operation into the queue, within the transaction of `connection`, and return its id.
+
+    Args:
+        type: what is to be done; a handler is registered for it in `core.jobs.handlers`.
+        payload: plain JSON; ids, and under `texts` alone what was said and is stored nowhere else.
+        depends_on: ids of operations that must have been completed before.
+        once: put nothing in, and return None, while one of this type for this conversation has not begun.
+
+    Raises:
+        ValueError: priority is none of HIGH, NORMAL, LOW.
+
+    Source: S43, D22.
+    """
+    if once and _is_waiting(connection, persona, type, conversation):
+        return None
+    moment = now or db.clock()
+    job_id = db.ids.one()
+    row = {
+        "id": job_id,
+        "persona_id": persona,
+        "conversation_key": conversation,
+        "participant_key": participant,
+        "type": type,
+        "priority": rules.number_of(priority),
+        "status": "pending",
+        "payload": dict(payload or {}),
+        "depends_on": sorted(set(depends_on)) or None,
+        "tries": 0,
+        "queue_version": version_of(persona),
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    connection.execute(memory_jobs.insert().values(row))
+    return job_id
+
+
+def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
+    """Put an operation into the queue in a transaction of its own, and return its id; `fields` as in `enqueue`.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+    """
+    made: list[int] = []
+
+    def work(connection: Connection) -> int:
+        job_id = enqueue(connection, db, persona, kind, **fields)
+        assert job_id is not None, "only `once` puts nothing in"
+        made.append(job_id)
+        return job_id
+
+    def confirm(connection: Connection) -> int | None:
+        found = connection.execute(_THERE, {"persona": persona, "ids": made}).first()
+        return None if found is None else int(found.id)
+
+    return db.transaction(work, source="memory_jobs", confirm=confirm)
+
+
+_THERE = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id.in_(bindparam("ids", expanding=True)))
+
+_WAITING = (
+    select(_J.id)
+    .where(
+        _J.persona_id == bindparam("persona"),
+        _J.conversation_key.is_not_distinct_from(bindparam("conversation")),
+        _J.type == bindparam("type"),
+        _J.status.in_(rules.TO_DO),
+    )
+    .limit(1)
+)
+_HOLD = (
+    select(conversations.c.id)
+    .where(
+        conversations.c.persona_id == bindparam("persona"),
+        conversations.c.conversation_key == bindparam("conversation"),
+    )
+    .with_for_update()
+)
+
+
+def _is_waiting(connection: Connection, persona: str, kind: str, conversation: str | None) -> bool:
+    """Return whether one of the kind waits. Two who ask at once for a conversation are put in order by its row."""
+    values = {"persona": persona, "conversation": conversation}
+    if conversation is not None:
+        connection.execute(_HOLD, values).first()
+    return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
+
+
+# Ending by hand
+
+
+def cancel(db: Database, persona: str, job_id: int) -> bool:
+    """Cancel an operation that has not ended, and return whether there was one; a running one's result is dropped.
+
+    Source: S44.
+    """
+    return _end(db, persona, [job_id], "cancelled") == 1
+
+
+def clear(db: Database, persona: str) -> int:
+    """Cancel every operation of a persona that has not ended, and return how many.
+
+    The version of its queue rises with them, so that what another transaction is just putting in is dropped too.
+
+    Raises:
+        StoreWriteError: what has been cancelled up to then stays cancelled; doing it again does the rest.
+
+    Source: S44.
+    """
+    row = {"persona_id": persona, "name": VERSION, "value": 1}
+    # A version raised twice drops no more than one raised once.
+    db.transaction(
+        lambda c: c.execute(upsert(counters, db.family, add=["value"]), row), source="counters", confirm=lambda _: None
+    )
+    found = db.read(_OPEN, {"persona": persona}, source="memory_jobs")
+    return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(row.id for row in found), PART))
+
+
+_OPEN = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.status.in_(rules.OPEN))
+
+
+def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
+    """Give up an operation that cannot begin any more, and return whether it was still to be done."""
+    return _end(db, persona, [job_id], "failed", error=reason[: rules.ERROR_CHARS]) == 1
+
+
+def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
+    """End operations that have not ended; by their ids, so that rows are locked in one order."""
+    now = db.clock()
+    change = (
+        update(memory_jobs)
+        .where(_J.persona_id == persona, _J.id.in_(ids), _J.status.in_(rules.OPEN))
+        .values(status=status, payload=EMPTIED, error=error, lease_until=None, updated_at=now)
+    )
+    done = and_(_J.persona_id == persona, _J.id.in_(ids), _J.status == status, _J.updated_at == now)
+
+    def confirm(connection: Connection) -> int | None:
+        return connection.execute(select(func.count()).select_from(memory_jobs).where(done)).scalar_one() or None
+
+    return db.transaction(lambda connection: connection.execute(change).rowcount, source="memory_jobs", confirm=confirm)
+
+
+def retry(db: Database, persona: str, job_id: int) -> bool | None:
+    """Put a failed operation back into the queue, with all its tries before it.
+
+    Returns:
+        Whether it is pending again; None where its texts have been emptied, so that there is nothing to work on.
+
+    Source: S46.
+    """
+    found = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
+    if found and (read_object(found[0].payload) or {}).get(rules.TEXTS) == "":
+        return None
+    change = (
+        update(memory_jobs)
+        .where(_J.persona_id == persona, _J.id == job_id, _J.status == "failed")
+        .values(
+            status="pending",
+            tries=0,
+            error=None,
+            available_at=None,
+            queue_version=version_of(persona),
+            updated_at=db.clock(),
+        )
+    )
+
+    def work(connection: Connection) -> bool:
+        return connection.execute(change).rowcount == 1
+
+    def confirm(connection: Connection) -> bool | None:
+        # Where the answer was lost, a second run would find it pending and say that nothing had failed.
+        row = connection.execute(_FOUND, {"persona": persona, "id": job_id}).first()
+        return True if row is not None and row.status == "pending" else None
+
+    return db.transaction(work, source="memory_jobs", confirm=confirm)
+
+
+_FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
+
+
+def prune(db: Database, persona: str) -> int:
+    """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more.
+
+    A dependency that is gone counts as done, and by then nothing waits for one that failed: it has failed with it.
+
+    Source: D22.
+    """
+    now = db.clock()
+    gone = 0
+    for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
+        before = now - timedelta(days=days)
+        is_old = and_(_J.persona_id == persona, _J.status == status, _J.updated_at <= before)
+        # Nothing is changed before it is made: the index of the next operation leads to the old ones.
+        led = and_(_J.priority.in_(range(len(rules.PRIORITIES))), _J.created_at <= before)
+        found = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
+        ids = sorted(row.id for row in found)
+        if ids:
+            gone += _remove(db, delete(memory_jobs).where(is_old, _J.id.in_(ids)))
+    return gone
+
+
+def _remove(db: Database, statement: Any) -> int:
+    return db.transaction(lambda c: c.execute(statement).rowcount, source="memory_jobs", confirm=lambda _: None)

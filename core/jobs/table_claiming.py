@@ -1,0 +1,306 @@
+"""Who does an operation, and what becomes of it (table memory_jobs): looking, claiming, keeping, completing, giving up.
+
+A claim is one UPDATE whose conditions decide and whose row count tells (S45); no lock outlives a statement. Each claim
+has a token of its own in `claimed_by`: who still finds it there, in an operation that is in progress, owns it, and
+every change of an owner has that as its condition. The token stays when the operation ends, so that a commit whose
+answer was lost can be told from one that failed (D34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
+
+from core.database.dialects import EPOCH, Time
+from core.database.engine import Database
+from core.database.rows import read_list, read_object
+from core.database.schema_stories import memory_jobs
+from core.jobs import rules
+from core.jobs.rules import Waiting
+from core.jobs.table import EMPTIED, version_of
+from core.shapes import Operation, OperationState
+
+_J = memory_jobs.c
+_P: Any = bindparam("persona")
+_SOURCE = "memory_jobs"
+
+
+class Claim(NamedTuple):
+    """An operation and the sign by which its worker owns it."""
+
+    operation: Operation
+    token: str
+
+
+class Looked(NamedTuple):
+    """The operations that are next in each state, and what decides about them."""
+
+    waiting: tuple[Waiting, ...]
+    states: dict[int, str]
+    """State of those they depend on, by id."""
+    version: int
+    """The queue's version."""
+    is_all: bool
+    """Whether no more are there than were looked at."""
+
+
+class _NotOursError(Exception):
+    """Ends a transaction in which nothing is to be stored, since the operation is not this worker's any more."""
+
+
+# Looking
+
+
+def personas(db: Database, *, working: bool = True) -> list[str]:
+    """Return the personas that have operations, in the order of their keys; the `working` ones have some not ended."""
+    found = db.read(_PERSONAS, source=_SOURCE)
+    return sorted({row.persona_id for row in found if not working or row.status in rules.OPEN})
+
+
+# The two leading columns of the index: a server jumps from one pair to the next, past all that has ended.
+_PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct()
+
+
+def look(db: Database, persona: str, types: Collection[str], most: int) -> Looked:
+    """Return the `most` operations that are next in each state and might be claimed.
+
+    Args:
+        types: what the worker has handlers for; others are left to workers that have them.
+    """
+    found = db.read(
+        _next(),
+        {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most},
+        source=_SOURCE,
+    )
+    waiting = tuple(
+        Waiting(
+            row.id,
+            row.type,
+            row.priority,
+            row.created_at or EPOCH,
+            tuple(each for each in read_list(row.depends_on) if isinstance(each, int)),
+            row.status,
+            row.tries,
+            row.queue_version,
+        )
+        for row in found
+    )
+    others = {other for each in waiting for other in each.depends_on}
+    states = {row.id: row.status for row in _states(db, persona, others)}
+    per_state = [sum(each.status == status for each in waiting) for status in rules.OPEN]
+    return Looked(waiting, states, found[0].version if found else 0, max(per_state) < most)
+
+
+def _states(db: Database, persona: str, ids: Collection[int]) -> list[Any]:
+    if not ids:
+        return []
+    return list(db.read(_STATES, {"persona": persona, "ids": sorted(ids)}, source=_SOURCE))
+
+
+_STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindparam("ids", expanding=True)))
+
+
+@lru_cache(maxsize=1)
+def _next() -> Any:
+    """One SELECT for each state, in the order of the index: over several at once a server would sort all there are."""
+    now = bindparam("now", type_=Time())
+    due = or_(_J.available_at.is_(None), _J.available_at <= now)
+    left = or_(_J.lease_until.is_(None), _J.lease_until <= now)
+    branches = []
+    for status in rules.OPEN:
+        chosen = (
+            select(
+                _J.id,
+                _J.type,
+                _J.priority,
+                _J.created_at,
+                _J.depends_on,
+                _J.status,
+                _J.tries,
+                _J.queue_version,
+                version_of(_P).label("version"),
+            )
+            .where(
+                _J.persona_id == _P,
+                _J.status == status,
+                _J.type.in_(bindparam("types", expanding=True)),
+                left if status == "in_progress" else due,
+            )
+            .order_by(_J.priority, _J.created_at, _J.id)
+            .limit(bindparam("most"))
+        )
+        branches.append(select(chosen.subquery()))
+    return union_all(*branches)
+
+
+# Claiming
+
+
+def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds: float) -> Claim | None:
+    """Claim an operation and return it, None when another worker was faster or it has ended.
+
+    Raises:
+        StoreWriteError: it was not claimed; or that cannot be told, and then it is free again when the lease ends.
+
+    Source: S45.
+    """
+    now = db.clock()
+    free = or_(
+        _J.status.in_(rules.TO_DO),
+        and_(_J.status == "in_progress", or_(_J.lease_until.is_(None), _J.lease_until <= now)),
+    )
+    change = (
+        update(memory_jobs)
+        .where(_J.persona_id == persona, _J.id == job_id, free, _J.queue_version == version_of(persona))
+        .values(
+            status="in_progress",
+            claimed_by=token,
+            lease_until=now + timedelta(seconds=lease_seconds),
+            tries=_J.tries + 1,
+            updated_at=now,
+        )
+    )
+    mine = {"persona": persona, "id": job_id, "token": token}
+
+    def work(connection: Connection) -> Any:
+        return connection.execute(_MINE, mine).first() if connection.execute(change).rowcount == 1 else None
+
+    row = db.transaction(work, source=_SOURCE, confirm=lambda connection: connection.execute(_MINE, mine).first())
+    return None if row is None else Claim(_operation(persona, row), token)
+
+
+_MINE = select(
+    _J.id,
+    _J.type,
+    _J.conversation_key,
+    _J.participant_key,
+    _J.priority,
+    _J.status,
+    _J.payload,
+    _J.tries,
+    _J.queue_version,
+    _J.created_at,
+).where(_J.persona_id == _P, _J.id == bindparam("id"), _J.claimed_by == bindparam("token"))
+
+
+def _operation(persona: str, row: Any) -> Operation:
+    return Operation(
+        row.id,
+        row.type,
+        persona,
+        row.conversation_key,
+        row.participant_key,
+        rules.name_of(row.priority),
+        read_object(row.payload) or {},
+        row.tries,
+        row.queue_version,
+        row.created_at,
+    )
+
+
+def keep(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
+    """Let the lease begin anew, and return whether the operation is still this worker's.
+
+    Source: S45.
+    """
+    until = db.clock() + timedelta(seconds=lease_seconds)
+    change = (
+        update(memory_jobs)
+        .where(_J.persona_id == claimed.operation.persona, *_owned(claimed))
+        .values(lease_until=until)
+    )
+    # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
+    return db.transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE, confirm=lambda _: None)
+
+
+# What becomes of it
+
+
+def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None) -> bool:
+    """Store the effect and mark the operation completed, both or neither, and return whether it was done.
+
+    False is for one that was cancelled, cleared or taken over meanwhile: nothing of the effect is stored.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: S44, S45, G16.
+    """
+    operation = claimed.operation
+    change = (
+        update(memory_jobs)
+        .where(
+            _J.persona_id == operation.persona,
+            *_owned(claimed),
+            _J.queue_version == operation.queue_version,
+            version_of(operation.persona) == operation.queue_version,
+        )
+        .values(status="completed", payload=EMPTIED, error=None, lease_until=None, updated_at=db.clock())
+    )
+
+    def work(connection: Connection) -> bool:
+        # First, since from here on nobody else can end or take it.
+        if connection.execute(change).rowcount != 1:
+            raise _NotOursError
+        if effect is not None:
+            effect(connection)
+        return True
+
+    try:
+        return db.transaction(work, source=operation.type, confirm=lambda c: _is_now(c, claimed, "completed"))
+    except _NotOursError:
+        return False
+
+
+def put_off(db: Database, claimed: Claim, error: str, until: datetime) -> bool:
+    """Let the operation be tried again from `until` on; False where it is not this worker's any more.
+
+    Source: S46.
+    """
+    return _settle(db, claimed, "retrying", error=error, available_at=until, lease_until=None)
+
+
+def give_up(db: Database, claimed: Claim, error: str) -> bool:
+    """Mark the operation failed for good; False where it is not this worker's any more.
+
+    Source: S46.
+    """
+    return _settle(db, claimed, "failed", error=error, lease_until=None, payload=EMPTIED)
+
+
+def give_back(db: Database, claimed: Claim) -> bool:
+    """Let the operation be as if it had not been claimed; for a worker that is told to stop in the middle."""
+    return _settle(db, claimed, "pending", lease_until=None, tries=_J.tries - 1)
+
+
+def _owned(claimed: Claim) -> tuple[Any, ...]:
+    """Return the conditions that hold while the operation is this worker's; its persona is another."""
+    return (
+        _J.id == claimed.operation.id,
+        _J.status == "in_progress",
+        _J.claimed_by == claimed.token,
+    )
+
+
+def _settle(db: Database, claimed: Claim, status: OperationState, **values: Any) -> bool:
+    change = (
+        update(memory_jobs)
+        .where(_J.persona_id == claimed.operation.persona, *_owned(claimed))
+        .values(status=status, updated_at=db.clock(), **values)
+    )
+    return db.transaction(
+        lambda connection: connection.execute(change).rowcount == 1,
+        source=_SOURCE,
+        confirm=lambda connection: _is_now(connection, claimed, status),
+    )
+
+
+def _is_now(connection: Connection, claimed: Claim, status: str) -> bool | None:
+    """Return True where this worker brought the operation into a state, None where it did not."""
+    values = {"persona": claimed.operation.persona, "id": claimed.operation.id, "token": claimed.token}
+    row = connection.execute(_MINE, values).first()
+    return True if row is not None and row.status == status else None

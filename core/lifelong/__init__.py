@@ -1,0 +1,52 @@
+"""DOOR: memory that lasts: items, session and long term, consolidation, pruning, compaction (rules L1 to L25, L42).
+
+Three tiers: working memory are the newest messages, session memory expires, long-term memory is kept until it is
+pruned. Everything acts in a scope; an operator (`operator=True`) sees all audiences of one persona. `conf_uid` names
+another persona than the scope's, `history_uid` another conversation.
+"""
+
+from core.lifelong.items import (
+    add_facts_with_meta,
+    delete_item,
+    delete_items,
+    edit_item,
+    get_item,
+    get_item_history,
+    pin_item,
+    pin_items,
+    purge_items,
+    restore_item,
+    restore_items,
+    retag_items,
+    search_items,
+)
+from core.lifelong.schedule import Scheduler
+from core.lifelong.upkeep import (
+    compact,
+    consolidate_history,
+    deep_consolidation,
+    health,
+    on_stream_end,
+    prune_ltm,
+    prune_session_by_ttl,
+    run_cycle,
+    trigger_memory_consolidation,
+)
+from core.memories.rules import KINDS as KINDS
+from core.memories.shapes import (
+    Added,
+    BulkResult,
+    Compacted,
+    CycleResult,
+    Health,
+    Item,
+    ItemPage,
+    ItemVersion,
+    Pruned,
+)
+
+__all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Health", "Item", "ItemPage", "ItemVersion",
+           "Pruned", "Scheduler", "add_facts_with_meta", "compact", "consolidate_history", "deep_consolidation",
+           "delete_item", "delete_items", "edit_item", "get_item", "get_item_history", "health", "on_stream_end",
+           "pin_item", "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_item",
+           "restore_items", "retag_items", "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip

@@ -1,0 +1,118 @@
+"""Many old items that become one: which are taken, and the reply of a model read (rule L25).
+
+Pure. Called by `core.lifelong.compaction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from core.llm.rules_replies import read_object
+from core.memories.rules import importance_of
+from core.text.folding import clean
+from core.text.refusals import refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """An item that may be compacted."""
+
+    id: int
+    audience_id: int
+    participant: str | None
+    local_only: int
+    tags: tuple[str, ...]
+    text: str
+    kind: str = ""
+    importance: float = 0.5
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The items of one compaction."""
+
+    tag: str
+    items: tuple[Old, ...]
+
+
+def choose_sources(items: Sequence[Old], most: int) -> Chosen | None:
+    """Return the items that become one: of the tag with the oldest item, of one audience and one participant.
+
+    Args:
+        items: oldest first.
+        most: most of them.
+
+    Returns:
+        Two items at least, oldest first; None where no tag has two.
+
+    Source: L25, F15.
+
+    >>> old = [Old(n, 1, None, 0, tags, "") for n, tags in enumerate((("b",), ("a",), ("a",), ("b", "a")))]
+    >>> chosen = choose_sources(old, 40)
+    >>> chosen.tag, [item.id for item in chosen.items]
+    ('b', [0, 3])
+    """
+    groups: dict[tuple[str, int, str | None, int], list[Old]] = {}
+    for item in items:
+        for tag in item.tags:
+            groups.setdefault((tag, item.audience_id, item.participant, item.local_only), []).append(item)
+    for (tag, *_), found in groups.items():  # in the order of their oldest items
+        if len(found) > 1:
+            return Chosen(tag, tuple(found[:most]))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """What a model made of many items."""
+
+    summary: str
+    tags: tuple[str, ...]
+    feeling: str
+    sources: tuple[int, ...]
+    confidence: float | None
+
+
+def read_summary(reply: str, allowed: Collection[int], *, patterns: Sequence[str]) -> Summed | str:
+    """Return what a model made of many items, or why its answer is of no use.
+
+    Returns:
+        A word for what cannot be used: unreadable, empty, error_like, source_ids.
+
+    Source: L25, S33, G22.
+
+    >>> read_summary('{"summary": "Ann has cats", "source_ids": [1, 2]}', {1, 2, 3}, patterns=()).sources
+    (1, 2)
+    >>> read_summary('{"summary": "x", "source_ids": [9]}', {1}, patterns=()), read_summary("no", {1}, patterns=())
+    ('source_ids', 'unreadable')
+    """
+    found = read_object(reply, ("summary",))
+    if found is None:
+        return "unreadable"
+    summary = found.get("summary")
+    text = clean(summary).strip() if isinstance(summary, str) else ""
+    refused = refusal(text, "", patterns=patterns, min_ratio=0)
+    if refused:
+        return refused
+    listed = found.get("source_ids")
+    ids = [_id(each) for each in listed] if isinstance(listed, list) else []
+    if not ids or any(each not in allowed for each in ids):
+        return "source_ids"
+    tags = found.get("tags")
+    confidence = found.get("confidence")
+    feeling = found.get("feeling")
+    return Summed(
+        text,
+        tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else (),
+        feeling.strip() if isinstance(feeling, str) else "",
+        tuple(dict.fromkeys(each for each in ids if each is not None)),
+        None if confidence is None else importance_of(confidence, 0.0),
+    )
+
+
+def _id(value: object) -> int | None:
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

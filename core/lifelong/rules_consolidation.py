@@ -1,0 +1,250 @@
+"""From what was said to what is kept: the reply of a model, or sentences chosen without one (L13 to L18, L21).
+
+Pure: lines and replies in, facts out. Who may be remembered and where it is stored is up to
+`core.lifelong.consolidation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.conversations.rules_summaries import Line
+from core.llm.rules_replies import read_object
+from core.memories.rules import Tier, importance_of
+from core.memories.rules_retention import heuristic_importance
+from core.text import remember_phrases as remember
+from core.text.extracts import sentences
+from core.text.folding import clean
+from core.text.refusals import refusal
+from core.text.remember_phrases import Phrases
+
+WINDOW = (20, 500)
+"""Fewest and most messages of one window."""
+TEXT_CHARS = 200
+IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
+"""What an entry of a model counts that names no importance."""
+DEEP_TAG = "deep"
+MOST_FACTS = 200
+"""Entries taken of one reply."""
+
+LISTS = {
+    "facts_about_user": "FactsAboutUser",
+    "past_events": "PastEvents",
+    "self_beliefs": "SelfBeliefs",
+    "objectives": "Objectives",
+    "emotions": "Emotions",
+    "key_facts": "KeyFacts",
+}
+"""Key of the reply to kind, in the order they are stored."""
+DEEP_LISTS = ("key_facts", "facts_about_user")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One item that consolidation stores."""
+
+    text: str
+    kind: str
+    importance: float
+    tier: Tier = "long_term"
+    tags: tuple[str, ...] = ()
+    participant: str | None = None
+    sources: tuple[int, ...] = ()
+    """Rows of the messages it was made of."""
+
+
+def window(limit: object, default: int) -> int:
+    """Return how many messages a window holds: the number asked for within 20 to 500, `default` for no number.
+
+    Source: L14.
+
+    >>> window(5, 120), window(9000, 120), window(None, 120)
+    (20, 500, 120)
+    """
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
+        limit = default
+    return int(min(max(limit, WINDOW[0]), WINDOW[1]))
+
+
+# Whose lines
+
+
+def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -> list[Line]:
+    """Return the lines something may be kept of for long: of people at level none, and answers to them.
+
+    Args:
+        levels: participant to privacy level.
+        default: level of people nobody knows.
+
+    Source: F20, F24.
+
+    >>> lines = [Line("a", participant="tg/ann"), Line("b", participant="tg/bob"), Line("c", is_persona=True)]
+    >>> [line.text for line in kept_lines(lines, {"tg/ann": "none", "tg/bob": "partial"}, "none")]
+    ['a', 'c']
+    """
+    return [
+        line
+        for line in lines
+        if line.text.strip()
+        and all(levels.get(name, default) == "none" for name in line.people)
+        and (line.is_persona or line.participant or default == "none")
+    ]
+
+
+def only_participant(lines: Iterable[Line]) -> str | None:
+    """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody.
+
+    Source: L15.
+
+    >>> only_participant([Line("a", participant="tg/ann"), Line("b", is_persona=True)])
+    'tg/ann'
+    >>> only_participant([Line("a", participant="tg/ann"), Line("b", participant="tg/bob")])
+    """
+    people = {line.participant for line in lines if not line.is_persona}
+    return next(iter(people)) if len(people) == 1 else None
+
+
+# With a model
+
+
+def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
+    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none.
+
+    Args:
+        reply: as the model gave it.
+        patterns: texts that are errors or refusals and no facts.
+
+    Returns:
+        Facts without participant and sources; [] where the model found nothing.
+
+    Source: L14, L15, L16, G22.
+
+    >>> [(f.text, f.kind, f.importance) for f in read_reply('{"key_facts": ["a", {"text": "b", "importance": 3}]}',
+    ...                                                    patterns=())]
+    [('a', 'KeyFacts', 0.6), ('b', 'KeyFacts', 1.0)]
+    >>> read_reply("sorry", patterns=())
+    """
+    found = read_object(reply, tuple(LISTS))
+    if found is None:
+        return None
+    made = [fact for key in LISTS for each in _entries(found.get(key)) if (fact := _fact(key, each, patterns))]
+    return made[:MOST_FACTS]
+
+
+def read_deep_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
+    """Return the facts of deep consolidation: key_facts and facts_about_user, tagged `deep`; None as `read_reply`.
+
+    Source: L21.
+
+    >>> found = read_deep_reply('{"facts_about_user": ["Ann has a cat"]}', patterns=())
+    >>> [(fact.kind, fact.importance, fact.tags) for fact in found]
+    [('FactsAboutUser', 0.7, ('deep',))]
+    """
+    found = read_object(reply, DEEP_LISTS)
+    if found is None:
+        return None
+    made = [
+        replace(fact, tags=(*fact.tags, DEEP_TAG))
+        for key in DEEP_LISTS
+        for each in _entries(found.get(key))
+        if (fact := _fact(key, each, patterns, DEEP_IMPORTANCE))
+    ]
+    return made[:MOST_FACTS]
+
+
+def _entries(value: object) -> list[object]:
+    """Return a list of a reply; a single text or object counts as a list of one."""
+    if isinstance(value, list):
+        return value
+    return [value] if isinstance(value, (str, dict)) else []
+
+
+def _fact(key: str, given: object, patterns: Sequence[str], missing: float = IMPORTANCE) -> Fact | None:
+    entry: Mapping[str, Any] = given if isinstance(given, Mapping) else {"text": given}
+    names = ("name", "emotion", "text") if key == "emotions" else ("text", "fact", "content", "name")
+    text = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
+    text = " ".join(clean(text).split())[:TEXT_CHARS].strip()
+    if not text or refusal(text, "", patterns=patterns, min_ratio=0):
+        return None
+    tags = entry.get("tags")
+    held = tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else ()
+    if key == "emotions":
+        return Fact(text, LISTS[key], emotion_importance(entry.get("score")), "session", held)
+    temporary = key == "objectives" and entry.get("temporary") is True
+    return Fact(
+        text,
+        LISTS[key],
+        importance_of(entry.get("importance"), missing),
+        "session" if temporary else "long_term",
+        held,
+    )
+
+
+def emotion_importance(score: object) -> float:
+    """Return how important an emotion is by its score, which may be negative.
+
+    Source: L15.
+
+    >>> emotion_importance(0.8), emotion_importance(-0.4), emotion_importance(2), emotion_importance(None)
+    (0.8, 0.6, 1.0, 0.4)
+    """
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
+        score = 0.0
+    return round(min(max(0.4 + abs(score) / 2, 0.0), 1.0), 6)
+
+
+# Without one
+
+
+def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
+    """Return the sentences of people that are worth keeping, as said, each with who said it and where.
+
+    Facts and preferences are FactsAboutUser, what was asked for KeyFacts, feelings Emotions, which do not last. A
+    message that asks not to remember gives nothing.
+
+    Source: L18, L8, T46.
+
+    >>> found = chosen_sentences([Line("My name is Jonas. What time is it?")], {"facts": ["my name is"]})
+    >>> [(fact.text, fact.kind, fact.importance) for fact in found]
+    [('My name is Jonas.', 'FactsAboutUser', 0.3)]
+    """
+    made = []
+    for line in lines:
+        if line.is_persona or remember.REFUSALS in remember.groups_in(line.text, phrases):
+            continue
+        for sentence in sentences(line.text):
+            kind = _kind(remember.groups_in(sentence, phrases))
+            if kind:
+                made.append(
+                    Fact(
+                        sentence[:TEXT_CHARS].strip(),
+                        kind,
+                        heuristic_importance(sentence, True),
+                        "session" if kind == "Emotions" else "long_term",
+                        participant=line.participant,
+                        sources=(line.row_id,) if line.row_id is not None else (),
+                    )
+                )
+    return made[:MOST_FACTS]
+
+
+def _kind(groups: Collection[str]) -> str:
+    if "facts" in groups or "preferences" in groups:
+        return "FactsAboutUser"
+    return "KeyFacts" if "explicit" in groups else "Emotions" if "feelings" in groups else ""
+
+
+# When
+
+
+def is_deep_end(number: int, every: int | None) -> bool:
+    """Return whether deep consolidation follows the end of a stream; 0 and None are every fifth.
+
+    Source: L20.
+
+    >>> [n for n in range(1, 12) if is_deep_end(n, 0)]
+    [5, 10]
+    """
+    return number > 0 and number % (every or 5) == 0

@@ -1,0 +1,147 @@
+"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones (L10, L23, L24).
+
+Everything is archived, never deleted, in batches of one transaction each; the conditions are asked again in the
+transaction that archives, so that what was pinned meanwhile stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
+
+from core.database.dialects import ID, Time
+from core.database.engine import Database
+from core.database.schema import memories
+from core.database.sources import MEMORIES
+from core.index import indexed
+from core.memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
+
+BATCH = 500
+_C = memories.c
+Found = tuple[int, tuple[str, ...]]
+"""Id of an item and why it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What long-term items are pruned by."""
+
+    max_age_days: float
+    max_importance: float
+    mode: PruneMode
+    protect_importance: float
+
+
+def _holds(persona: str) -> tuple[Any, ...]:
+    return (
+        _C.persona_id == persona,
+        _C.archived_at.is_(None),
+        _C.superseded_by.is_(None),
+        _C.pinned == 0,
+        _C.kind.not_in(KEPT_KINDS),
+    )
+
+
+# Session items
+
+
+def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None) -> Any:
+    """Return the condition of session items that have expired.
+
+    Args:
+        ttl_seconds: how long an item without expiry of its own is kept.
+        given: the caller named the time to live, so that it holds for the others too.
+        active: key of the conversation whose items stay (L9).
+    """
+    by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
+    by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
+    when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
+    elsewhere = () if active is None else (or_(_C.conversation_key.is_(None), _C.conversation_key != active),)
+    return and_(*_holds(persona), _C.tier == "session", when, *elsewhere)
+
+
+def archive_expired(
+    db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
+) -> list[Found]:
+    """Archive the session items of a persona that have expired, and return them.
+
+    Raises:
+        StoreError: the batches before are archived; doing it again does the rest.
+
+    Source: L10, G9.
+    """
+    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active)
+    return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
+
+
+# Long-term items
+
+
+def prunable(persona: str, now: datetime, limits: Limits) -> Any:
+    """Return the condition of long-term items that are pruned: `core.memories.rules_retention.prune_reasons` in SQL."""
+    old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
+    low = _C.importance < limits.max_importance
+    which = and_(old, low) if limits.mode == "all" else or_(old, low)
+    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
+
+
+def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
+    """Archive the long-term items of a persona that are too old or too unimportant, and return them with the reasons.
+
+    Args:
+        dry_run: change nothing.
+
+    Raises:
+        StoreError: the batches before are archived; doing it again does the rest.
+
+    Source: L23, L24.
+    """
+    now = db.clock()
+    where = prunable(persona, now, limits)
+    parts = _listed(db, where) if dry_run else _archived(db, persona, where)
+    return [(each.id, _reasons(each, now, limits)) for part in parts for each in part]
+
+
+def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
+    return prune_reasons(
+        age=None if row.timestamp is None else now - row.timestamp,
+        importance=float(row.importance),
+        exempt=False,
+        max_age_days=limits.max_age_days,
+        max_importance=limits.max_importance,
+        mode=limits.mode,
+        protect_importance=limits.protect_importance,
+    )
+
+
+def _chosen(where: Any) -> Any:
+    ordered = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
+    return ordered.order_by(_C.id).limit(bindparam("most", type_=Integer()))
+
+
+def _listed(db: Database, where: Any) -> Iterator[list[Any]]:
+    above = -1
+    while found := list(db.read(_chosen(where), {"above": above, "most": BATCH}, source="memories")):
+        yield found
+        above = found[-1].id
+
+
+def _archived(db: Database, persona: str, where: Any) -> Iterator[list[Any]]:
+    above = -1
+
+    def one_batch(connection: Connection, *, above: int) -> list[Any]:
+        chosen = _chosen(where).with_for_update()
+        found = list(connection.execute(chosen, {"above": above, "most": BATCH}))
+        now = db.clock()
+        ids = [row.id for row in found]
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
+        return found
+
+    while found := db.transaction(partial(one_batch, above=above), source="memories", confirm=lambda _: None):
+        yield found
+        above = found[-1].id

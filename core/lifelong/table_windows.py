@@ -1,0 +1,240 @@
+"""Windows of messages that were not consolidated yet, and the mark up to which they were (D7, L14, L17).
+
+The mark is `conversations.consolidated_to`: the id of a message row. Rows after it wait. Ids rise with the time of
+storing, so that messages imported later wait too, whenever they were said. The mark moves in the transaction that
+stores the items, under the condition that it is what it was when the messages were read: of two processes one stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
+
+from core.conversations.rules_summaries import Line
+from core.database.dialects import ID
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, conversations
+
+_C, _K = chat_history_cache.c, conversations.c
+_NOT_SAID = ("system", "narrator", "thought")
+_SAID = and_(_C.excluded == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
+_HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+_COLUMNS = (
+    _C.id, _C.message_text, _C.sender_name, _C.participant_key, _C.triggered_by, _C.role, _C.timestamp,
+    _C.message_id, _C.sender_id,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Messages that are consolidated together."""
+
+    conversation: str
+    mark: int
+    """The mark when they were read; 0 where there was none."""
+    lines: tuple[Line, ...] = ()
+    """As said, oldest first."""
+    last: int = 0
+    """Newest row of the conversation up to which the mark moves, blanks included; 0 where there is nothing new."""
+    first: int = 0
+    """Oldest row read: those between the mark and it were too many for the window."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Return the rows of the messages."""
+        return tuple(line.row_id for line in self.lines if line.row_id is not None)
+
+
+def _line(row: Any) -> Line:
+    return Line(
+        row.message_text,
+        row.sender_name or "",
+        row.participant_key,
+        row.triggered_by,
+        row.role == "persona",
+        row.timestamp,
+        row.message_id,
+        row.sender_id or "",
+        row.id,
+    )
+
+
+_MARK = select(_K.consolidated_to).where(
+    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
+)
+_BETWEEN = and_(_HERE, _C.id > bindparam("above", type_=ID), _C.id <= bindparam("up_to", type_=ID))
+_NEW = select(func.max(_C.id)).where(_BETWEEN)
+_NEWEST = select(*_COLUMNS).where(_BETWEEN, _SAID).order_by(_C.id.desc()).limit(bindparam("most", type_=Integer()))
+_LAST_ID = 2**63 - 1
+
+
+def read(db: Database, persona: str, conversation: str, most: int) -> Window:
+    """Return the newest messages of a conversation that were not consolidated yet, blanks left out.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: L14.
+    """
+    marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
+    mark = int(marks[0][0] or 0) if marks else 0
+    return _between(db, persona, conversation, mark, mark, _LAST_ID, most)
+
+
+def read_range(db: Database, persona: str, conversation: str, above: int, up_to: int, most: int) -> Window:
+    """Return the newest messages of a range of rows, which were too many for the window before.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    return _between(db, persona, conversation, above, above, up_to, most)
+
+
+def _between(db: Database, persona: str, conversation: str, mark: int, above: int, up_to: int, most: int) -> Window:
+    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": above, "up_to": up_to}
+    last = db.read(_NEW, here, source="chat_history_cache")[0][0]
+    if last is None:
+        return Window(conversation, mark)
+    found = db.read(_NEWEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
+    first = min((row.id for row in found), default=int(last)) if len(found) == most else above + 1
+    return Window(conversation, mark, _in_order(found), int(last), first)
+
+
+def _in_order(found: Sequence[Any]) -> tuple[Line, ...]:
+    lines = [_line(row) for row in found]
+    lines.sort(key=lambda line: (line.at is not None, line.at, line.row_id))
+    return tuple(lines)
+
+
+_NEWEST_OF_ALL = (
+    select(*_COLUMNS, _C.interface_path)
+    .where(_C.persona_id == bindparam("persona"), _SAID)
+    .order_by(_C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+_NEWEST_HERE = (
+    select(*_COLUMNS, _C.interface_path)
+    .where(_HERE, _SAID)
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+
+
+def newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
+    """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: L21.
+    """
+    values: dict[str, Any] = {"persona": persona, "most": most}
+    if conversation is None:
+        found = db.read(_NEWEST_OF_ALL, values, source="chat_history_cache")
+    else:
+        found = db.read(_NEWEST_HERE, {**values, "conversation": conversation}, source="chat_history_cache")
+    by_key: dict[str, list[Any]] = {}
+    for row in found:
+        by_key.setdefault(row.interface_path, []).append(row)
+    return [Window(key, 0, _in_order(rows)) for key, rows in sorted(by_key.items())]
+
+
+# What waits
+
+_ROW_AFTER = exists().where(
+    _C.persona_id == _K.persona_id,
+    _C.interface_path == _K.conversation_key,
+    _C.id > func.coalesce(_K.consolidated_to, 0),
+)
+_WAITING = (
+    select(_K.conversation_key)
+    .where(_K.persona_id == bindparam("persona"), _ROW_AFTER)
+    .order_by(_K.last_message_at, _K.conversation_key)
+)
+_AFTER = (
+    select(_C.id, _C.interface_path)
+    .where(_C.persona_id == bindparam("persona"), _C.id > bindparam("above", type_=ID))
+    .order_by(_C.id)
+    .limit(bindparam("most", type_=Integer()))
+)
+_MOST_LOOKED_AT = 10_000
+
+
+def waiting(db: Database, persona: str) -> list[str]:
+    """Return the conversations with messages that were not consolidated yet, the quietest first.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found = db.read(_WAITING, {"persona": persona}, source="conversations")
+    return [row.conversation_key for row in found]
+
+
+def lively(db: Database, persona: str, above: int) -> tuple[list[str], int]:
+    """Return the conversations something was stored in after a row, and the newest row seen.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    values = {"persona": persona, "above": above, "most": _MOST_LOOKED_AT}
+    found = db.read(_AFTER, values, source="chat_history_cache")
+    return sorted({row.interface_path for row in found}), int(found[-1].id) if found else above
+
+
+_NEWER = (
+    select(_C.id)
+    .where(_HERE, _C.id > bindparam("above", type_=ID), _SAID)
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+
+
+def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
+    """Return how many messages after the mark, and after `above`, wait, at most `most`, and the newest of them.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    here = {"persona": persona, "conversation": conversation}
+    marks = db.read(_MARK, here, source="conversations")
+    mark = max(above, int(marks[0][0] or 0) if marks else 0)
+    found = db.read(_NEWER, {**here, "above": mark, "most": most}, source="chat_history_cache")
+    return len(found), max((row.id for row in found), default=mark)
+
+
+# Marking
+
+
+def move_mark(connection: Connection, persona: str, window: Window) -> bool:
+    """Move the mark to the newest message of a window, and return whether it still stood where it was.
+
+    Source: L17.
+    """
+    stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
+    change = (
+        update(conversations)
+        .where(_K.persona_id == persona, _K.conversation_key == window.conversation, stood)
+        .values(consolidated_to=window.last)
+    )
+    return connection.execute(change).rowcount > 0
+
+
+def is_whole(connection: Connection, persona: str, window: Window) -> bool:
+    """Return whether the messages read are still stored, and none was stored between them meanwhile (F47).
+
+    The caller holds the conversation, so that nobody is storing one.
+    """
+    here = {"persona": persona, "conversation": window.conversation}
+    between = {"above": window.first - 1, "up_to": window.last}
+    count = select(func.count()).select_from(chat_history_cache).where(_BETWEEN, _SAID)
+    return int(connection.execute(count, {**here, **between}).scalar_one()) == len(window.lines)
+
+
+def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:
+    """Return whether all these messages are still stored (F47)."""
+    wanted = sorted(set(rows))
+    count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted))
+    return int(connection.execute(count).scalar_one()) == len(wanted)

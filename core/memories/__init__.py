@@ -1,0 +1,1 @@
+"""Memory items of every kind: stored, merged, found, shown."""

@@ -1,0 +1,139 @@
+"""DOOR: what is worth keeping, and keeping it without telling anybody (rules T46 to T54).
+
+`core.synth_core_memory` offers these names under its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from core.calls import screening
+from core.calls.defaults import handle, scope_for, settings_for
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import MessageError
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.memories import table_recalls as recalls
+from core.memories.rules_said import NOT_SAID
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.templates.phrases import load_phrases
+from core.text import remember_phrases as remember
+from core.text.hits import content_digest
+
+__all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
+
+AUTHOR = "synth"
+DEFAULT_TAGS = ("auto", "interazione")
+
+
+def should_remember(
+    user_text: str | None,
+    response_text: str | None,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,  # noqa: ARG001 - every door takes it (G4)
+) -> bool:
+    """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed.
+
+    Args:
+        user_text: what the person said; None counts as blank.
+        response_text: what the persona answered; None counts as blank.
+
+    Raises:
+        MessageError: a text of another type.
+
+    Source: T46, T47.
+    """
+    for name, value in (("user_text", user_text), ("response_text", response_text)):
+        if value is not None and not isinstance(value, str):
+            raise MessageError(f"{name} is of type {type(value).__name__}. It must be a text or None.", fields=(name,))
+    settings = settings_for(settings, db)
+    phrases = load_phrases(settings.languages, settings.remember_phrases)
+    return remember.should_remember(user_text, response_text, phrases)
+
+
+def silently_record_memory(
+    user_text: object,
+    response_text: object = None,
+    tags: object = None,
+    scope: str | Scope | None = "general",
+    source: str = "chat",
+    *,
+    label: str | None = None,
+    recalled: Iterable[str] = (),
+    screen: screening.Screen | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+) -> WriteResult:
+    """Store what a person said as a memory item, once, and tell nobody but the caller.
+
+    Args:
+        user_text: the content; stored as said.
+        response_text: what the persona answered.
+        tags: None gives `auto` and `interazione`; the voice path passes `voice` and `auto`.
+        scope: a text is the label of the item, a `Scope` says who is asking (G5).
+        source: where it was said; one of `NOT_SAID` marks a text that nobody said.
+        label: the label where `scope` is a Scope; by default `general`.
+        recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
+        screen: screening hook for this call.
+
+    Returns:
+        `(True, id, "")`; else reason `empty`, `refused`, `privacy`, or `duplicate` with the id of the item that is
+        there and has the new time.
+
+    Raises:
+        MessageError: a value of a wrong type, a text over 16 MB.
+        StoreWriteError: nothing was stored.
+
+    Source: T48, T50 to T54, F20, F34, F36, G5.
+    """
+    # 1. what to work with
+    db = handle(db)
+    settings = settings_for(settings, db)
+    asking, label = read_scope(scope, label, settings)
+    # 2. what was said
+    memory = memory_input.read(
+        user_text,
+        now=db.clock(),
+        author=AUTHOR,
+        source=source,
+        tags=list(DEFAULT_TAGS) if tags is None else tags,
+        label=label,
+        response_text=response_text,
+    )
+    if memory is None:
+        return WriteResult(False, None, "empty")
+    if memory.source.strip().lower() in NOT_SAID:
+        return WriteResult(False, None, "refused", notes=("the host marked the text as not said",))
+    # 3. whether it may be read
+    flagged, notes = screening.is_flagged(memory.content, "memory", settings=settings, screen=screen)
+    memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
+    # 4. store it
+    return memories.capture(
+        db,
+        asking,
+        memory,
+        privacy_default=settings.privacy_default,
+        near_score=settings.near_duplicate_score,
+        refused={content_digest(text) for text in recalled} | recalls.of_turn(db, asking),
+    )
+
+
+def read_scope(scope: str | Scope | None, label: str | None, settings: Settings) -> tuple[Scope, str]:
+    """Return who is asking and the item's label: a text under the name `scope` is the label (G5).
+
+    Raises:
+        MessageError: `scope` of another type.
+    """
+    if isinstance(scope, Scope):
+        return scope, label or "general"
+    if scope is not None and not isinstance(scope, str):
+        raise MessageError(
+            f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope, or a text as the label.",
+            fields=("scope",),
+        )
+    return scope_for(None, settings), label or scope or "general"

@@ -1,0 +1,161 @@
+"""A memory item as it is about to be stored: what was handed in, checked once (rules T2, T3, T49, G11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from core.database import rows
+from core.errors import MessageError
+from core.scope import key_text
+from core.tags import rules as tag_rules
+from core.text.folding import fold
+from core.text.hits import content_digest
+from core.text.times import read_time
+
+Tier = Literal["long_term", "session"]
+"""long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""
+Provenance = Literal["host", "model", "extract", "manual", "import"]
+"""Who made the text (G23)."""
+
+DEFAULT_IMPORTANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """One memory item, ready to be stored."""
+
+    content: str
+    at: datetime
+    response_text: str | None = None
+    author: str = ""
+    source: str = ""
+    tags: tuple[str, ...] = ()
+    label: str = "general"
+    emotion: str | None = None
+    intensity: int | None = None
+    emotion_state: str | None = None
+    tier: Tier = "long_term"
+    kind: str = ""
+    importance: float = DEFAULT_IMPORTANCE
+    pinned: int = 0
+    local_only: int = 0
+    quarantined: int = 0
+    source_message_ids: Any = None
+    provenance: Provenance = "host"
+    expires_at: datetime | None = None
+    metadata: Any = None
+    dropped_tags: int = 0
+    notes: tuple[str, ...] = ()
+    folded: str = field(init=False, repr=False)
+    digest: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", fold(self.content))
+        object.__setattr__(self, "digest", content_digest(self.content))
+        rows.check_size(self.folded, "content in its folded form")
+
+
+def read(
+    content: object,
+    *,
+    now: datetime,
+    author: object = None,
+    source: object = None,
+    tags: object = None,
+    label: object = "general",
+    emotion: object = None,
+    intensity: object = None,
+    emotion_state: object = None,
+    timestamp: object = None,
+    response_text: object = None,
+    tier: Tier = "long_term",
+    kind: object = "",
+    provenance: Provenance = "host",
+    importance: object = None,
+    pinned: object = False,
+    local_only: object = False,
+    quarantined: object = False,
+    source_message_ids: object = None,
+    expires_at: object = None,
+    metadata: object = None,
+) -> NewMemory | None:
+    """Return the item to store, None where its content is blank.
+
+    Args:
+        now: the time of an item without one, or with one that cannot be read, which is noted.
+        tags: as for T2; one over 255 bytes is left out and counted.
+        label: the seed's text parameter `scope`.
+        importance: 0 to 1; beyond that the nearest, no number 0.5, both noted.
+
+    Raises:
+        MessageError: a value of a wrong type, a text over 16 MB, an unknown tier or provenance.
+        TypeError: a tag that is itself a list.
+
+    Source: T2, T3, T49, G11, L3.
+    """
+    said = rows.text(content, "content")
+    if not said.strip():
+        return None
+    notes: list[str] = []
+    kept, dropped = tag_rules.stored_form(tags)
+    notes += [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
+    _check(tier, Tier, "tier")
+    _check(provenance, Provenance, "provenance")
+    return NewMemory(
+        content=said,
+        at=_time(timestamp, "timestamp", now, notes),
+        response_text=None if response_text is None else rows.text(response_text, "response_text"),
+        author=rows.name(author, "author", 100, notes),
+        source=rows.name(source, "source", 100, notes),
+        tags=tuple(kept),
+        label=rows.name(label, "label", 50, notes) or "general",
+        emotion=None if emotion is None else rows.name(emotion, "emotion", 50, notes),
+        intensity=rows.number(intensity, "intensity"),
+        emotion_state=None if emotion_state is None else rows.name(emotion_state, "emotion_state", 50, notes),
+        tier=tier,
+        kind=key_text(kind or "", "kind", 20),
+        importance=_importance(importance, notes),
+        pinned=rows.yes_no(pinned, "pinned"),
+        local_only=rows.yes_no(local_only, "local_only"),
+        quarantined=rows.yes_no(quarantined, "quarantined"),
+        source_message_ids=_json(source_message_ids, "source_message_ids", notes),
+        provenance=provenance,
+        expires_at=None if expires_at is None else _time(expires_at, "expires_at", now, notes),
+        metadata=_json(metadata, "metadata", notes),
+        dropped_tags=len(dropped),
+        notes=tuple(notes),
+    )
+
+
+def _check(value: object, allowed: Any, name: str) -> None:
+    if value not in get_args(allowed):
+        shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise MessageError(f"{name} is {shown}. It must be one of {', '.join(get_args(allowed))}.", fields=(name,))
+
+
+def _json(value: object, name: str, notes: list[str]) -> Any:
+    return None if value is None else rows.json_value(value, name, notes)
+
+
+def _time(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
+    if value is None:
+        return now
+    moment, clamped = read_time(value)
+    if moment is None or clamped:
+        used = "now" if moment is None else "the nearest time in it"
+        notes.append(f"{name} {'cannot be read' if moment is None else 'lies outside 1970 to 9998'}; {used} is used")
+    return moment or now
+
+
+def _importance(value: object, notes: list[str]) -> float:
+    if value is None:
+        return DEFAULT_IMPORTANCE
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        notes.append(f"importance is no number; {DEFAULT_IMPORTANCE} is used")
+        return DEFAULT_IMPORTANCE
+    inside = float(min(max(value, 0), 1))
+    if inside != value:
+        notes.append(f"importance lies outside 0 to 1; {inside:g} is used")
+    return inside

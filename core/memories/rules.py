@@ -1,0 +1,252 @@
+"""What a memory item is made of when it is handed in, and what becomes of two that say the same (rules L1 to L3, L5).
+
+Called by `core.lifelong.items`, `core.lifelong.consolidation` and whoever imports items. Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from core.errors import MessageError
+from core.text.folding import fold
+
+KINDS = (
+    "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
+)  # fmt: skip
+"""What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
+DEFAULT_KIND = "KeyFacts"
+WISH = "wish"
+"""Kind of the items of `core.wishes`: they can be looked for, and are made there alone."""
+Tier = Literal["long_term", "session"]
+TIERS = ("long_term", "session")
+DEFAULT_IMPORTANCE = 0.5
+MOST_IDS = 1000
+"""Ids that one bulk change takes."""
+
+_FIELDS = (
+    "importance", "tier", "tags", "emotion", "intensity", "emotion_state", "timestamp", "expires_at", "pinned",
+    "provenance", "source_message_ids", "author", "source", "response_text", "local_only", "label",
+)  # fmt: skip
+_TEXTS = ("text", "content")
+_FORMS = {fold(kind): kind for kind in (*KINDS, WISH)}
+
+
+def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
+    """Return the kind that a word names: snake case and other letter case are the same kind.
+
+    Args:
+        value: the word.
+        also: kinds beside KINDS that are allowed here.
+
+    Raises:
+        MessageError: another kind; names the nearest.
+
+    Source: L2.
+
+    >>> kind_of("facts_about_user"), kind_of("KEYFACTS"), kind_of(" Past-Events ")
+    ('FactsAboutUser', 'KeyFacts', 'PastEvents')
+    """
+    if isinstance(value, str):
+        form = "".join(char for char in fold(value) if char.isalnum())
+        if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
+            return _FORMS[form]
+    else:
+        form = ""
+    shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
+    near = difflib.get_close_matches(form, [fold(kind) for kind in KINDS], 1, 0.5)
+    hint = f" Did you mean {_FORMS[near[0]]!r}?" if near else ""
+    raise MessageError(f"kind is {shown}. It must be one of {', '.join(KINDS)}.{hint}", fields=("kind",))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item as it was handed in: its text, its kind, and the other values by their names."""
+
+    text: str
+    kind: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Values of `core.memories.new_item.read`; what it does not know stands in `metadata`."""
+
+
+def read_entry(given: object, default_kind: str) -> Entry | None:
+    """Return one entry of a list of facts, None for a blank one.
+
+    Args:
+        given: a text, or a mapping with `text` (or `content`) and any of kind, tier, importance, tags, emotion,
+            timestamp, expires_at, pinned, provenance, source_message_ids, metadata. Other keys are kept in metadata:
+            persona, conversation and audience are those of the call (F3).
+        default_kind: kind of a text, and of a mapping that names none.
+
+    Raises:
+        MessageError: it is neither, or its kind is not known.
+
+    Source: L1, L2, L3, F3.
+
+    >>> read_entry({"text": "b", "kind": "mood", "mark": 1}, "KeyFacts")
+    Entry(text='b', kind='Mood', more={'metadata': {'mark': 1}})
+    >>> read_entry("a", "KeyFacts"), read_entry("  ", "KeyFacts")
+    (Entry(text='a', kind='KeyFacts', more={}), None)
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return Entry(given, default_kind) if given.strip() else None
+    if not isinstance(given, Mapping):
+        raise MessageError(
+            f"an entry is of type {type(given).__name__}. It must be a text or a mapping with a text.",
+            fields=("entries",),
+        )
+    text = next((given[name] for name in _TEXTS if given.get(name) is not None), None)
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return None
+    if not isinstance(text, str):
+        raise MessageError(f"text is of type {type(text).__name__}. It must be a text.", fields=("text",))
+    kind = given.get("kind")
+    more = {name: given[name] for name in _FIELDS if given.get(name) is not None}
+    known = {*_FIELDS, *_TEXTS, "kind", "metadata", "id"}
+    told = given.get("metadata")
+    kept = dict(told) if isinstance(told, Mapping) else {} if told is None else {"metadata": told}
+    kept |= {str(name): value for name, value in given.items() if name not in known}
+    if kept:
+        more["metadata"] = kept
+    return Entry(text, default_kind if kind is None or kind == "" else kind_of(kind), more)
+
+
+def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
+    """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number.
+
+    Source: L3, L15.
+
+    >>> [importance_of(value) for value in (3, -1, 0.7, None, True, "0.9", float("nan"))]
+    [1.0, 0.0, 0.7, 0.5, 0.5, 0.5, 0.5]
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return missing
+    return float(min(max(value, 0.0), 1.0))
+
+
+# Two that say the same
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """What of an item counts when another one says the same."""
+
+    tags: tuple[str, ...]
+    importance: float
+    tier: Tier
+    pinned: int
+    provenance: str
+    sources: tuple[Any, ...] = ()
+    """Ids of the messages it was made of."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def merged(old: Merging, new: Merging) -> Merging:
+    """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier.
+
+    Its provenance stays; that of the other is kept under `provenances` of its metadata.
+
+    Source: L3, T50, T51.
+
+    >>> one = Merging(("a",), 0.5, "session", 0, "host", (1,))
+    >>> merged(one, Merging(("b", "a"), 0.9, "long_term", 0, "model", (2, 1))).tags
+    ('a', 'b')
+    """
+    told = dict(old.metadata)
+    others = [*_texts(told.get("provenances")), *_texts(new.metadata.get("provenances")), new.provenance]
+    different = [each for each in dict.fromkeys(others) if each != old.provenance]
+    if different:
+        told["provenances"] = list(dict.fromkeys([old.provenance, *different]))
+    told |= {name: value for name, value in new.metadata.items() if name not in told and name != "provenances"}
+    return Merging(
+        tuple(dict.fromkeys((*old.tags, *new.tags))),
+        max(old.importance, new.importance),
+        "long_term" if "long_term" in (old.tier, new.tier) else "session",
+        max(old.pinned, new.pinned),
+        old.provenance,
+        tuple(dict.fromkeys((*old.sources, *new.sources))),
+        told,
+    )
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+# Lists of ids
+
+
+def read_ids(ids: object) -> tuple[int, ...]:
+    """Return the ids of a bulk change, each once, in the order given.
+
+    Raises:
+        MessageError: no list, more than 1,000, or something that is no id.
+
+    Source: L7.
+
+    >>> read_ids([1, 1, 2, 999])
+    (1, 2, 999)
+    """
+    if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
+        raise MessageError(f"ids is of type {type(ids).__name__}. It must be a list of ids.", fields=("ids",))
+    made = tuple(dict.fromkeys(read_id(each) for each in ids))
+    if len(made) > MOST_IDS:
+        raise MessageError(
+            f"ids holds {len(made)} ids. At most {MOST_IDS} are taken in one call. Send them in several.",
+            fields=("ids",),
+        )
+    return made
+
+
+def read_id(value: object) -> int:
+    """Return the id of an item.
+
+    Raises:
+        MessageError: another type, or a number that is no id.
+
+    >>> read_id(7)
+    7
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        shown = str(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
+        raise MessageError(f"id is {shown}. It must be the id of an item, a whole number.", fields=("id",))
+    return value
+
+
+def read_number(value: object, name: str, low: int, high: int, default: int) -> int:
+    """Return a whole number in its range, `default` for None.
+
+    Raises:
+        MessageError: anything else; names the value and the range.
+
+    >>> read_number(None, "limit", 1, 500, 50), read_number(7, "limit", 1, 500, 50)
+    (50, 7)
+    """
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise MessageError(
+            f"{name} is {str(value)[:40]!r}. It must be a whole number, {low} to {high}.", fields=(name,)
+        )
+    return value
+
+
+def read_share(value: object, name: str, default: float | None) -> float | None:
+    """Return a number from 0 to 1, `default` for None.
+
+    Raises:
+        MessageError: anything else.
+
+    >>> read_share(0.25, "min_importance", None)
+    0.25
+    """
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise MessageError(f"{name} is {str(value)[:40]!r}. It must be a number, 0 to 1.", fields=(name,))
+    return float(value)

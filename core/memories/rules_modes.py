@@ -1,0 +1,97 @@
+"""Who reads and who saves memories in each mode (rule C24). The table here is the one in `docs/conversations.md`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from core.text.remember_phrases import Phrases, is_explicit_wish
+
+ModeName = Literal["agent", "plus", "basic", "project"]
+"""Values of MEMORY_MODE."""
+How = Literal["tool", "before", "-"]
+"""tool: the model calls the tool. before: decided from the message, before the model answers. -: not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a mode allows."""
+
+    reads: bool
+    """Memories are shown."""
+    saves: bool
+    """Something said in a conversation may be saved by the model or for it; hosts and people may in every mode."""
+    how: How
+
+
+MODES: Mapping[ModeName, Mode] = {
+    "agent": Mode(True, True, "tool"),
+    "plus": Mode(True, True, "before"),
+    "basic": Mode(True, False, "-"),
+    "project": Mode(False, False, "-"),
+}
+"""MEMORY_MODE to what it allows."""
+
+TOLD: Mapping[How, str] = {
+    "tool": "the model calls the tool",
+    "before": "decided before generation: explicit phrase or `@memory` in the message",
+    "-": "-",
+}
+
+
+def table() -> str:
+    """Return the modes as the Markdown table of the documentation.
+
+    Source: C24.
+
+    >>> print(table().splitlines()[-1])
+    | project | no | no | - |
+    """
+    lines = ["| MEMORY_MODE | read | save | how |", "|---|---|---|---|"]
+    for name, mode in MODES.items():
+        cells = (name, "yes" if mode.reads else "no", "yes" if mode.saves else "no", TOLD[mode.how])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
+    """Return whether the model is offered the memory tool.
+
+    Args:
+        mode: MEMORY_MODE.
+        enabled: ENABLE_SAVED_MEMORY.
+        tool: the tool's name.
+        tool_ids: ENABLED_TOOL_IDS; none means every tool.
+
+    Source: C25.
+
+    >>> is_tool_offered("agent", True, "memoryTool", ()), is_tool_offered("basic", True, "memoryTool", ())
+    (True, False)
+    """
+    return enabled and MODES[mode].saves and (not tool_ids or tool in tool_ids)
+
+
+_CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORECASE)
+
+
+def asked_before(text: str, phrases: Phrases) -> tuple[str, Literal["@memory", "phrase"]] | None:
+    """Return what a message asks to save and by which means, None where it asks for nothing.
+
+    `@memory` saves what follows it, or, where nothing does, what stands in front; an explicit phrase saves the message.
+
+    Args:
+        text: what the person said.
+        phrases: group to phrases, as `core.templates.phrases.load_phrases` gives them.
+
+    Source: C24, C29, T47.
+
+    >>> asked_before("@memory likes tea", {}), asked_before("mail@memory.org", {}), asked_before("@memory", {})
+    (('likes tea', '@memory'), None, ('', '@memory'))
+    """
+    found = _CALL.search(text)
+    if found is not None:
+        after = text[found.end() :].strip()
+        return after or text[: found.start()].strip(), "@memory"
+    return (text, "phrase") if is_explicit_wish(text, phrases) else None

@@ -1,0 +1,151 @@
+"""How long items are kept: expiry of session items, what pruning takes, heuristic importance (L8 to L11, L23, L24).
+
+Pure: `is_expired` and `prune_reasons` are what the statements of `core.lifelong.table_pruning` mean, and the oracle
+that tests compare these with.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from core.errors import MessageError
+from core.memories.rules import WISH
+
+PruneMode = Literal["any", "all"]
+"""any: too old or too unimportant. all: both."""
+PRUNE_MODES = ("any", "all")
+LEAST_TTL_SECONDS = 60
+KEPT_KINDS = ("saved", WISH)
+"""Kinds that a person asked for: nothing prunes or compacts them."""
+PHRASE_BONUS = 0.2
+FULL_LENGTH_CHARS = 400
+
+
+def heuristic_importance(text: str, holds_phrase: bool) -> float:
+    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more where a phrase of T46 is in.
+
+    Source: L8.
+
+    >>> [heuristic_importance("x" * n, said) for n, said in ((40, False), (200, False), (200, True), (400, True))]
+    [0.1, 0.5, 0.7, 1.0]
+    """
+    by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
+    return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
+
+
+def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
+    """Return the time to live that a call asks for, in seconds, and a note where it was raised.
+
+    Args:
+        ttl_sec: 0 and None are the default, 1 to 59 become 60.
+        default_seconds: SESSION_TTL_SEC.
+
+    Raises:
+        MessageError: negative, or no whole number.
+
+    Source: L10.
+
+    >>> session_ttl(0, 604800), session_ttl(90, 604800)
+    ((604800, ()), (90, ()))
+    >>> session_ttl(5, 604800)
+    (60, ('ttl_sec 5 became 60, the least there is',))
+    """
+    if ttl_sec is None:
+        return default_seconds, ()
+    if isinstance(ttl_sec, bool) or not isinstance(ttl_sec, int) or ttl_sec < 0 or ttl_sec > 315_360_000:
+        raise MessageError(
+            f"ttl_sec is {str(ttl_sec)[:40]!r}. It must be a whole number of seconds, 60 to 315360000, or 0 for "
+            "SESSION_TTL_SEC.",
+            fields=("ttl_sec",),
+        )
+    if ttl_sec == 0:
+        return default_seconds, ()
+    if ttl_sec < LEAST_TTL_SECONDS:
+        return LEAST_TTL_SECONDS, (f"ttl_sec {ttl_sec} became {LEAST_TTL_SECONDS}, the least there is",)
+    return ttl_sec, ()
+
+
+def expires_at(at: datetime, ttl_seconds: int) -> datetime:
+    """Return when a session item of a time expires.
+
+    Source: L9.
+
+    >>> from datetime import UTC
+    >>> expires_at(datetime(2026, 3, 3, 12, tzinfo=UTC), 604800).isoformat()
+    '2026-03-10T12:00:00+00:00'
+    """
+    try:
+        return at + timedelta(seconds=ttl_seconds)
+    except OverflowError:
+        return at
+
+
+def is_expired(at: datetime | None, expiry: datetime | None, now: datetime, ttl_seconds: int) -> bool:
+    """Return whether a session item has expired: by its own expiry where it has one, else by its time.
+
+    Source: L9, G9.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    >>> [is_expired(now - timedelta(days=days), None, now, 604800) for days in (6.9, 7.0, 7.1)]
+    [False, True, True]
+    """
+    if expiry is not None:
+        return expiry <= now
+    return at is not None and at + timedelta(seconds=ttl_seconds) <= now
+
+
+def prune_reasons(
+    *,
+    age: timedelta | None,
+    importance: float,
+    exempt: bool,
+    max_age_days: float,
+    max_importance: float,
+    mode: PruneMode,
+    protect_importance: float,
+) -> tuple[str, ...]:
+    """Return why a long-term item is pruned; () where it stays.
+
+    Args:
+        age: None for an item whose time nobody can read: it is never too old.
+        exempt: it is pinned, or of a kind that people asked for.
+        max_age_days: an item at least this old is too old.
+        max_importance: an item below it is too unimportant.
+        protect_importance: items at or above it stay.
+
+    Source: L23, L24.
+
+    >>> limits = dict(exempt=False, max_age_days=30, max_importance=0.25, mode="any", protect_importance=1.01)
+    >>> prune_reasons(age=timedelta(days=31), importance=0.2, **limits)
+    ('age', 'importance')
+    >>> prune_reasons(age=timedelta(days=1), importance=0.25, **limits)
+    ()
+    """
+    if exempt or importance >= protect_importance:
+        return ()
+    reasons = []
+    if age is not None and age >= timedelta(days=max_age_days):
+        reasons.append("age")
+    if importance < max_importance:
+        reasons.append("importance")
+    if mode == "all" and len(reasons) < 2:
+        return ()
+    return tuple(reasons)
+
+
+def read_mode(value: object, default: PruneMode) -> PruneMode:
+    """Return the mode of pruning.
+
+    Raises:
+        MessageError: another word.
+
+    >>> read_mode(None, "any"), read_mode("all", "any")
+    ('any', 'all')
+    """
+    if value is None:
+        return default
+    if value not in PRUNE_MODES:
+        raise MessageError(f"mode is {str(value)[:40]!r}. It must be any or all.", fields=("mode",))
+    return value  # type: ignore[return-value]

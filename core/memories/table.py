@@ -1,0 +1,299 @@
+"""Memory items (data model D10): stored with their index rows and tags, found again when the same is said, forgotten.
+
+`insert` always stores; `capture` stores what was not known yet (T50, T51). Both ask for the privacy level inside their
+transaction (F21).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, or_, select, update
+
+from core.audience import (
+    forgotten_late as forgetting_late,
+)
+from core.audience import (
+    table as audiences,
+)
+from core.audience import (
+    table_conversations as conversations,
+)
+from core.audience import (
+    table_participants as participants,
+)
+from core.database import rows
+from core.database.dialects import Time
+from core.database.engine import Database
+from core.database.schema import memories
+from core.database.sources import MEMORIES
+from core.index import indexed
+from core.index import table as search_index
+from core.memories.new_item import NewMemory, Provenance, Tier, read
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.tags import table as tags
+
+NEWEST_COMPARED = 200
+"""Items a near duplicate is looked for among (T51)."""
+NEAR_CHARS = 4000
+"""Longer texts are no near duplicates of anything: comparing them takes the product of both lengths."""
+_C = memories.c
+
+
+# Writing
+
+
+def insert(
+    db: Database,
+    scope: Scope,
+    memory: NewMemory,
+    *,
+    privacy_default: str,
+    of_person: bool = False,
+) -> WriteResult:
+    """Store one item in the scope, or say that privacy forbids it.
+
+    Args:
+        of_person: it is what a person said; without participant in the scope that is somebody unknown (F24).
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: T49, T52, F11, F20, F21.
+    """
+    row_id = db.ids.one()
+
+    def work(connection: Connection) -> WriteResult:
+        if is_private(connection, scope, memory.tier, privacy_default, of_person):
+            return _result(memory, None, "privacy")
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
+        write(connection, db, scope, [(row_id, memory)], place)
+        return _result(memory, row_id)
+
+    return stored(db, work, _confirm(scope, memory, row_id))
+
+
+def capture(
+    db: Database,
+    scope: Scope,
+    memory: NewMemory,
+    *,
+    privacy_default: str,
+    near_score: float = 0.0,
+    refused: Collection[bytes] = (),
+) -> WriteResult:
+    """Store what a person said, once: said again, the item there is gets the new time.
+
+    Args:
+        near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
+        refused: digests of memories recalled for the same turn; such a text is `refused` (F34).
+
+    Returns:
+        `(True, id, "")`; else reason `duplicate` with the id of the item there is, `privacy`, or `refused`.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+
+    Source: T48, T50 to T53, F20, F21, F34.
+    """
+    row_id = db.ids.one()
+
+    def work(connection: Connection) -> WriteResult:
+        if is_private(connection, scope, memory.tier, privacy_default, True):
+            return _result(memory, None, "privacy")
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        refuse_late(db, scope, row_id, _result(memory, None, "privacy"))
+        audiences.lock(connection, scope.persona, place.audience_id)
+        double = _double(connection, db, scope, place.audience_id, memory, near_score)
+        if double is not None:
+            renew(connection, db, scope.persona, double, memory.at)
+            return _result(memory, double, "duplicate")
+        if memory.digest in refused:
+            return _result(memory, None, "refused")
+        write(connection, db, scope, [(row_id, memory)], place)
+        return _result(memory, row_id)
+
+    return stored(db, work, _confirm(scope, memory, row_id))
+
+
+def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
+    return WriteResult(reason == "", row_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
+
+
+def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Any:
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
+        return _result(memory, row_id) if there else None
+
+    return confirm
+
+
+class _NotStoredError(Exception):
+    """Ends a transaction in which nothing is to be stored; holds what the caller answers."""
+
+    def __init__(self, result: WriteResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
+    """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter.
+
+    Raises:
+        _NotStoredError: it was, with the result.
+
+    Source: F47.
+    """
+    if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
+        raise _NotStoredError(result)
+
+
+def stored(db: Database, work: Callable[[Connection], WriteResult], confirm: Any = None) -> WriteResult:
+    """Run a transaction that stores an item, and return its result."""
+    try:
+        done: WriteResult = db.transaction(work, source="memories", confirm=confirm)
+    except _NotStoredError as refused:
+        return refused.result
+    return done
+
+
+_THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
+
+
+def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
+    """Return whether the level of who is speaking forbids the item: full all, partial what is kept for long (F20)."""
+    if scope.participant:
+        level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
+    else:
+        level = default if of_person else "none"
+    return level == "full" or (level == "partial" and tier == "long_term")
+
+
+def write(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    ready: Sequence[tuple[int, NewMemory]],
+    place: conversations.Place,
+) -> None:
+    """Store items with their index rows and tags, in the caller's transaction, which holds the place (G16)."""
+    now = db.clock()
+    rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
+    entries = [
+        search_index.entry(
+            MEMORIES.number, row_id, place.audience_id, m.at, m.folded, m.tags, int(place.local_only or m.local_only)
+        )
+        for row_id, m in ready
+        if not m.quarantined
+    ]
+    search_index.add(connection, db.family, entries)
+    tags.raise_uses(connection, db, scope.persona, Counter(tag for _, m in ready for tag in m.tags))
+
+
+def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Place, now: datetime) -> dict[str, Any]:
+    return {
+        "id": row_id,
+        "persona_id": scope.persona,
+        "audience_id": place.audience_id,
+        "timestamp": memory.at,
+        "content": memory.content,
+        "text_folded": memory.folded,
+        "response_text": memory.response_text,
+        "author": memory.author,
+        "source": memory.source,
+        "tags": list(memory.tags),
+        "scope": memory.label,
+        "emotion": memory.emotion,
+        "intensity": memory.intensity,
+        "emotion_state": memory.emotion_state,
+        "tier": memory.tier,
+        "kind": memory.kind,
+        "importance": memory.importance,
+        "pinned": memory.pinned,
+        "local_only": int(place.local_only or memory.local_only),
+        "quarantined": memory.quarantined,
+        "conversation_key": scope.conversation,
+        "participant_key": scope.participant,
+        "source_message_ids": memory.source_message_ids,
+        "provenance": memory.provenance,
+        "expires_at": memory.expires_at,
+        "metadata": memory.metadata,
+        "content_hash": memory.digest,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+# Said again
+
+
+def active(scope: Scope, audience_id: int, now: datetime) -> list[Any]:
+    """Items of an audience and participant that are read: not archived, superseded, expired or quarantined."""
+    return [
+        _C.persona_id == scope.persona,
+        _C.audience_id == audience_id,
+        _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
+        _C.archived_at.is_(None),
+        _C.superseded_by.is_(None),
+        _C.quarantined == 0,
+        or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", now, type_=Time())),
+    ]
+
+
+def _double(
+    connection: Connection, db: Database, scope: Scope, audience_id: int, memory: NewMemory, near_score: float
+) -> int | None:
+    """Return the id of the item that says the same, the newest of several; None where there is none."""
+    where = active(scope, audience_id, db.clock())
+    newest = (_C.timestamp.desc(), _C.id.desc())
+    same = select(_C.id).where(*where, _C.content_hash == memory.digest).order_by(*newest).limit(1)
+    found = connection.execute(same).scalar()
+    if found is not None or near_score <= 0 or len(memory.folded) > NEAR_CHARS:
+        return found
+    recent = select(_C.id, _C.text_folded).where(*where).order_by(*newest).limit(NEWEST_COMPARED)
+    near = [(row.id, row.text_folded or "") for row in connection.execute(recent)]
+    return nearest(memory.folded, near, near_score)
+
+
+def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
+    """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first.
+
+    >>> nearest("jay likes green  teas", [(1, "jay likes black tea"), (2, "jay likes green tea")], 90)
+    2
+    """
+    from rapidfuzz import fuzz  # noqa: PLC0415 - only where near duplicates are looked for
+
+    best, best_score = None, 0.0
+    for row_id, other in others:
+        found = fuzz.ratio(folded, other, score_cutoff=score) if len(other) <= NEAR_CHARS else 0.0
+        if found >= score and found > best_score:
+            best, best_score = row_id, found
+    return best
+
+
+def renew(connection: Connection, db: Database, persona: str, row_id: int, at: datetime) -> None:
+    """Give an item a new time, its index rows too, in the caller's transaction."""
+    old = indexed.lock(connection, MEMORIES, persona, [row_id])
+    values = {"timestamp": at, "updated_at": db.clock()}
+    connection.execute(update(memories).where(_C.persona_id == persona, _C.id == row_id).values(values))
+    indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
+
+
+def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
+    """Delete items with their index rows and recalls, lower the uses of their tags, and return how many there were."""
+    wanted = sorted(set(ids))
+
+    def work(connection: Connection) -> int:
+        return indexed.remove(connection, db, MEMORIES, persona, wanted)
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "insert", "is_private", "nearest", "read", "remove",
+           "renew", "write"]  # fmt: skip

@@ -1,0 +1,213 @@
+"""Many items stored at once, each once: what says the same as an item there is joins it (rules L3, L4, T50, T51).
+
+Called within the transaction of consolidation, compaction and the door that takes facts. Whoever looks for an equal
+item holds the audience first, so that of two who store the same one finds the other's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from core.audience import table as audiences
+from core.audience.table_conversations import Place
+from core.database.bulk import chunks
+from core.database.engine import Database
+from core.database.rows import read_list, read_object
+from core.database.schema import memories as table
+from core.database.sources import MEMORIES
+from core.index import indexed
+from core.memories import table as memories
+from core.memories.new_item import NewMemory
+from core.memories.rules import WISH, Merging, merged
+from core.memories.table import NEAR_CHARS, NEWEST_COMPARED
+from core.scope import Scope
+from core.tags import table as tags
+from core.text.hits import stored_tags
+
+_C = table.c
+_COLUMNS = (
+    _C.id, _C.content_hash, _C.text_folded, _C.tags, _C.importance, _C.tier, _C.pinned, _C.provenance, _C.kind,
+    _C.source_message_ids, _C.metadata, _C.timestamp, _C.expires_at,
+)  # fmt: skip
+STILL = "saved"
+"""Kind whose time is that of the wish to save: it does not change when the same is said again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of the items handed over."""
+
+    ids: tuple[int, ...] = ()
+    """Of those stored, in order."""
+    joined: int = 0
+    """How many joined an item there is, or one of their own number."""
+
+
+def add(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    new: Sequence[tuple[int, NewMemory]],
+    place: Place,
+    *,
+    near_score: float,
+) -> Stored:
+    """Store items of one conversation and participant, and return which were new.
+
+    Args:
+        scope: whose they are.
+        new: ids made beforehand, and the items.
+        place: where they belong; held by the caller.
+        near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
+
+    Source: L3, T50, T51.
+    """
+    if not new:
+        return Stored()
+    audiences.lock(connection, scope.persona, place.audience_id)
+    kept, doubles = _among_themselves(new, near_score)
+    there = _there(connection, db, scope, place.audience_id, kept, near_score)
+    fresh: list[tuple[int, NewMemory]] = []
+    more_tags: Counter[str] = Counter()
+    for row_id, memory in kept:
+        double = there(memory)
+        if double is None:
+            fresh.append((row_id, memory))
+        else:
+            more_tags.update(_join(connection, db, scope.persona, double, memory))
+    memories.write(connection, db, scope, fresh, place)
+    tags.raise_uses(connection, db, scope.persona, more_tags)
+    return Stored(tuple(row_id for row_id, _ in fresh), doubles + len(kept) - len(fresh))
+
+
+def _among_themselves(
+    new: Sequence[tuple[int, NewMemory]], near_score: float
+) -> tuple[list[tuple[int, NewMemory]], int]:
+    """Return the items that say different things, each with what those that say the same bring, and how many joined."""
+    kept: list[tuple[int, NewMemory]] = []
+    for row_id, memory in new:
+        at = _place_of(memory, kept, near_score)
+        if at is None:
+            kept.append((row_id, memory))
+        else:
+            kept[at] = (kept[at][0], _both(kept[at][1], memory))
+    return kept, len(new) - len(kept)
+
+
+def _place_of(memory: NewMemory, kept: Sequence[tuple[int, NewMemory]], near_score: float) -> int | None:
+    for at, (_, other) in enumerate(kept):
+        if other.digest == memory.digest:
+            return at
+    if near_score <= 0:
+        return None
+    near = [(at, other.folded) for at, (_, other) in enumerate(kept)]
+    return memories.nearest(memory.folded, near, near_score) if len(memory.folded) <= NEAR_CHARS else None
+
+
+def _merging(memory: NewMemory) -> Merging:
+    ids = memory.source_message_ids
+    return Merging(
+        memory.tags,
+        memory.importance,
+        memory.tier,
+        memory.pinned,
+        memory.provenance,
+        tuple(ids) if isinstance(ids, list) else () if ids is None else (ids,),
+        memory.metadata if isinstance(memory.metadata, dict) else {},
+    )
+
+
+def _both(old: NewMemory, new: NewMemory) -> NewMemory:
+    made = merged(_merging(old), _merging(new))
+    return replace(
+        old,
+        tags=made.tags,
+        importance=made.importance,
+        tier=made.tier,
+        pinned=made.pinned,
+        source_message_ids=list(made.sources) or None,
+        metadata=dict(made.metadata) or None,
+        expires_at=_later(old.expires_at, new.expires_at) if made.tier == "session" else old.expires_at,
+    )
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _there(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    audience_id: int,
+    new: Iterable[tuple[int, NewMemory]],
+    near_score: float,
+) -> Callable[[NewMemory], int | None]:
+    """Return a function that tells the item that says the same as another one."""
+    where = [*memories.active(scope, audience_id, db.clock()), _C.kind != WISH]  # wishes are made and end elsewhere
+    newest = (_C.timestamp.desc(), _C.id.desc())
+    equal: dict[bytes, int] = {}
+    for part in chunks(sorted({memory.digest for _, memory in new}), 500):
+        chosen = select(_C.id, _C.content_hash).where(*where, _C.content_hash.in_(part)).order_by(*newest)
+        for row in connection.execute(chosen):
+            equal.setdefault(bytes(row.content_hash), row.id)
+    near: list[tuple[int, str]] = []
+    if near_score > 0:
+        recent = select(_C.id, _C.text_folded).where(*where).order_by(*newest).limit(NEWEST_COMPARED)
+        near = [(row.id, row.text_folded or "") for row in connection.execute(recent)]
+
+    def find(memory: NewMemory) -> int | None:
+        found = equal.get(memory.digest)
+        if found is not None or not near or len(memory.folded) > NEAR_CHARS:
+            return found
+        return memories.nearest(memory.folded, near, near_score)
+
+    return find
+
+
+def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:
+    """Let an item take over what another brings that says the same, and return the tags it did not have."""
+    held = indexed.lock(connection, MEMORIES, persona, [row_id])
+    row = connection.execute(select(*_COLUMNS).where(_C.persona_id == persona, _C.id == row_id)).one()
+    old = Merging(
+        tuple(stored_tags(row.tags)),
+        float(row.importance),
+        row.tier,
+        int(row.pinned),
+        row.provenance,
+        tuple(read_list(row.source_message_ids)),
+        read_object(row.metadata) or {},
+    )
+    made = merged(old, _merging(memory))
+    at = row.timestamp
+    if row.kind != STILL and (at is None or memory.at > at):
+        at = memory.at
+    values: dict[str, Any] = {
+        "tags": list(made.tags),
+        "importance": made.importance,
+        "tier": made.tier,
+        "pinned": made.pinned,
+        "source_message_ids": list(made.sources) or None,
+        "metadata": dict(made.metadata) or None,
+        "timestamp": at,
+        "updated_at": db.clock(),
+        "expires_at": None if made.tier == "long_term" else _later(row.expires_at, memory.expires_at),
+    }
+    connection.execute(update(table).where(_C.persona_id == persona, _C.id == row_id).values(values))
+    indexed.exchange(connection, db, MEMORIES, held, [replace(each, at=at, tags=made.tags) for each in held])
+    return set(made.tags) - set(old.tags)
+
+
+def present(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
+    """Return which of these ids are those of items that are stored."""
+    found: list[int] = []
+    for part in chunks(sorted(ids), 500):
+        chosen = select(_C.id).where(_C.persona_id == persona, _C.id.in_(part)).order_by(_C.id)
+        found += connection.execute(chosen).scalars()
+    return tuple(found)

@@ -1,0 +1,275 @@
+"""Memory items as people look at them (table memories): found by words and filters, read by id (rules L1, L5 to L7).
+
+What is seen follows from a `Seen`: the audiences of a viewer, or for an operator those of the whole persona (L35).
+Changing stands in `core.lifelong.table_item_changes`, pruning in `core.lifelong.table_pruning`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, or_, select
+
+from core.database.bulk import chunks
+from core.database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
+from core.database.engine import Database
+from core.database.rows import read_list, read_object
+from core.database.schema import memories
+from core.memories import table_pages as item_pages
+from core.memories import table_words as item_words
+from core.memories.shapes import Item
+from core.text.folding import fold
+from core.text.hits import stored_tags
+from core.text.times import iso_text
+
+_C = memories.c
+AUDIENCES_AT_ONCE = 1000
+MOST_COUNTED = 10_000
+"""Matching items that are counted; one more says that there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Which items somebody sees."""
+
+    persona: str
+    audiences: tuple[int, ...] | None = None
+    """None for an operator, who sees all of the persona (L35)."""
+    local: bool = True
+    """Items marked local_only too (F18)."""
+
+    @property
+    def is_nobody(self) -> bool:
+        """Return whether nothing can be seen."""
+        return self.audiences is not None and not self.audiences
+
+    def conditions(self) -> list[Any]:
+        """Return the conditions of a row that is seen."""
+        made: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
+        if self.audiences is not None:
+            made.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
+        if not self.local:
+            made.append(_C.local_only == 0)
+        return made
+
+
+class Filters(NamedTuple):
+    """What items are looked for by; all of them must hold (L5)."""
+
+    words: tuple[str, ...] = ()
+    """Folded; each stands somewhere in the text (T21)."""
+    kinds: tuple[str, ...] = ()
+    tier: str = ""
+    conversation: str | None = None
+    participant: str | None = None
+    min_importance: float | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    """Those that were archived instead of those that hold."""
+    here: str | None = None
+    """The active conversation, whose session items do not expire (L9)."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
+        return not (self.kinds or self.conversation or self.participant or self.tags or self.archived)
+
+    @property
+    def is_blank(self) -> bool:
+        """Return whether all items are asked for."""
+        return self == Filters(here=self.here)
+
+
+COLUMNS = (
+    _C.id, _C.persona_id, _C.content, _C.kind, _C.tier, _C.importance, _C.tags, _C.emotion, _C.conversation_key,
+    _C.participant_key, _C.timestamp, _C.expires_at, _C.pinned, _C.provenance, _C.source_message_ids, _C.author,
+    _C.source, _C.scope, _C.local_only, _C.metadata, _C.archived_at, _C.superseded_by,
+)  # fmt: skip
+
+
+def item_of(row: Any) -> Item:
+    """Return a row of COLUMNS as it is handed out."""
+    return {
+        "id": int(row.id),
+        "text": row.content,
+        "kind": row.kind or "",
+        "tier": row.tier or "",
+        "importance": float(row.importance),
+        "tags": stored_tags(row.tags),
+        "emotion": row.emotion or "",
+        "persona": row.persona_id,
+        "conversation": row.conversation_key,
+        "participant": row.participant_key,
+        "timestamp": iso_text(row.timestamp),
+        "expires_at": iso_text(row.expires_at),
+        "pinned": bool(row.pinned),
+        "provenance": row.provenance or "",
+        "source_message_ids": read_list(row.source_message_ids),
+        "author": row.author or "",
+        "source": row.source or "",
+        "label": row.scope or "",
+        "local_only": bool(row.local_only),
+        "metadata": read_object(row.metadata) or {},
+        "archived_at": iso_text(row.archived_at),
+        "superseded_by": None if row.superseded_by is None else int(row.superseded_by),
+    }
+
+
+def is_there() -> tuple[Any, ...]:
+    """Return the conditions of an item that holds."""
+    return _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+
+
+def is_kept() -> Any:
+    """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`.
+
+    One without expiry of its own, as an older program may have stored it, expires by its time.
+
+    Source: L9, G9.
+    """
+    now = bindparam("now", type_=Time())
+    unset = _C.expires_at.is_(None) & or_(
+        _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
+    )
+    return or_(unset, _C.expires_at > now, _C.conversation_key == bindparam("here", type_=Key(512)))
+
+
+def _conditions(seen: Seen, asked: Filters) -> list[Any]:
+    made = seen.conditions()
+    if asked.archived:
+        made += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
+    else:
+        made += is_there()
+    for number, word in enumerate(asked.words):
+        made.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
+    for number, tag in enumerate(asked.tags):
+        made.append(json_has_text(_C.tags, bindparam(f"tag{number}", tag)) > 0)
+    if asked.kinds:
+        made.append(_C.kind.in_(asked.kinds))
+    if asked.tier:
+        made.append(_C.tier == asked.tier)
+    if asked.conversation is not None:
+        made.append(_C.conversation_key == asked.conversation)
+    if asked.participant is not None:
+        made.append(_C.participant_key == asked.participant)
+    if asked.min_importance is not None:
+        made.append(_C.importance >= asked.min_importance)
+    if asked.since is not None:
+        made.append(_C.timestamp >= bindparam("since", asked.since, type_=Time()))
+    if asked.until is not None:
+        made.append(_C.timestamp <= bindparam("until", asked.until, type_=Time()))
+    return made
+
+
+class Found(NamedTuple):
+    """A page of items, and how many there are."""
+
+    items: list[Item]
+    total: int
+    at_least: bool = False
+    """There may be more than `total`."""
+
+
+def search(db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit: int, offset: int) -> Found:
+    """Return a page of items, newest first, then by id, the later one first, and how many there are in all.
+
+    Args:
+        ttl_seconds: SESSION_TTL_SEC, for session items without expiry of their own.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: L5, L9, G13.
+    """
+    if seen.is_nobody:
+        return Found([], 0)
+    where = _conditions(seen, asked)
+    values: dict[str, Any] = {}
+    ids = None
+    if not asked.archived:
+        where.append(is_kept())
+        values = expiry_values(db, ttl_seconds, asked.here)
+        ids = item_words.candidates(db, seen.persona, seen.audiences, asked.words) if asked.words else None
+        if ids is not None:
+            where.append(_C.id.in_(bindparam("ids", ids, expanding=True, type_=ID)))
+    if ids is None and asked.is_wide:
+        sizes = item_pages.sizes(db, seen.persona, seen.audiences)
+        if sum(sizes.values()) > item_pages.FEW_ITEMS:
+            return _of_very_many(db, seen, asked, sizes, values, limit, offset)
+    total = int(db.read(item_pages.counted(where, MOST_COUNTED + 1), values, source="memories")[0][0])
+    if total <= min(offset, MOST_COUNTED):
+        return Found([], total)
+    page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
+    found = [item_of(row) for row in db.read(page, values, source="memories")]
+    return Found(found, max(total, offset + len(found)) if found else total, total > MOST_COUNTED)
+
+
+def _of_very_many(
+    db: Database, seen: Seen, asked: Filters, sizes: dict[int, int], values: dict[str, Any], limit: int, offset: int
+) -> Found:
+    """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
+    where = [*_conditions(Seen(seen.persona, None, seen.local), asked), is_kept()]
+    ids = item_pages.newest(db, sizes, where, values, limit=limit + 1, offset=offset)
+    rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
+    by_id = {int(row.id): item_of(row) for row in rows}
+    found = [by_id[each] for each in ids[:limit] if each in by_id]
+    more = len(ids) > limit
+    if asked.is_blank and seen.local and (more or not ids):
+        # As they are counted when they are stored: expired ones that still lie there are among them.
+        return Found(found, sum(sizes.values()))
+    return Found(found, offset + len(ids), more)
+
+
+def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:
+    """Return the parameters of `is_kept`."""
+    now = db.clock()
+    return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
+
+
+@lru_cache(maxsize=1)
+def _by_id() -> Any:
+    return select(*COLUMNS, _C.audience_id, _C.quarantined).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
+    )
+
+
+def is_seen(seen: Seen, row: Any) -> bool:
+    """Return whether a row with audience_id and local_only is seen."""
+    allowed = seen.audiences is None or row.audience_id in seen.audiences
+    return bool(allowed and (seen.local or not row.local_only))
+
+
+def find(db: Database, seen: Seen, row_id: int) -> Item | None:
+    """Return an item, archived or not; None where there is none that is seen.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    rows = db.read(_by_id(), {"persona": seen.persona, "ids": [row_id]}, source="memories")
+    return next((item_of(row) for row in rows if is_seen(seen, row)), None)
+
+
+def locked(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[Any]:
+    """Return the rows of these ids that are seen, by id, held until the transaction ends."""
+    found: list[Any] = []
+    for part in chunks(sorted(set(ids)), 500):
+        chosen = _by_id().order_by(_C.id).with_for_update()
+        rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
+        found += [row for row in rows if is_seen(seen, row)]
+    return found
+
+
+def folded_words(q: str) -> tuple[str, ...]:
+    """Return the words of a query, each once, folded.
+
+    >>> folded_words(" Ada  ROME ada")
+    ('ada', 'rome')
+    """
+    return tuple(dict.fromkeys(word for word in fold(q).split() if word))

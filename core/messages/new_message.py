@@ -1,0 +1,168 @@
+"""A message as it is about to be stored: what the host handed in, checked once (rules P42, G11, F61, F70)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, get_args
+
+from core.audience.rules import split_key
+from core.audience.table_conversations import check_key
+from core.database import rows
+from core.errors import MessageError
+from core.scope import KEY_BYTES, Scope, key_text
+from core.shapes import PERSONA_SENDER, Role
+from core.text.folding import fold
+from core.text.hits import content_digest
+from core.text.times import read_time
+
+NAME_CHARS = 255
+MESSAGE_ID_BYTES = 191
+SENDER_ID_BYTES = 255
+
+PERSONA_ROLES = ("persona", "thought")
+"""Roles of the persona's own lines."""
+NOBODY_ROLES = ("system", "narrator")
+"""Roles of lines that no person said, unless they name a sender."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """One message, ready to be stored."""
+
+    conversation: str
+    text: str
+    at: datetime
+    sender_id: str = ""
+    sender_name: str = ""
+    message_id: str | None = None
+    role: Role = "user"
+    participant: str | None = None
+    """Who said it; None for the persona, the system, and where nobody knows."""
+    triggered_by: str | None = None
+    """Participant whose turn a line of the persona answers."""
+    metadata: Any = None
+    hidden: bool = False
+    excluded: bool = False
+    title: str = ""
+    """What the host calls the conversation."""
+    folded: str = field(init=False, repr=False)
+    digest: bytes = field(init=False, repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", fold(self.text))
+        object.__setattr__(self, "digest", content_digest(self.text))
+        rows.check_size(self.folded, "message_text in its folded form")
+
+    @property
+    def is_persona(self) -> bool:
+        """Return whether it is the persona's own line."""
+        return self.sender_id == PERSONA_SENDER or self.role in PERSONA_ROLES
+
+    @property
+    def is_of_somebody(self) -> bool:
+        """Return whether a person said it, known or not."""
+        return not self.is_persona and (self.role not in NOBODY_ROLES or self.participant is not None)
+
+    @property
+    def sender(self) -> tuple[str, str]:
+        """What tells senders apart: the id, or the name where there is no id."""
+        return self.sender_id, "" if self.sender_id else self.sender_name
+
+
+def read(
+    scope: Scope,
+    conversation: object,
+    text: object,
+    *,
+    now: datetime,
+    sender_name: object = None,
+    sender_id: object = None,
+    timestamp: object = None,
+    metadata: object = None,
+    message_id: object = None,
+    role: object = None,
+    triggered_by: object = None,
+    title: object = None,
+    hidden: object = False,
+    excluded: object = False,
+) -> NewMessage | None:
+    """Return the message to store, None where conversation or text is blank.
+
+    Args:
+        scope: says who is speaking where `sender_id` does not, and whose turn a line of the persona answers.
+        now: the time of a message without one, or with one that cannot be read, which is noted.
+        role: by default `persona` for the sender id `self`, else `user`.
+
+    Raises:
+        MessageError: a key that is too long or holds a NUL, an unknown role, a value of a wrong type.
+
+    Source: P42, F61, F63, F69, F70.
+    """
+    if conversation is None or text is None or (isinstance(conversation, str) and not conversation.strip()):
+        return None
+    key = check_key(conversation)
+    said = rows.text(text, "message_text")
+    if not said.strip():
+        return None
+    notes: list[str] = []
+    sender = "" if sender_id is None else key_text(sender_id, "sender_id", SENDER_ID_BYTES)
+    known_role = _role(role, sender)
+    participant = None
+    if sender != PERSONA_SENDER and known_role not in PERSONA_ROLES:
+        participant, sender = _participant(scope, key, sender, known_role)
+    elif triggered_by is None:
+        triggered_by = scope.participant
+    return NewMessage(
+        conversation=key,
+        text=said,
+        at=_time(timestamp, now, notes),
+        sender_id=sender,
+        sender_name=rows.name(sender_name, "sender_name", NAME_CHARS, notes),
+        message_id=_optional_key(message_id, "message_id", MESSAGE_ID_BYTES),
+        role=known_role,
+        participant=participant,
+        triggered_by=_optional_key(triggered_by, "triggered_by", KEY_BYTES["participant"]),
+        metadata=None if metadata is None else rows.json_value(metadata, "metadata", notes),
+        hidden=bool(rows.yes_no(hidden, "hidden")),
+        excluded=bool(rows.yes_no(excluded, "excluded")),
+        title=rows.name(title, "title", 200, notes),
+        notes=tuple(notes),
+    )
+
+
+def _role(role: object, sender: str) -> Role:
+    if role is None:
+        return "persona" if sender == PERSONA_SENDER else "user"
+    if role not in get_args(Role):
+        shown = repr(role[:40]) if isinstance(role, str) else f"of type {type(role).__name__}"
+        raise MessageError(f"role is {shown}. It must be one of {', '.join(get_args(Role))}.", fields=("role",))
+    return role  # type: ignore[return-value]
+
+
+def _participant(scope: Scope, conversation: str, sender: str, role: Role) -> tuple[str | None, str]:
+    """Return participant key and sender id: `interface/sender id`, else who the scope says is speaking."""
+    if sender:
+        key = f"{split_key(conversation)[0]}/{sender}"
+        return key_text(key, "sender_id with its interface", KEY_BYTES["participant"]), sender
+    if scope.participant and role not in NOBODY_ROLES:
+        return scope.participant, scope.participant.partition("/")[2] or scope.participant
+    return None, ""
+
+
+def _optional_key(value: object, name: str, limit: int) -> str | None:
+    made = None if value is None else key_text(value, name, limit)
+    return made if made and made.strip() else None
+
+
+def _time(value: object, now: datetime, notes: list[str]) -> datetime:
+    if value is None:
+        return now
+    moment, clamped = read_time(value)
+    if moment is None:
+        notes.append("timestamp cannot be read; now is used")
+        return now
+    if clamped:
+        notes.append("timestamp lies outside 1970 to 9998; the nearest time in it is used")
+    return moment

@@ -1,0 +1,279 @@
+"""What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with index rows.
+
+What is there already (P42) and what privacy levels forbid (F20) is refused. `core.messages.table_batches` stores many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
+
+from core.audience import (
+    forgotten_late as forgetting_late,
+)
+from core.audience import (
+    table_conversations as conversations,
+)
+from core.audience import (
+    table_participants as participants,
+)
+from core.database import rows
+from core.database.dialects import Time
+from core.database.engine import Database
+from core.database.schema import chat_history_cache
+from core.database.schema import conversations as conversations_table
+from core.database.schema import participants as people
+from core.database.sources import CHAT
+from core.errors import StoreWriteError
+from core.index import table as search_index
+from core.messages import table_story_rows as story_rows
+from core.messages.new_message import NewMessage
+from core.messages.table_seen import SAME_WITHIN
+from core.scope import Privacy, Scope
+from core.shapes import WriteResult
+from core.wishes import table as wish_rows
+from core.wishes.rules import Wish
+
+Wishes = Sequence[tuple[Wish, bool]]
+"""What a message wishes once and for all, each wish with whether it was flagged (F36)."""
+
+_DUPLICATE_KEY = frozenset({1062, 1586})
+
+_C = chat_history_cache.c
+
+
+class _NotStoredError(Exception):
+    """Ends a transaction in which nothing is to be stored."""
+
+    def __init__(self, result: WriteResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def scope_of(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
+    """Return the scope a message is stored in: the one given, in the message's conversation.
+
+    What a scope says of privacy concerns its own conversation alone.
+    """
+    if scope.conversation == conversation:
+        return replace(scope, privacy=privacy) if privacy else scope
+    return replace(scope, conversation=conversation, privacy=privacy)
+
+
+# One message
+
+
+def insert(
+    db: Database,
+    scope: Scope,
+    message: NewMessage,
+    *,
+    privacy_default: str,
+    queues: bool = False,
+    wishes: Wishes = (),
+) -> WriteResult:
+    """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
+
+    Args:
+        queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
+        wishes: what the message wishes, stored in the same transaction (RECORD_WISHES).
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: P42, F5, F17, F20, F21, S1.
+    """
+    own = scope_of(scope, message.conversation)
+    row_id = db.ids.one()
+    stored = WriteResult(True, row_id, notes=message.notes)
+
+    def work(connection: Connection) -> WriteResult:
+        place = _insert_one(connection, db, own, message, row_id, privacy_default)
+        record(connection, db, own, place, row_id, message, wishes, privacy_default)
+        if is_late(db, own.persona, message, row_id):
+            raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+        if queues:
+            story_rows.queue(connection, db, own.persona, message.conversation, row_id, message.role)
+        return stored
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = connection.execute(THERE, {"persona": own.persona, "ids": [row_id]}).first()
+        return stored if there else None
+
+    for attempt in (1, 2):
+        try:
+            return db.transaction(work, source="chat_history_cache", confirm=confirm)
+        except _NotStoredError as refused:
+            # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
+            return stored if refused.result.id == row_id else refused.result
+        except StoreWriteError as error:
+            # The unique key settles a race with a writer that does not hold the conversation: the second look finds it.
+            if attempt == 2 or error.number not in _DUPLICATE_KEY or message.message_id is None:
+                raise
+    raise AssertionError
+
+
+def record(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: conversations.Place,
+    row_id: int,
+    message: NewMessage,
+    wishes: Wishes,
+    privacy_default: str,
+    holding: wish_rows.Holding | None = None,
+) -> None:
+    """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
+    whose = replace(scope, participant=message.participant)
+    made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
+    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
+
+
+THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
+
+
+def _insert_one(
+    connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
+) -> conversations.Place:
+    persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
+    if not conversations.touch(connection, persona, key, message.at, message.title):
+        conversations.make(
+            connection, db, scope, sender=message.participant or message.triggered_by, title=message.title
+        )
+        conversations.touch(connection, persona, key, message.at)
+    found = connection.execute(_look(), _look_values(scope, message)).one()
+    levels = {
+        name: participants.Known(participants.level_of(rank, privacy_default), shown)
+        for name, rank, shown in (
+            (message.participant, found.level, found.display_name),
+            (message.triggered_by, found.trigger_level, None),
+        )
+        if name
+    }
+    if is_private(message, levels, privacy_default):
+        raise _NotStoredError(WriteResult(False, None, "privacy", notes=message.notes))
+    double = found.same_id if found.same_id is not None else found.same_text
+    if double is not None:
+        raise _NotStoredError(WriteResult(False, double, "duplicate", notes=message.notes))
+    place = conversations.settle(connection, db, scope, conversations.facts_of(found), sender=who)
+    if message.participant:
+        names = {message.participant: message.sender_name}
+        participants.note_names(connection, db, persona, names, levels)
+    write(connection, db, persona, [(row_id, message, place)])
+    return place
+
+
+@lru_cache(maxsize=1)
+def _look() -> Any:
+    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
+    c = conversations_table.c
+    persona: Any = bindparam("persona")
+
+    def level(name: str) -> Any:
+        person = select(people.c.person_key).where(
+            people.c.persona_id == persona, people.c.participant_key == bindparam(name)
+        )
+        linked = people.alias()
+        rank = func.max(participants.rank_of(linked.c))
+        return select(rank).where(linked.c.persona_id == persona, linked.c.person_key == person.scalar_subquery())
+
+    shown = select(people.c.display_name).where(
+        people.c.persona_id == persona, people.c.participant_key == bindparam("participant")
+    )
+    here = and_(_C.persona_id == persona, _C.interface_path == bindparam("conversation"))
+    same_id = select(_C.id).where(here, _C.message_id == bindparam("message_id")).limit(1)
+    same_text = select(_C.id).where(
+        here,
+        _C.content_hash == bindparam("digest"),
+        _C.timestamp > bindparam("after", type_=Time()),
+        _C.timestamp < bindparam("before", type_=Time()),
+        _C.sender_id == bindparam("sender_id"),
+        or_(bindparam("by_id", type_=Integer()) == 1, _C.sender_name == bindparam("sender_name")),
+        or_(bindparam("has_id", type_=Integer()) == 0, _C.message_id.is_(None)),
+    )
+    return select(
+        c.id,
+        c.conversation_key,
+        c.audience_id,
+        c.server_id,
+        c.is_private,
+        c.local_only,
+        c.direct_person_key,
+        level("participant").scalar_subquery().label("level"),
+        level("triggered_by").scalar_subquery().label("trigger_level"),
+        shown.scalar_subquery().label("display_name"),
+        same_id.scalar_subquery().label("same_id"),
+        same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery().label("same_text"),
+    ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation"))
+
+
+def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
+    return {
+        "persona": scope.persona,
+        "conversation": message.conversation,
+        "participant": message.participant or "",
+        "triggered_by": message.triggered_by or "",
+        "message_id": message.message_id,
+        "digest": message.digest,
+        "after": message.at - SAME_WITHIN,
+        "before": message.at + SAME_WITHIN,
+        "sender_id": message.sender_id,
+        "sender_name": message.sender_name,
+        "by_id": int(bool(message.sender_id)),
+        "has_id": int(message.message_id is not None),
+    }
+
+
+def is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
+    """Return whether the level of somebody concerned keeps the message out: it is full (F20)."""
+    if any(known.level == "full" for known in levels.values()):
+        return True
+    return message.is_of_somebody and message.participant is None and default == "full"
+
+
+def write(
+    connection: Connection, db: Database, persona: str, ready: Sequence[tuple[int, NewMessage, conversations.Place]]
+) -> None:
+    """Insert the rows, then their index rows, which are shared by many writers."""
+    rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
+    entries = [
+        search_index.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
+        for row_id, m, place in ready
+    ]
+    search_index.add(connection, db.family, entries)
+
+
+def _row(persona: str, row_id: int, message: NewMessage, place: conversations.Place) -> dict[str, Any]:
+    return {
+        "id": row_id,
+        "persona_id": persona,
+        "audience_id": place.audience_id,
+        "interface_path": message.conversation,
+        "message_id": message.message_id,
+        "sender_id": message.sender_id,
+        "participant_key": message.participant,
+        "sender_name": message.sender_name,
+        "role": message.role,
+        "message_text": message.text,
+        "text_folded": message.folded,
+        "triggered_by": message.triggered_by,
+        "metadata": message.metadata,
+        "timestamp": message.at,
+        "hidden": int(message.hidden),
+        "excluded": int(message.excluded),
+        "content_hash": message.digest,
+    }
+
+
+FORGOTTEN = "the person or the conversation was forgotten while this was being stored"
+
+
+def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
+    """Return whether who said it, or where, was forgotten since the row was begun (F47)."""
+    people = (message.participant, message.triggered_by)
+    return forgetting_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)

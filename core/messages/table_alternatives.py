@@ -1,0 +1,83 @@
+"""Alternatives of a message (table message_alternatives): other versions of the same reply, one of them current (D19).
+
+The message's own row holds the text of the current one. Recaps of alternatives are in `core.messages.table_recaps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, case, delete, select, update
+
+from core.database import rows as values
+from core.database.bulk import chunks
+from core.database.readers import Reader
+from core.database.schema_stories import message_alternatives
+from core.messages.table_recaps import AT_ONCE
+
+_A = message_alternatives.c
+_ONE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One version of a message."""
+
+    number: int
+    text: str
+    is_current: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_ONE).order_by(_A.alternative)
+
+
+def read(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
+    """Return the alternatives of a message by number; none for a message that was said once."""
+    found = reader(_ALL, {"persona": persona, "row": row_id})
+    return [Alternative(r.alternative, r.text, bool(r.is_current), values.read_object(r.metadata) or {}) for r in found]
+
+
+def insert(connection: Connection, persona: str, row_id: int, made: Sequence[Alternative]) -> None:
+    """Store alternatives of a message; those numbers must be free."""
+    ready = [
+        {
+            "persona_id": persona,
+            "message_row": row_id,
+            "alternative": each.number,
+            "text": each.text,
+            "is_current": int(each.is_current),
+            "metadata": dict(each.metadata) or None,
+        }
+        for each in made
+    ]
+    values.insert_rows(connection, message_alternatives, ready)
+
+
+def set_current(connection: Connection, persona: str, row_id: int, number: int) -> None:
+    """Make one alternative of a message the current one."""
+    chosen = case((_A.alternative == number, 1), else_=0)
+    connection.execute(
+        update(message_alternatives)
+        .where(_A.persona_id == persona, _A.message_row == row_id, _A.is_current != chosen)
+        .values(is_current=chosen)
+    )
+
+
+def set_current_text(connection: Connection, persona: str, row_id: int, text: str) -> int:
+    """Give the current alternative of a message the message's new text; return how many there were, 0 or 1."""
+    stmt = update(message_alternatives).where(
+        _A.persona_id == persona, _A.message_row == row_id, _A.is_current == 1, _A.text != text
+    )
+    return connection.execute(stmt.values(text=text)).rowcount
+
+
+def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+    """Delete the alternatives of messages and return how many there were."""
+    gone = 0
+    for part in chunks(sorted(rows), AT_ONCE):
+        stmt = delete(message_alternatives).where(_A.persona_id == persona, _A.message_row.in_(part))
+        gone += connection.execute(stmt).rowcount
+    return gone

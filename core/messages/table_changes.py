@@ -1,0 +1,151 @@
+"""Changes of what was said (table chat_history_cache): messages edited, deleted, cleared, with their index rows.
+
+Each concerns rows whose audience is among those the caller's scope sees; others are as if they were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from core.audience import table_conversations as conversations
+from core.audience import table_participants as participants
+from core.database import rows
+from core.database.engine import Database
+from core.database.schema import chat_history_cache
+from core.database.sources import CHAT
+from core.index import indexed
+from core.messages import table_story_rows as story_rows
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.short_term import table_items as short_term_items
+from core.text.folding import fold
+from core.text.hits import content_digest
+
+SCENE_GONE = "the scene that ended with the message is deleted, with every version of its recap"
+"""Note of a deletion."""
+_C = chat_history_cache.c
+
+
+def edit(
+    db: Database,
+    scope: Scope,
+    row_id: int,
+    text: str,
+    *,
+    audiences: Collection[int],
+    privacy_default: str,
+    queues: bool = False,
+) -> WriteResult:
+    """Give a visible message another text, its index rows too; its recap is stale from then on.
+
+    Args:
+        queues: RECAP_ON_MESSAGE.
+
+    Returns:
+        `unchanged` where there is no such message or it says that already; `privacy` where nothing of its sender may be
+        kept any more.
+
+    Source: P45, F20, F21, S9.
+    """
+    rows.check_size(fold(text), "message_text in its folded form")
+
+    def work(connection: Connection) -> WriteResult:
+        row = hold(connection, scope.persona, row_id)
+        if row is None or row.audience_id not in audiences:
+            return WriteResult(False, None, "unchanged", notes=("there is no such message",))
+        if is_private(connection, scope.persona, row, privacy_default):
+            return WriteResult(False, row_id, "privacy")
+        if row.message_text == text:
+            return WriteResult(False, row_id, "unchanged")
+        rewrite(connection, db, scope.persona, row, text)
+        story_rows.changed(
+            connection, db, scope.persona, row.interface_path, row_id, text, role=row.role, queues=queues
+        )
+        return WriteResult(True, row_id)
+
+    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
+
+
+def rewrite(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
+    """Give a message that `hold` returned another text, its index rows too."""
+    folded = fold(text)
+    short_term_items.reword(connection, persona, row.interface_path, row.message_text, text)
+    local_only = _is_local(connection, persona, row)
+    old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
+    values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
+    values |= {"edited_at": db.clock(), "token_count": None}
+    connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row.id).values(values))
+    indexed.exchange(connection, db, CHAT, old, [replace(each, folded=folded) for each in old])
+
+
+def hold(connection: Connection, persona: str, row_id: int) -> Any:
+    """Return a stored message and hold it until the transaction ends; None where there is none."""
+    return connection.execute(_ONE, {"persona": persona, "id": row_id}).first()
+
+
+def is_private(connection: Connection, persona: str, row: Any, privacy_default: str) -> bool:
+    """Return whether nothing of a message that `hold` returned may be kept any more: somebody's level is full (F20)."""
+    names = [name for name in (row.participant_key, row.triggered_by) if name]
+    levels = participants.known(connection, persona, names, privacy_default)
+    return any(known.level == "full" for known in levels.values())
+
+
+_ONE = (
+    select(
+        _C.id,
+        _C.audience_id,
+        _C.interface_path,
+        _C.participant_key,
+        _C.triggered_by,
+        _C.message_text,
+        _C.role,
+        _C.content_hash,
+    )
+    .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
+    .with_for_update()
+)
+
+
+def _is_local(connection: Connection, persona: str, row: Any) -> bool:
+    facts = conversations.find(connection, persona, row.interface_path)
+    return facts is not None and facts.local_only
+
+
+def remove(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int]) -> WriteResult:
+    """Delete a visible message with its index rows and what lies on it; `unchanged` where there is none (S9)."""
+
+    def work(connection: Connection) -> WriteResult:
+        row = hold(connection, scope.persona, row_id)
+        if row is None or row.audience_id not in audiences:
+            return WriteResult(False, None, "unchanged", notes=("there is no such message",))
+        scenes = story_rows.remove(connection, scope.persona, [row_id])
+        short_term_items.reword(connection, scope.persona, row.interface_path, row.message_text, None)
+        indexed.remove(connection, db, CHAT, scope.persona, [row_id])
+        return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
+
+    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
+
+
+def clear(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:
+    """Delete the visible messages of a conversation, their index rows and what was made of them; return how many
+    messages there were (P44)."""
+    if not audiences:
+        return 0
+
+    def work(connection: Connection) -> int:
+        conversations.find(connection, scope.persona, conversation, lock=True)
+        mine = select(_C.id).where(
+            _C.persona_id == scope.persona, _C.interface_path == conversation, _C.audience_id.in_(sorted(audiences))
+        )
+        ids = connection.execute(mine).scalars().all()
+        story_rows.remove(connection, scope.persona, ids)
+        gone = indexed.remove(connection, db, CHAT, scope.persona, ids)
+        short_term_items.remove_channel(connection, scope.persona, conversation, audiences)
+        story_rows.remove_conversation(connection, scope.persona, conversation)
+        return gone
+
+    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)

@@ -1,0 +1,177 @@
+"""Reading what was said (table chat_history_cache): the newest of one conversation, of a level, over conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Integer, bindparam, func, or_, select
+
+from core.database.bulk import chunks
+from core.database.dialects import Key, read_time
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema import chat_history_cache, conversations
+
+_C = chat_history_cache.c
+_COLUMNS = (
+    _C.id,
+    _C.interface_path,
+    _C.sender_name,
+    _C.sender_id,
+    _C.message_text,
+    _C.timestamp,
+    _C.metadata,
+)
+_AUDIENCES_AT_ONCE = 500
+
+
+class Line(NamedTuple):
+    """A stored message as the log gives it."""
+
+    id: int
+    conversation: str
+    sender_name: str
+    sender_id: str
+    text: str
+    at: datetime | None
+    metadata: dict[str, Any] | None
+
+
+class Stats(NamedTuple):
+    """How much of the log is visible."""
+
+    messages: int = 0
+    conversations: int = 0
+    oldest: datetime | None = None
+    newest: datetime | None = None
+
+
+def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
+    found: list[Any] = [_C.persona_id == bindparam("persona")]
+    if not anywhere:
+        here: Any = _C.interface_path == bindparam("conversation")
+        if level:
+            below = (_C.interface_path >= bindparam("low", type_=Key(520))) & (
+                _C.interface_path < bindparam("high", type_=Key(520))
+            )
+            here = or_(here, below)
+        found.append(here)
+    found.append(_C.audience_id.in_(bindparam("audiences", expanding=True)))
+    if not local:
+        k = conversations.c
+        # A value for each row, not EXISTS: MariaDB makes a list of all conversations out of that.
+        closed = select(k.local_only).where(k.persona_id == _C.persona_id, k.conversation_key == _C.interface_path)
+        found.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _newest(level: bool, anywhere: bool, local: bool) -> Any:
+    limit = bindparam("most", type_=Integer())
+    chosen = select(*_COLUMNS).where(*_where(level, anywhere, local))
+    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
+
+
+def newest(
+    db: Database,
+    persona: str,
+    audiences: Sequence[int],
+    limit: int,
+    *,
+    conversation: str | None = None,
+    level: bool = False,
+    local: bool = False,
+) -> list[Line]:
+    """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first.
+
+    Args:
+        audiences: those the scope sees.
+        limit: most messages, at least 1.
+        conversation: its key; None for all conversations.
+        level: with everything below `conversation/`.
+        local: conversations marked local_only too (F18).
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: P43, P44.
+    """
+    values: dict[str, Any] = {"persona": persona, "most": limit}
+    if conversation is not None:
+        values |= {"conversation": conversation}
+        if level:
+            values |= {"low": conversation + "/", "high": conversation + "0"}  # the character after the slash
+    statement = _newest(level and conversation is not None, conversation is None, local)
+    found: list[Any] = []
+    # Over all conversations each audience is walked by itself, along its index, to its newest rows.
+    parts = [[a] for a in audiences] if conversation is None and len(audiences) <= 8 else list(
+        chunks(audiences, _AUDIENCES_AT_ONCE)
+    )  # fmt: skip
+    for part in parts:
+        found += db.read(statement, {**values, "audiences": part}, source="chat_history_cache")
+    lines = [_line(row) for row in found]
+    lines.sort(key=lambda line: (line.at is not None, line.at, line.id))
+    return lines[-limit:]
+
+
+def _line(row: Any) -> Line:
+    return Line(
+        row.id,
+        row.interface_path,
+        row.sender_name or "",
+        row.sender_id or "",
+        row.message_text,
+        row.timestamp,
+        read_object(row.metadata),
+    )
+
+
+@lru_cache(maxsize=2)
+def _stats(local: bool) -> Any:
+    made = select(
+        func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp)
+    )
+    return made.where(*_where(False, True, local))
+
+
+def stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
+    """Return how many messages are visible, in how many conversations, the oldest and newest time (P44)."""
+    total = Stats()
+    # A conversation stands in one audience, so the parts add up.
+    for part in chunks(audiences, _AUDIENCES_AT_ONCE):
+        values = {"persona": persona, "audiences": part}
+        count, paths, oldest, newest_at = db.read(_stats(local), values, source="chat_history_cache")[0]
+        times = [t for t in (_time(oldest), total.oldest) if t is not None]
+        ends = [t for t in (_time(newest_at), total.newest) if t is not None]
+        total = Stats(
+            total.messages + int(count),
+            total.conversations + int(paths),
+            min(times, default=None),
+            max(ends, default=None),
+        )
+    return total
+
+
+def _time(value: Any) -> datetime | None:
+    return value if isinstance(value, datetime) and value.tzinfo else read_time(value)
+
+
+_PLACE = select(_C.id, _C.interface_path).where(_C.persona_id == bindparam("persona"))
+_BY_ROW = _PLACE.where(_C.id == bindparam("id"))
+_BY_MESSAGE = _PLACE.where(_C.interface_path == bindparam("conversation"), _C.message_id == bindparam("message_id"))
+
+
+def find_row(db: Database, persona: str, row_id: int) -> tuple[int, str] | None:
+    """Return `(row id, conversation)` of a stored message, None where there is none."""
+    found = db.read(_BY_ROW, {"persona": persona, "id": row_id}, source="chat_history_cache")
+    return (found[0].id, found[0].interface_path) if found else None
+
+
+def find_message(db: Database, persona: str, conversation: str, message_id: str) -> tuple[int, str] | None:
+    """Return `(row id, conversation)` of the message the host knows by this id, None where there is none."""
+    values = {"persona": persona, "conversation": conversation, "message_id": message_id}
+    found = db.read(_BY_MESSAGE, values, source="chat_history_cache")
+    return (found[0].id, found[0].interface_path) if found else None

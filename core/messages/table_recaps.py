@@ -1,0 +1,250 @@
+"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives (D19).
+
+`OWN` is the message itself; what is written there is copied to the alternative that is current (S4). Reading for the
+walk of S11 is in `core.messages.table_recap_reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, case, delete, func, select, update
+
+from core.database.bulk import chunks
+from core.database.dialects import insert_ignore, upsert
+from core.database.readers import Reader
+from core.database.rows import read_object
+from core.database.schema_stories import message_alternatives, message_recaps
+
+OWN = -1
+"""Number of the alternative that is the message itself."""
+AT_ONCE = 500
+
+_R = message_recaps.c
+_A = message_alternatives.c
+_COPIED = ("conversation_key", "memory", "token_count", "counter", "data", "edited", "stale", "provenance",
+           "updated_at")  # fmt: skip
+"""Columns an alternative's copy has; whether it is included is worked out when it is chosen."""
+_ONE = (_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """A stored recap."""
+
+    row_id: int
+    memory: str | None = None
+    include: str | None = None
+    edited: bool = False
+    stale: bool = False
+    """The message was changed after the recap was made."""
+    provenance: str = ""
+    updated_at: datetime | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The keys of `core.stories.recaps.rules_keys.IN_DATA` that are set."""
+
+
+_FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.provenance, _R.updated_at, _R.data).where(
+    *_ONE, _R.alternative == bindparam("alternative")
+)
+_HOLD = _FIND.with_for_update()
+
+
+def find(read: Reader, persona: str, row_id: int, alternative: int = OWN) -> Recap | None:
+    """Return the recap of a message, None where there is none."""
+    return _recap(read(_FIND, {"persona": persona, "row": row_id, "alternative": alternative}))
+
+
+def _recap(rows: Any) -> Recap | None:
+    for r in rows:
+        return Recap(
+            r.message_row, r.memory, r.include, bool(r.edited), bool(r.stale), r.provenance or "", r.updated_at,
+            read_object(r.data) or {},
+        )  # fmt: skip
+    return None
+
+
+# Writing
+
+
+def change(
+    connection: Connection,
+    family: str,
+    persona: str,
+    conversation: str,
+    row_id: int,
+    columns: Mapping[str, Any],
+    data: Mapping[str, Any] | None = None,
+    *,
+    now: datetime,
+) -> bool:
+    """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed.
+
+    The row is made where there is none, and copied to the current alternative.
+
+    Source: S3, S4.
+    """
+    key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
+    # Held before it is read: two who set different keys of one message must not lose one of them.
+    connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})
+    found = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id, "alternative": OWN}).all())
+    assert found is not None
+    merged = {name: value for name, value in {**found.data, **(data or {})}.items() if value is not None}
+    same = merged == found.data and all(
+        name in ("token_count", "counter", "provenance") or getattr(found, name) == value
+        for name, value in columns.items()
+    )
+    if same and found.updated_at is not None:
+        return False
+    values = {**columns, "data": merged or None, "updated_at": now}
+    connection.execute(update(message_recaps).where(*_own(persona, row_id)).values(values))
+    copy_to_current(connection, family, persona, row_id)
+    return True
+
+
+def _own(persona: str, row_id: int) -> tuple[Any, ...]:
+    return _R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN
+
+
+_CURRENT = (
+    select(_A.alternative)
+    .where(_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"), _A.is_current == 1)
+    .order_by(_A.alternative)
+    .limit(1)
+)
+
+
+def copy_to_current(connection: Connection, family: str, persona: str, row_id: int) -> None:
+    """Copy the message's own recap to its current alternative, number 0 too; without alternatives to none (S4)."""
+    current = connection.execute(_CURRENT, {"persona": persona, "row": row_id}).scalar()
+    if current is not None:
+        copy(connection, family, persona, row_id, OWN, current)
+
+
+@lru_cache(maxsize=1)
+def _whole() -> Any:
+    return select(*(_R[name] for name in _COPIED)).where(*_ONE, _R.alternative == bindparam("alternative"))
+
+
+@lru_cache(maxsize=2)
+def _put(family: str) -> Any:
+    return upsert(message_recaps, family, update=(*_COPIED, "include"))
+
+
+def copy(connection: Connection, family: str, persona: str, row_id: int, source: int, target: int) -> None:
+    """Make the recap of one alternative that of another; where there is none, the other has none either."""
+    found = connection.execute(_whole(), {"persona": persona, "row": row_id, "alternative": source}).mappings().first()
+    if found is None:
+        gone = delete(message_recaps).where(*_ONE, _R.alternative == bindparam("alternative"))
+        connection.execute(gone, {"persona": persona, "row": row_id, "alternative": target})
+        return
+    values = {**found, "data": read_object(found["data"]), "include": None}
+    connection.execute(_put(family), {**values, "persona_id": persona, "message_row": row_id, "alternative": target})
+
+
+_STALE = (
+    update(message_recaps)
+    .where(*_ONE, _R.alternative.in_(bindparam("alternatives", expanding=True)), _R.memory.is_not(None))
+    .values(stale=1, include=None)
+)
+
+
+def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
+    """Note that a message was changed after its recap was made, and return the recap's provenance, blank for none.
+
+    Source: S9.
+    """
+    values = {"persona": persona, "row": row_id}
+    current = connection.execute(_CURRENT, values).scalar()
+    connection.execute(_STALE, {**values, "alternatives": [OWN] if current is None else [OWN, current]})
+    own = select(_R.provenance).where(*_ONE, _R.alternative == OWN, _R.memory.is_not(None))
+    return connection.execute(own, values).scalar() or ""
+
+
+def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
+    """Set `include` of messages' own recaps, of fresh ones with a memory alone; return how many rows were changed.
+
+    Source: S11.
+    """
+    changed = 0
+    wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
+    where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
+    if include is not None:
+        where += [_R.memory.is_not(None), _R.stale == 0]
+    for part in chunks(sorted(rows), AT_ONCE):
+        stmt = update(message_recaps).where(*where, _R.message_row.in_(part)).values(include=include)
+        changed += connection.execute(stmt).rowcount
+    return changed
+
+
+def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+    """Delete the recaps of messages, of their alternatives too, and return how many there were."""
+    gone = 0
+    for part in chunks(sorted(rows), AT_ONCE):
+        gone += connection.execute(
+            delete(message_recaps).where(_R.persona_id == persona, _R.message_row.in_(part))
+        ).rowcount
+    return gone
+
+
+def clear(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
+    """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key (S7)."""
+    here = (_R.persona_id == persona, _R.conversation_key == conversation)
+    chosen = select(
+        func.count(_R.memory).label("memory"),
+        func.count(_R.include).label("include"),
+        func.sum(case((_R.edited == 1, 1), else_=0)).label("edited"),
+    ).where(*here, _R.alternative == OWN)
+    counts = {name: int(n or 0) for name, n in connection.execute(chosen).mappings().one().items()}
+    held = select(_R.data).where(*here, _R.alternative == OWN, _R.data.is_not(None))
+    for text in connection.execute(held).scalars():
+        for name in read_object(text) or ():
+            counts[name] = counts.get(name, 0) + 1
+    connection.execute(delete(message_recaps).where(*here))
+    return {name: n for name, n in counts.items() if n}
+
+
+# Messages that detection has looked at
+
+
+_CHECKED = "auto_scene_break_checked"
+
+
+def mark_checked(
+    connection: Connection, family: str, persona: str, conversation: str, rows: Collection[int], *, now: datetime
+) -> None:
+    """Set `auto_scene_break_checked` of messages; a message without recap gets a row for it."""
+    for part in chunks(sorted(rows), AT_ONCE):
+        here = (_R.persona_id == persona, _R.alternative == OWN, _R.message_row.in_(part))
+        held = connection.execute(select(_R.message_row, _R.data).where(*here).with_for_update()).all()
+        there = {r.message_row: read_object(r.data) or {} for r in held}
+        plain = [row for row, data in there.items() if not data]
+        if plain:
+            stmt = update(message_recaps).where(
+                _R.persona_id == persona, _R.alternative == OWN, _R.message_row.in_(plain)
+            )
+            connection.execute(stmt.values(data={_CHECKED: True}, updated_at=func.coalesce(_R.updated_at, now)))
+        for row_id in [row for row, data in there.items() if data and not data.get(_CHECKED)]:
+            change(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
+        key = {"persona_id": persona, "alternative": OWN, "conversation_key": conversation, "updated_at": now}
+        new = [{**key, "message_row": row, "data": {_CHECKED: True}} for row in part if row not in there]
+        if new:
+            connection.execute(insert_ignore(message_recaps, family), new)
+
+
+_DATA = select(_R.message_row, _R.data).where(
+    _R.persona_id == bindparam("persona"),
+    _R.conversation_key == bindparam("conversation"),
+    _R.alternative == OWN,
+    _R.data.is_not(None),
+)
+
+
+def checked_rows(read: Reader, persona: str, conversation: str) -> set[int]:
+    """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
+    found = read(_DATA, {"persona": persona, "conversation": conversation})
+    return {r.message_row for r in found if (read_object(r.data) or {}).get(_CHECKED)}

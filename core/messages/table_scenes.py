@@ -1,0 +1,275 @@
+"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on (D20).
+
+A scene whose `break_row` is its own id lies on no message: it was brought from another chat and stands before all
+others (S32). A recap of a scene has versions, numbered from 0, one of them current.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
+
+from core.database.bulk import chunks
+from core.database.dialects import insert_ignore
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.database.rows import read_object
+from core.database.schema import chat_history_cache
+from core.database.schema_stories import memory_jobs, refused_recaps, scene_recaps, scenes
+
+NAME_CHARS = 200
+_AT_ONCE = 500
+
+_S = scenes.c
+_R = scene_recaps.c
+_C = chat_history_cache.c
+_J = memory_jobs.c
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A stored scene with its current recap."""
+
+    id: int
+    conversation: str
+    break_row: int
+    name: str = ""
+    visible: bool = True
+    start_row: int | None = None
+    """First message the current recap covers; None without one."""
+    recap_index: int | None = None
+    """Number of the current version of the recap, None without one."""
+    recap: str = ""
+    provenance: str = ""
+
+    @property
+    def is_brought(self) -> bool:
+        """Return whether it was brought from another chat and lies on no message."""
+        return self.break_row == self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """One version of a scene's recap."""
+
+    version: int
+    content: str
+    provenance: str
+    created_at: datetime | None
+    metadata: Mapping[str, Any]
+
+
+# Reading
+
+
+_WHOLE = (
+    select(
+        _S.id, _S.conversation_key, _S.break_row, _S.name, _S.visible, _S.start_row, _S.current_recap_index,
+        _R.content, _R.provenance,
+    )
+    .select_from(scenes)
+    .outerjoin(
+        scene_recaps,
+        and_(_R.persona_id == _S.persona_id, _R.scene_id == _S.id, _R.version_index == _S.current_recap_index),
+    )
+    .where(_S.persona_id == bindparam("persona"))
+)  # fmt: skip
+_OF_CONVERSATION = _WHOLE.where(_S.conversation_key == bindparam("conversation")).order_by(_S.break_row, _S.id)
+_BY_BREAK = _WHOLE.where(_S.break_row == bindparam("row"))
+_BY_ID = _WHOLE.where(_S.id == bindparam("id"))
+
+
+def _scene(r: Any) -> Scene:
+    return Scene(
+        r.id, r.conversation_key, r.break_row, r.name or "", bool(r.visible), r.start_row,
+        None if r.content is None else r.current_recap_index, r.content or "", r.provenance or "",
+    )  # fmt: skip
+
+
+def of_conversation(read: Reader, persona: str, conversation: str) -> list[Scene]:
+    """Return the scenes of a conversation by their break's row id."""
+    return [_scene(r) for r in read(_OF_CONVERSATION, {"persona": persona, "conversation": conversation})]
+
+
+def find(read: Reader, persona: str, break_row: int) -> Scene | None:
+    """Return the scene that ends with a message, None where no break lies on it."""
+    return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
+
+
+def by_id(read: Reader, persona: str, scene_id: int) -> Scene | None:
+    """Return a scene, None where it is gone."""
+    return next((_scene(r) for r in read(_BY_ID, {"persona": persona, "id": scene_id})), None)
+
+
+_RECAPS = (
+    select(_R.version_index, _R.content, _R.provenance, _R.created_at, _R.metadata)
+    .where(_R.persona_id == bindparam("persona"), _R.scene_id == bindparam("id"))
+    .order_by(_R.version_index)
+)
+
+
+def recaps(read: Reader, persona: str, scene_id: int) -> list[Recap]:
+    """Return every version of a scene's recap, the first one first."""
+    found = read(_RECAPS, {"persona": persona, "id": scene_id})
+    return [
+        Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {})
+        for r in found
+    ]
+
+
+_ORDER = (
+    select(_C.id)
+    .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+    .order_by(_C.timestamp, _C.id)
+)
+
+
+def order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
+    """Return the messages of a conversation, oldest first: a message's index is its position. Of the index alone."""
+    return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
+
+
+# Writing
+
+
+def add(
+    connection: Connection, db: Database, persona: str, conversation: str, break_row: int | None, name: str = "",
+    *, visible: bool = True,
+) -> tuple[int, bool]:  # fmt: skip
+    """Store a break and return its scene's id and whether it was made now; a message has one break (D20).
+
+    Args:
+        break_row: the message; None for a scene that lies on none.
+    """
+    scene_id = db.ids.one()
+    row = {
+        "id": scene_id,
+        "persona_id": persona,
+        "conversation_key": conversation,
+        "break_row": scene_id if break_row is None else break_row,
+        "name": name,
+        "visible": int(visible),
+    }
+    if connection.execute(insert_ignore(scenes, db.family), row).rowcount == 1:
+        return scene_id, True
+    there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
+    return int(connection.execute(there).scalar_one()), False
+
+
+def change(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:
+    """Set `name`, `visible` of the scene that ends with a message, and return whether there is one."""
+    stmt = update(scenes).where(_S.persona_id == persona, _S.break_row == break_row).values(**values)
+    return bool(connection.execute(stmt).rowcount)
+
+
+def remove(connection: Connection, persona: str, break_row: int) -> bool:
+    """Delete the break that lies on a message with the recaps of its scene, and return whether there was one."""
+    held = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
+    scene_id = connection.execute(held).scalar()
+    if scene_id is None:
+        return False
+    return remove_all(connection, persona, [scene_id]) == 1
+
+
+def remove_all(connection: Connection, persona: str, ids: Collection[int]) -> int:
+    """Delete scenes with all that was made of them, refused texts too, and return how many there were."""
+    gone, f = 0, refused_recaps.c
+    for part in chunks(sorted(ids), _AT_ONCE):
+        connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(part)))
+        connection.execute(
+            delete(refused_recaps).where(f.persona_id == persona, f.target == "scene", f.target_id.in_(part))
+        )
+        gone += connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id.in_(part))).rowcount
+    return gone
+
+
+def hold(connection: Connection, persona: str, scene_id: int) -> bool:
+    """Hold a scene until the transaction ends, and return whether it is there."""
+    held = select(_S.id).where(_S.persona_id == persona, _S.id == scene_id).with_for_update()
+    return connection.execute(held).scalar() is not None
+
+
+def add_recap(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    scene_id: int,
+    content: str,
+    *,
+    provenance: str,
+    start_row: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> int | None:
+    """Append a version to a scene's recap, make it current and return its number; None where the scene is gone.
+
+    Source: S21.
+    """
+    if not hold(connection, persona, scene_id):
+        return None
+    highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)
+    last = connection.execute(highest).scalar()
+    version = 0 if last is None else int(last) + 1
+    row = {
+        "persona_id": persona,
+        "scene_id": scene_id,
+        "version_index": version,
+        "content": content,
+        "metadata": dict(metadata) if metadata else None,
+        "provenance": provenance,
+        "created_at": db.clock(),
+    }
+    connection.execute(scene_recaps.insert().values(row))
+    values: dict[str, Any] = {"current_recap_index": version}
+    if start_row is not None:
+        values["start_row"] = start_row
+    connection.execute(update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(values))
+    return version
+
+
+def choose_recap(connection: Connection, persona: str, scene_id: int, version: int) -> bool:
+    """Make a version of a scene's recap current, and return whether there is one of this number."""
+    there = select(_R.version_index).where(
+        _R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version
+    )
+    if not hold(connection, persona, scene_id) or connection.execute(there).scalar() is None:
+        return False
+    stmt = update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=version)
+    return bool(connection.execute(stmt).rowcount)
+
+
+def clear_recaps(connection: Connection, persona: str, scene_id: int) -> int:
+    """Delete all versions of a scene's recap, and return how many there were; the break stays."""
+    if not hold(connection, persona, scene_id):
+        return 0
+    gone = connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id)).rowcount
+    connection.execute(
+        update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=None)
+    )
+    return gone
+
+
+_UNDER_WAY = (
+    select(_J.id)
+    .where(
+        _J.persona_id == bindparam("persona"),
+        _J.conversation_key == bindparam("conversation"),
+        _J.type == bindparam("type"),
+        _J.status.in_(("pending", "retrying", "in_progress")),
+    )
+    .order_by(_J.id.desc())
+    .limit(1)
+)
+
+
+def newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
+    """Return the newest operation of a kind that has not ended, None where there is none.
+
+    Scene recaps of a conversation are made one after the other: a scene begins where the one before it ends.
+    """
+    values = {"persona": persona, "conversation": conversation, "type": kind}
+    found = connection.execute(_UNDER_WAY, values).scalar()
+    return None if found is None else int(found)

@@ -1,0 +1,161 @@
+"""What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation.
+
+Called by the tables of what was said: `chat` when a message is stored, `chat_changes` when one is changed or deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
+
+from core.database import readers
+from core.database.bulk import chunks
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.database.rows import read_object
+from core.database.schema import chat_history_cache, conversations
+from core.database.schema_stories import memory_jobs, refused_recaps, running_recaps
+from core.database.schema_stories import message_recaps as recaps
+from core.database.schema_stories import scenes as scene_table
+from core.jobs import table as jobs
+from core.messages import (
+    table_alternatives as alternatives,
+)
+from core.messages import (
+    table_places as places,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.messages import (
+    table_scenes as scenes,
+)
+from core.messages.table_recaps import AT_ONCE
+from core.stories.table_refused import Target
+
+RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
+SAID = ("user", "persona")
+"""Roles of messages that get a recap by themselves: said by a person, or by the persona (S1)."""
+MESSAGE_TARGET: Target = "message"
+_MADE = ("model", "extract")
+"""Provenance of recaps an operation made."""
+
+
+def queue(connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str) -> None:
+    """Queue the recap of a new message, and one search for scene breaks unless one waits.
+
+    Nothing is queued with stories off for the conversation.
+
+    Source: S1, S41.
+    """
+    place = places.find(readers.on(connection), persona, conversation)
+    if role in SAID and place is not None and not place.stories_off:
+        queue_recap(connection, db, persona, conversation, row_id)
+        jobs.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
+
+
+def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
+    """Queue the recap of one message."""
+    jobs.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
+
+
+_WITHOUT = (
+    select(chat_history_cache.c.id)
+    .select_from(
+        chat_history_cache.outerjoin(
+            recaps,
+            and_(
+                recaps.c.persona_id == chat_history_cache.c.persona_id,
+                recaps.c.message_row == chat_history_cache.c.id,
+                recaps.c.alternative == message_recaps.OWN,
+            ),
+        )
+    )
+    .where(
+        chat_history_cache.c.persona_id == bindparam("persona"),
+        chat_history_cache.c.interface_path == bindparam("conversation"),
+        chat_history_cache.c.role.in_(SAID),
+        chat_history_cache.c.excluded == 0,
+        or_(recaps.c.memory.is_(None), recaps.c.stale != 0),
+    )
+    .order_by(chat_history_cache.c.timestamp, chat_history_cache.c.id)
+)
+_WAITING = select(memory_jobs.c.payload).where(
+    memory_jobs.c.persona_id == bindparam("persona"),
+    memory_jobs.c.conversation_key == bindparam("conversation"),
+    memory_jobs.c.type == RECAP,
+    memory_jobs.c.status.in_(("pending", "retrying", "in_progress")),
+)
+
+
+def without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
+    """Return the messages somebody said that have no recap or a stale one and none queued, oldest first."""
+    values = {"persona": persona, "conversation": conversation}
+    waiting = {(read_object(r.payload) or {}).get("message_id") for r in read(_WAITING, values)}
+    return [r.id for r in read(_WITHOUT, values) if r.id not in waiting]
+
+
+def changed(
+    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, text: str, *, role: str,
+    queues: bool,
+) -> None:  # fmt: skip
+    """Make the recap of a changed message stale, and queue it again where an operation made it or would make it.
+
+    Args:
+        text: what the message says now; its current alternative says it too.
+        queues: RECAP_ON_MESSAGE.
+
+    Source: S9.
+    """
+    alternatives.set_current_text(connection, persona, row_id, text)
+    provenance = message_recaps.mark_stale(connection, persona, row_id)
+    if provenance in _MADE or (queues and role in SAID):
+        queue_recap(connection, db, persona, conversation, row_id)
+
+
+def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+    """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts.
+
+    Returns:
+        How many scenes were deleted.
+
+    Source: S9, D36.
+    """
+    message_recaps.remove(connection, persona, rows)
+    alternatives.remove(connection, persona, rows)
+    s, f = scene_table.c, refused_recaps.c
+    gone = 0
+    for part in chunks(sorted(rows), AT_ONCE):
+        ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(part)).with_for_update()
+        ids = connection.execute(ended).scalars().all()
+        scenes.remove_all(connection, persona, ids)
+        gone += len(ids)
+        connection.execute(
+            delete(refused_recaps).where(f.persona_id == persona, f.target == MESSAGE_TARGET, f.target_id.in_(part))
+        )
+    return gone
+
+
+def remove_conversation(connection: Connection, persona: str, conversation: str) -> None:
+    """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts,
+    scenes brought from other chats.
+
+    The numbers of its versions go on where they were (S26).
+    """
+    c, k = chat_history_cache.c, conversations.c
+    left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)
+    if connection.execute(left).first() is not None:
+        return
+    s = scene_table.c
+    brought = select(s.id).where(s.persona_id == persona, s.conversation_key == conversation)
+    ids = connection.execute(brought.with_for_update()).scalars().all()
+    scenes.remove_all(connection, persona, ids)
+    for table in (running_recaps, refused_recaps):
+        t = table.c
+        connection.execute(delete(table).where(t.persona_id == persona, t.conversation_key == conversation))
+    connection.execute(
+        update(conversations)
+        .where(k.persona_id == persona, k.conversation_key == conversation, k.current_recap_version.is_not(None))
+        .values(current_recap_version=None)
+    )

@@ -1,0 +1,129 @@
+"""One person with several identities (rule F6): linked, their direct messages meet; unlinked, they part again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlalchemy import Connection, select, update
+
+from core.audience import table as audiences
+from core.audience.rules import AudienceKey, split_key
+from core.audience.table_conversations import facts_of, relocate
+from core.audience.table_participants import checked_key, hold
+from core.audience.view import ConversationFacts
+from core.database import followers as following
+from core.database.engine import Database
+from core.database.schema import chat_history_cache, conversations, memories, participants
+from core.database.sources import ALL, MEMORIES
+from core.index import indexed
+
+_P = participants.c
+
+
+def link(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
+    """Make two participants one person; what was said in direct messages with either meets.
+
+    Returns:
+        Changed rows per table; all 0 where they were linked already.
+
+    Source: F6.
+    """
+    one, other = checked_key(a, "a"), checked_key(b, "b")
+
+    def work(connection: Connection) -> dict[str, int]:
+        group = hold(connection, db, persona, [one, other])
+        target, gone = group[one], group[other]
+        if target == gone:
+            return dict(Counter())
+        return _assign(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
+
+    return _counts(db.transaction(work, source="participants", confirm=lambda _: None))
+
+
+def unlink(db: Database, persona: str, participant: object) -> dict[str, int]:
+    """Make a participant a person of their own again; their direct messages go with them.
+
+    Returns:
+        Changed rows per table; all 0 where they were linked to nobody.
+
+    Source: F6.
+    """
+    key = checked_key(participant)
+
+    def work(connection: Connection) -> dict[str, int]:
+        group = hold(connection, db, persona, [key])
+        others = sorted(set(group) - {key})
+        if not others:
+            return dict(Counter())
+        person = group[key]
+        # The key of the whole group belongs to the one who leaves: the others go by the first of theirs.
+        changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
+        return _assign(connection, db, persona, changes, person)
+
+    return _counts(db.transaction(work, source="participants", confirm=lambda _: None))
+
+
+def _counts(changed: Mapping[str, int]) -> dict[str, int]:
+    names = ("participants", "conversations", *(source.table.name for source in ALL), *following.NAMES)
+    return {name: changed.get(name, 0) for name in names}
+
+
+def _assign(
+    connection: Connection, db: Database, persona: str, changes: Mapping[str, str], person: str
+) -> dict[str, int]:
+    """Give identities of `person` another person, and move the direct messages that are with them."""
+    counts: Counter[str] = Counter()
+    c = conversations.c
+    members = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key == person)
+    group = list(connection.execute(members).scalars())
+    everybody = set(group) <= set(changes)
+    for key, target in sorted(changes.items()):
+        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
+        connection.execute(one.values(person_key=target, updated_at=db.clock()))
+        counts["participants"] += 1
+    direct = audiences.find(connection, persona, AudienceKey("direct", "", person))
+    if direct is None:
+        return counts
+    held = select(conversations).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
+    for row in connection.execute(held.with_for_update()).all():
+        facts = facts_of(row)
+        to = changes.get(_identity(connection, persona, facts, group) or (group[0] if everybody else ""))
+        if to is not None:
+            new = replace(facts, direct_person=to, audience_id=_direct(connection, db, persona, to), is_private=True)
+            counts.update(relocate(connection, db, persona, facts, new))
+    if everybody:
+        left_over = [(source, select(source.table.c.id), min(changes.values())) for source in ALL]
+    else:
+        m = memories.c
+        mine = select(m.id).where(m.conversation_key.is_(None))
+        left_over = [
+            (MEMORIES, mine.where(m.participant_key == key), target) for key, target in sorted(changes.items())
+        ]
+    for source, chosen, target in left_over:  # what stands in the audience and in no conversation
+        c = source.table.c
+        ids = connection.execute(chosen.where(c.persona_id == persona, c.audience_id == direct)).scalars().all()
+        if ids:
+            home = _direct(connection, db, persona, target)
+            counts[source.table.name] += indexed.move(connection, db, source, persona, ids, home)
+    return counts
+
+
+def _direct(connection: Connection, db: Database, persona: str, person: str) -> int:
+    return audiences.find_or_make(connection, db, persona, AudienceKey("direct", "", person))
+
+
+def _identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
+    """Return with which identity of a person a direct conversation is: who spoke in it, else whose interface it is."""
+    c = chat_history_cache.c
+    spoke = select(c.participant_key).where(
+        c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
+    )
+    found = list(connection.execute(spoke.distinct().limit(2)).scalars())
+    if len(found) != 1:
+        interface, chat, _ = split_key(facts.key)
+        found = [key for key in group if key == f"{interface}/{chat}"] or [
+            key for key in group if split_key(key)[0] == interface
+        ]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,142 @@
+"""What a host says of a stored conversation by its key: how private it is (F17), and whether it stays on this machine
+(F18), with all that was said in it and made of it.
+
+The log has the mark of its conversation; items, diary entries, summaries and short-term entries carry their own, so
+that one condition on one row decides wherever they are read. Marks and index rows change in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from core.audience import table_conversations as conversations
+from core.audience import table_participants as participants
+from core.audience.rules import parent_key
+from core.audience.table_conversations import MOVED
+from core.audience.view import ConversationFacts
+from core.database.engine import Database
+from core.database.followers import FOLLOWING
+from core.database.schema import chat_history_cache
+from core.database.schema import conversations as table_of_conversations
+from core.database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from core.errors import MessageError
+from core.index import indexed
+from core.scope import Privacy, Scope
+
+_C = table_of_conversations.c
+
+
+def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
+    """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction.
+
+    Returns:
+        Changed rows per table of `MOVED`; all 0 for one that is not known or is so already.
+
+    Raises:
+        MessageError: another word for `privacy`.
+        StoreWriteError: nothing was changed.
+
+    Source: F17.
+    """
+    if privacy not in ("public", "direct", "restricted"):
+        raise MessageError(f"privacy is {privacy!r}. It must be public, direct or restricted.", fields=("privacy",))
+    key = conversations.check_key(conversation)
+
+    def work(connection: Connection) -> dict[str, int]:
+        facts = conversations.find(connection, scope.persona, key, lock=True)
+        counts = dict.fromkeys(MOVED, 0)
+        if facts is None:
+            return counts
+        person = _person_in(connection, scope, facts) if privacy == "direct" else None
+        return conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
+
+    return db.transaction(work, source="conversations", confirm=lambda _: None)
+
+
+def _person_in(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
+    """Return the one person a conversation is with: as stored, else the only one who spoke in it."""
+    if facts.direct_person:
+        return facts.direct_person
+    c = chat_history_cache.c
+    spoke = select(c.participant_key).where(
+        c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
+    )
+    found = connection.execute(spoke.distinct().limit(2)).scalars().all()
+    return participants.person_of(connection, scope.persona, found[0]) if len(found) == 1 else None
+
+
+def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
+    """Mark a conversation with its threads and all their rows, or open them again, in one transaction.
+
+    Args:
+        items: open items and diary entries too; which of them were marked by themselves is not stored.
+
+    Returns:
+        Changed rows per table of `MOVED`.
+
+    Raises:
+        MessageError: a key that does not fit.
+        StoreWriteError: nothing was changed.
+
+    Source: F18.
+    """
+    key = conversations.check_key(conversation)
+
+    def work(connection: Connection) -> dict[str, int]:
+        counts: Counter[str] = Counter(dict.fromkeys(MOVED, 0))
+        facts = conversations.find(connection, scope.persona, key, lock=True)
+        if facts is None and local and scope.conversation == key:
+            conversations.ensure(connection, db, scope)
+            facts = conversations.find(connection, scope.persona, key, lock=True)
+        if facts is None:
+            return dict(counts)
+        for each in [facts, *_threads(connection, scope.persona, facts, local)]:
+            counts.update(_mark(connection, db, scope.persona, each, local, items=local or items))
+        return dict(counts)
+
+    return db.transaction(work, source="conversations", confirm=lambda _: None)
+
+
+def _threads(
+    connection: Connection, persona: str, parent: ConversationFacts, local: bool
+) -> Sequence[ConversationFacts]:
+    """Return the threads that follow, held; what is somebody else's direct message is none, whatever its key says."""
+    if parent_key(parent.key) is not None:
+        return ()
+    found = conversations.hold_threads(connection, persona, parent.key)
+    if local:
+        return [t for t in found if not conversations.is_of_another(parent.direct_person, t.direct_person)]
+    return [t for t in found if not t.direct_person or t.direct_person == parent.direct_person]
+
+
+def _mark(
+    connection: Connection, db: Database, persona: str, facts: ConversationFacts, local: bool, *, items: bool
+) -> dict[str, int]:
+    counts = dict.fromkeys(MOVED, 0)
+    if facts.local_only != local:
+        here = (_C.persona_id == persona, _C.id == facts.id)
+        connection.execute(update(table_of_conversations).where(*here).values(local_only=int(local)))
+        counts["conversations"] = 1
+        counts[CHAT.table.name] = _mark_rows(connection, db, CHAT, persona, facts, local)
+    for source in (MEMORIES, AI_DIARY) if items else ():
+        counts[source.table.name] = _mark_rows(connection, db, source, persona, facts, local)
+    for table, key in FOLLOWING:
+        c = table.c
+        change = update(table).where(c.persona_id == persona, key == facts.key, c.local_only == int(not local))
+        counts[table.name] = connection.execute(change.values(local_only=int(local))).rowcount
+    return counts
+
+
+def _mark_rows(
+    connection: Connection, db: Database, source: SourceTable, persona: str, facts: ConversationFacts, local: bool
+) -> int:
+    c: Any = source.table.c
+    chosen = select(c.id).where(c.persona_id == persona, conversations.said_in(source, facts))
+    if source is not CHAT:
+        chosen = chosen.where(c.local_only == int(not local))
+    ids = connection.execute(chosen).scalars().all()
+    return indexed.mark_local(connection, db, source, persona, ids, local)

@@ -1,0 +1,97 @@
+"""The degrade point: where a source or a hook that fails becomes an empty section and a note (rules G14, P3, F50, F57).
+
+Owns the one broad `except` of the package. Called by the doors that read for a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from core.base import hooks, logs
+from core.database.engine import Database
+from core.errors import StoreError
+from core.prompt.report import Report
+
+T = TypeVar("T")
+
+STORED = ("chat_history_cache", "memories", "ai_diary")
+"""The tables a prompt's sections come from, as the report names them when none of them can be read (F51)."""
+
+_DOWN = frozenset({None, 1040, 1044, 1045, 1049, 1129, 1130, 1203, 1698, 2002, 2003, 2005, 2006, 2013})
+_OF_A_TABLE = (1146, 1142)
+
+
+def is_down(error: StoreError) -> bool:
+    """Return whether the server itself is out of reach, rather than one table or statement."""
+    return error.number in _DOWN
+
+
+class Guard:
+    """Runs the stages of one call, and lets no failure of theirs pass."""
+
+    def __init__(self, report: Report, hook_seconds: float = 5.0) -> None:
+        self.report = report
+        self.hook_seconds = hook_seconds
+        self.db: Database | None = None
+        self.down = False
+        """The database did not answer: nothing stored is asked for again in this call (F51)."""
+        self.last: Exception | None = None
+        """What failed last."""
+
+    def __call__(self, stage: str, source: str, work: Callable[[], T], otherwise: T) -> T:
+        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning (G14).
+
+        Args:
+            stage: what is being done, as the report lists it.
+            source: what fails if this fails; a table that is missing, or may not be read, is named instead.
+            work: the stage.
+            otherwise: what its section is without it.
+        """
+        try:
+            with self.report.stage(stage):
+                return work()
+        except Exception as error:  # noqa: BLE001 - the degrade point: whatever a source or hook raises ends here
+            self.fail(stage, source, error)
+            return otherwise
+
+    def fail(self, stage: str, source: str, error: Exception) -> None:
+        """Note a failure in the report, and log one warning without any text that was said."""
+        again = isinstance(error, StoreError) and str(self.last) == str(error)
+        self.last = error
+        number = None
+        if isinstance(error, StoreError):
+            number = error.number
+            self.down = self.down or is_down(error)
+            source = error.source if number in _OF_A_TABLE and error.source else source
+        if again:  # one table missing makes several statements fail
+            return
+        self.report.fail(stage, source, error)
+        logs.warning("source_failed", stage=stage, source=source, error=type(error).__name__, number=number)
+
+    def lose_stored(self, stage: str) -> None:
+        """Note that no stored section could be read, whatever it was that failed."""
+        error = self.last or StoreError("The database could not be read.")
+        for name in STORED:
+            self.report.fail(stage, name, error)
+
+    def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
+        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails (P5, F57).
+
+        Args:
+            read: judges the answer. It is guarded too: the answer may be an object whose every method raises.
+        """
+        function = hooks.get_hook(name)
+        if function is None:
+            return otherwise
+        return self(name, name, lambda: read(self.call(function, arguments, name)), otherwise)
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any], name: str = "") -> Any:
+        """Return what a host's function gives, within its time (G3).
+
+        Raises:
+            Exception: whatever it raises; HookTimeout when it takes too long.
+        """
+        if isinstance(self.db, Database):
+            self.db.let_go()
+        return hooks.call(function, arguments, timeout_seconds=self.hook_seconds, name=name)

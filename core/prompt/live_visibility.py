@@ -1,0 +1,89 @@
+"""Whose live lines may be seen: the host's messages are held to the privacy of their conversation (F13, F17, F18).
+
+Called by `core.prompt.history` and `core.prompt.stages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.audience.rules import parent_key, split_key
+from core.audience.view import ConversationFacts, Viewer
+from core.audience.view_statement import LIVE_KEYS
+from core.database.engine import Database
+from core.prompt.sources import Sources
+from core.scope import KEY_BYTES
+
+_REMEMBERED = 10_000
+"""Most conversations kept in mind as private or local."""
+
+
+def live_keys(sources: Sources) -> tuple[str, ...]:
+    """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest.
+
+    With each thread stands its parent, which it follows (F17).
+    """
+    chats = sources.live.chats
+    newest = list(chats)
+    if len(newest) > LIVE_KEYS // 2:
+        timed = {key: max((e.time.timestamp() for e in chats[key] if e.time), default=0.0) for key in newest}
+        newest.sort(key=lambda key: -timed[key])
+    wanted = dict.fromkeys(name for key in newest for name in (key, parent_key(key)) if name and _is_key(name))
+    return tuple(wanted)[:LIVE_KEYS]
+
+
+def _is_key(text: str) -> bool:
+    """Return whether a text can be the key of a stored conversation."""
+    try:
+        return len(text.encode()) <= KEY_BYTES["conversation"] and "\x00" not in text
+    except UnicodeEncodeError:
+        return False
+
+
+def remember_private(db: Database, viewer: Viewer) -> None:
+    """Keep which conversations are private or local, for the time the database does not answer (F13, F51)."""
+    kept: dict[tuple[str, str], None] = db.caches.setdefault("history.private", {})
+    persona = viewer.scope.persona
+    for key, facts in viewer.conversations.items():
+        if facts.is_private or facts.local_only:
+            while len(kept) >= _REMEMBERED:
+                kept.pop(next(iter(kept)), None)
+            kept[persona, key] = None
+        else:
+            kept.pop((persona, key), None)
+
+
+def held_private(db: Database | None, persona: str) -> frozenset[str]:
+    """Return the conversations of a persona this process has seen to be private or local."""
+    kept = db.caches.get("history.private", {}) if db is not None else {}
+    return frozenset(key for who, key in list(kept) if who == persona)
+
+
+def may_see(history: Sources) -> Callable[[str], str]:
+    """Return what tells why live messages of a conversation stay out, blank when they may be seen (F13, F17, F18)."""
+    viewer, own = history.viewer, history.message.interface_path
+    known = viewer.conversations if viewer is not None else {}
+    asked = frozenset(live_keys(history)) if len(history.live.chats) > LIVE_KEYS // 2 else None
+
+    def why_not(key: str) -> str:
+        facts = known.get(key)
+        if key == own:
+            return "destination" if facts is not None and viewer is not None and _is_closed(facts, viewer) else ""
+        facts = facts or known.get(parent_key(key) or "")
+        if facts is not None and viewer is not None:
+            if _is_closed(facts, viewer):
+                return "destination"
+            return "" if facts.audience_id in viewer.audiences else "private"
+        if asked is not None and key not in asked:
+            return "limit"
+        if key in history.live.private or key in history.held_private or parent_key(key) in history.held_private:
+            return "private"
+        chat = split_key(key)[1]
+        senders = {entry.sender_id for entry in history.live.chats.get(key, ())}
+        return "private" if chat and chat in senders else ""
+
+    return why_not
+
+
+def _is_closed(facts: ConversationFacts, viewer: Viewer) -> bool:
+    return bool(facts.local_only) and not viewer.sees_local_only

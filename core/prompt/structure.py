@@ -1,0 +1,238 @@
+"""Turns what was collected for one message into the prompt dict (rules P6 to P9, P13 to P18).
+
+The history engine makes `context`, hooks add to it under names of their own (`contributions`), the persona's text and
+the lines about language and tone go to `instructions`, what was said stays in `context` and `input`. The last steps are
+strict JSON (P18) and the structure template, in which no text can move (P19). Called by `core.prompt_engine` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from core.context.attachments import input_facts
+from core.context.context import order_context
+from core.context.incoming import get
+from core.prompt.contributions import append_memories, merge_injections, recon_parts
+from core.shapes import IncomingMessage
+from core.templates.render import Renderer
+from core.text.host_values import text_at
+from core.text.sizes import size
+from core.text.strict_json import strict
+from core.text.times import local_time
+
+__all__ = [
+    "append_memories",
+    "assemble",
+    "instructions_text",
+    "merge_injections",
+    "message_actions",
+    "recon_parts",
+    "shape_actions",
+    "wants_verbose",
+]
+
+TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
+"""Keys of the prompt in their order; instructions_verbose only when there is something (rule P7)."""
+
+ACTION_KEYS = ("schema", "brief", "source")
+
+_LABEL_CHARS = 200
+"""A language or tone is a label, not a text; a longer one is cut."""
+
+
+def _nothing(_note: str) -> None:
+    """Take a note nobody asked for."""
+
+
+def shape_actions(actions: Any, lite: bool, note: Callable[[str], None] = _nothing) -> dict[str, Any]:
+    """Return what the model is told of each action: {schema, brief, source}, those that are there, and nothing else.
+
+    Args:
+        actions: name to mapping or object, as the hook `actions` gave it; None is nothing.
+        lite: only {brief}; an action without one keeps the three, since it could not be used by its name alone.
+        note: takes a line when something is left out.
+
+    Source: P16.
+
+    >>> shape_actions({"wave": {"brief": "Wave.", "schema": {"to": "text"}, "source": "core", "handler": 1}}, False)
+    {'wave': {'schema': {'to': 'text'}, 'brief': 'Wave.', 'source': 'core'}}
+    """
+    if actions is not None and not isinstance(actions, Mapping):
+        note(f"actions are of type {type(actions).__name__} and are left out")
+    shaped: dict[str, Any] = {}
+    unnamed = 0
+    for name, action in actions.items() if isinstance(actions, Mapping) else ():
+        found = {key: get(action, key) for key in ACTION_KEYS}
+        parts = {key: value for key, value in found.items() if value is not None}
+        if not isinstance(name, str) or not parts:
+            unnamed += 1
+            continue
+        shaped[name] = {"brief": parts["brief"]} if lite and parts.get("brief") else parts
+    if unnamed:
+        note(f"actions: {unnamed} without name, schema, brief and source are left out")
+    return shaped
+
+
+def message_actions(actions: Any, interface_name: str | None) -> list[str]:
+    """Return the names of the actions that send to an interface: `message_...` whose source contains its name (P14).
+
+    >>> message_actions({"message_discord_bot": {"source": "plugin_discord"}, "message_x": {"source": "x"}}, "discord")
+    ['message_discord_bot']
+    """
+    if not interface_name or not isinstance(actions, Mapping):
+        return []
+    names = [name for name in actions if isinstance(name, str) and name.startswith("message_")]
+    return [name for name in names if interface_name in text_at(actions[name], "source")]
+
+
+def wants_verbose(actions: Any, interface_name: str | None) -> bool:
+    """Return whether `instructions_verbose` belongs in the prompt (P14).
+
+    >>> wants_verbose({"message_discord_bot": {"source": "plugin_x"}}, "discord")
+    False
+    """
+    return bool(message_actions(actions, interface_name))
+
+
+def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
+    """Return persona, the line of P13, then language, tone and recon lines, with one empty line between them.
+
+    What changes least stands first. Empty parts leave no gap; the persona keeps its line breaks.
+
+    Source: P15.
+
+    >>> instructions_text("You are Iris.\\nBe brief.", "Answer in JSON.", "Answer in this language: it.", "", [])
+    'You are Iris.\\nBe brief.\\n\\nAnswer in JSON.\\n\\nAnswer in this language: it.'
+    """
+    parts = (persona.strip("\r\n"), line, language, tone, *recon_texts)
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def assemble(
+    *,
+    message: IncomingMessage,
+    context: Mapping[str, Any],
+    renderer: Renderer,
+    persona: str = "",
+    recon: Mapping[str, Any] | None = None,
+    recon_instructions: Sequence[str] = (),
+    actions: Any = None,
+    image_data: Any = None,
+    attachments: Any = None,
+    history_scope: str | None = None,
+    lite: bool = False,
+    with_local_time: bool = True,
+    time_zone: str = "UTC",
+    note: Callable[[str], None] = _nothing,
+) -> dict[str, Any]:
+    """Return the prompt before reduction, in the key order of P7: strict JSON that shares nothing with the arguments.
+
+    Args:
+        message: the message being answered.
+        context: what the history engine and `merge_injections` made.
+        renderer: of this call; its notes are its own.
+        persona: text of the injection `persona`.
+        recon: second part of `recon_parts`.
+        recon_instructions: third part of `recon_parts`.
+        actions: what the hook gave, unshaped.
+        image_data, attachments: arguments of build_json_prompt.
+        history_scope: the scope word in force, None for none.
+        lite: PROMPT_LITE_MODE.
+        with_local_time: INCLUDE_LOCAL_TIME_IN_PROMPTS.
+        time_zone: TIMEZONE, for messages that bring no zone.
+        note: takes a line for each value that was left out or changed.
+
+    Raises:
+        TemplateError: a shipped template is broken.
+
+    Source: P7, P9, P12 to P18.
+    """
+    zone_name = (message.time_zone or time_zone or "UTC") if with_local_time else None
+    given = dict(recon or {})
+    parts: dict[str, Any] = {
+        "context": order_context({**context, "recon": given, "recon_instructions": list(recon_instructions)}),
+        "input": _input(message, image_data, attachments, history_scope, zone_name, renderer, note),
+        "instructions": _instructions(message, persona, given, recon_instructions, lite, renderer),
+    }
+    verbose = message_actions(actions, message.interface)
+    if verbose:
+        parts["instructions_verbose"] = renderer.text(
+            "instructions_verbose.txt.j2", interface=message.interface, names=verbose
+        ).strip()
+    parts, notes = strict(parts)
+    shaped, more = strict(shape_actions(actions, lite, note))
+    for line in (*notes, *(f"actions.{line}" for line in more)):
+        note(line)
+    made: dict[str, Any] = renderer.json(
+        "prompt.json.j2",
+        context=parts["context"],
+        input=parts["input"],
+        instructions=parts["instructions"],
+        verbose=parts.get("instructions_verbose", ""),
+        size=_size(parts),
+        actions=shaped,
+    )
+    return made
+
+
+def _size(parts: Mapping[str, Any]) -> int | None:
+    """Return the size of the prompt before actions are added, None when it cannot be taken (P17)."""
+    try:
+        return size(parts)
+    except (TypeError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _input(
+    message: IncomingMessage,
+    image_data: Any,
+    attachments: Any,
+    history_scope: str | None,
+    zone_name: str | None,
+    renderer: Renderer,
+    note: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return `input` (P9 to P12); without a zone there is no local time."""
+    facts, notes = input_facts(message, image_data=image_data, attachments=attachments)
+    time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
+    for line in (*notes, *([unknown] if unknown else ())):
+        note(line)
+    made: dict[str, Any] = renderer.json(
+        "input.json.j2",
+        **{"image": {}, "attachments": [], "video": {}, "reply_message_id": {}, **facts},
+        interface=message.interface,
+        text=message.text,
+        timestamp=message.date.isoformat(),
+        scope=history_scope or "local",
+        interface_path=message.interface_path,
+        message_id=message.message_id,
+        username=message.sender.shown_username,
+        usertag=message.sender.usertag,
+        time=time,
+    )
+    return made
+
+
+def _instructions(
+    message: IncomingMessage,
+    persona: str,
+    recon: Mapping[str, Any],
+    recon_instructions: Sequence[str],
+    lite: bool,
+    renderer: Renderer,
+) -> str:
+    """Return `instructions` with each of its lines rendered and set in one line."""
+    label = {key: _one_line(str(value))[:_LABEL_CHARS] for key, value in recon.items() if isinstance(value, str)}
+    language, tones = label.get("language"), {key: label.get(key, "") for key in ("message_tone", "conversation_tone")}
+    return instructions_text(
+        persona,
+        _one_line(renderer.text("instructions.txt.j2", interface=message.interface, lite=lite)),
+        _one_line(renderer.text("lines/language.txt.j2", language=language)) if language else "",
+        _one_line(renderer.text("lines/tone.txt.j2", **tones)) if any(tones.values()) else "",
+        [_one_line(text) for text in recon_instructions],
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,242 @@
+"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out (rules L26 to L31).
+
+The same arithmetic stands once more in `core.relationships.table`, inside the UPDATE; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timedelta
+from typing import Self, TypedDict, cast
+
+from core.errors import MessageError
+from core.scope import KEY_BYTES, Scope, key_text
+from core.search.rules_arguments import shown
+from core.shapes import WriteReason, WriteResult
+from core.text.folding import clean
+
+LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
+LOWEST_TRUST, HIGHEST_TRUST = 0, 100
+MOST_MOVED = 1000
+"""A change beyond this is taken as this: it reaches the bound from everywhere, and fits every column."""
+NAME_CHARS = 255
+MOST_LISTED = 500
+MOST_POINTS = 10_000
+_DAY = timedelta(days=1)
+
+
+class Relationship(TypedDict):
+    """How the persona stands to one person. Keys stand in this order."""
+
+    user_id: str
+    """Participant key."""
+    username: str
+    """Blank while nobody said one, as `realname`."""
+    realname: str
+    affinity: int
+    """-100 to 100, faded with absence."""
+    trust: int
+    """0 to 100; it does not fade."""
+    interaction_count: int
+    last_interaction: str | None
+    """ISO 8601, UTC; None before the first interaction."""
+
+
+class RelationshipPoint(TypedDict):
+    """What a relationship was changed to. Keys stand in this order."""
+
+    id: int
+    affinity: int
+    trust: int
+    at: str
+    """ISO 8601, UTC; blank when it cannot be read."""
+
+
+class RelationshipInPrompt(TypedDict):
+    """The section `relationship` of a prompt (rule P8). Keys stand in this order."""
+
+    affinity: int
+    trust: int
+    interactions: int
+
+
+class RelationshipResult(WriteResult):
+    """What a write did: `(stored, id, reason)`, and the relationship as it is after it.
+
+    `id` is that of the new row of the relationship's history, None where affinity and trust are what they were.
+    """
+
+    relationship: Relationship
+
+    def __new__(
+        cls,
+        stored: bool,
+        id: int | None,  # noqa: A002 - the field's name
+        reason: WriteReason = "",
+        *,
+        relationship: Relationship,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        made = cast("Self", super().__new__(cls, stored, id, reason, notes=notes))
+        made.relationship = relationship
+        return made
+
+
+# Values
+
+
+def clamp_affinity(value: int) -> int:
+    """Return the value within -100 to 100.
+
+    >>> clamp_affinity(150), clamp_affinity(-101), clamp_affinity(7)
+    (100, -100, 7)
+    """
+    return max(LOWEST_AFFINITY, min(HIGHEST_AFFINITY, value))
+
+
+def clamp_trust(value: int) -> int:
+    """Return the value within 0 to 100.
+
+    >>> clamp_trust(-5), clamp_trust(101)
+    (0, 100)
+    """
+    return max(LOWEST_TRUST, min(HIGHEST_TRUST, value))
+
+
+def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
+    """Return the whole days since the last interaction that have not been counted in the base yet.
+
+    Args:
+        last_interaction: None before the first one: nothing fades.
+        now: a time before the last interaction counts as that time (F59).
+        counted: days that had passed when the base was set by something that is no interaction.
+
+    Source: L29, L36.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    >>> inactive_days(noon - timedelta(hours=47), noon), inactive_days(noon, noon - _DAY), inactive_days(None, noon)
+    (1, 0, 0)
+    """
+    if last_interaction is None:
+        return 0
+    return max(0, (now - last_interaction) // _DAY - counted)
+
+
+def decay(base: int, days: int, decay_days: int) -> int:
+    """Return the affinity after so many whole days of absence: a straight line to 0, which it never passes.
+
+    It depends on base and days alone: how often it was worked out before, or whether at all, makes no difference.
+
+    Args:
+        base: affinity at the last interaction, -100 to 100.
+        days: whole days since.
+        decay_days: days after which nothing is left (DECAY_DAYS), at least 1.
+
+    Source: L29. What is lost is rounded, halves up.
+
+    >>> [decay(60, 30, 60), decay(-60, 30, 60), decay(45, 10, 60), decay(1, 29, 60), decay(1, 30, 60)]
+    [30, -30, 37, 1, 0]
+    """
+    days = min(max(days, 0), decay_days)
+    lost = (2 * abs(base) * days + decay_days) // (2 * decay_days)
+    return base + lost if base < 0 else base - lost
+
+
+# Arguments
+
+
+def read_delta(value: object, field: str) -> int:
+    """Return a change as a whole number; one beyond the bounds is cut to what reaches them from everywhere.
+
+    Args:
+        value: an int, or a float without fraction.
+        field: the argument's name, for the error.
+
+    Raises:
+        MessageError: NaN, infinite, a fraction, a text, a bool or anything else.
+
+    Source: L27, F71.
+
+    >>> read_delta(5, "affinity_delta"), read_delta(-2.0, "affinity_delta"), read_delta(10**30, "trust_delta")
+    (5, -2, 1000)
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole and not (isinstance(value, float) and math.isfinite(value) and value.is_integer()):
+        raise MessageError(
+            f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call.",
+            fields=(field,),
+        )
+    return int(max(-MOST_MOVED, min(MOST_MOVED, value)))  # type: ignore[call-overload]
+
+
+def read_name(value: object, field: str) -> str:
+    """Return a name as it is kept, at most 255 characters; blank where none was given, and then the old one stays.
+
+    Raises:
+        MessageError: it is no text.
+
+    Source: L26, G11.
+
+    >>> read_name(" Ann ", "username"), read_name(None, "username")
+    ('Ann', '')
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MessageError(f"{field} is of type {type(value).__name__}. It must be a text.", fields=(field,))
+    return clean(value).strip()[:NAME_CHARS]
+
+
+def read_most(value: object, most: int) -> int:
+    """Return a limit.
+
+    Raises:
+        ValueError: it is no whole number from 1 to `most`, which the message names.
+
+    Source: L31.
+
+    >>> read_most(20, 500)
+    20
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"limit is {shown(value)}. It must be a whole number, 1 to {most}.")
+    return value
+
+
+def key_of(user_id: object, scope: Scope) -> str:
+    """Return the participant key of a user id: the key that prompts of that person look for.
+
+    Args:
+        user_id: a participant key `interface/id` as it is; an id without interface, which becomes one where the
+            scope's conversation or participant says the interface; None for the scope's participant.
+
+    Raises:
+        MessageError: blank, over 255 bytes, with a NUL, no text or number; None where the scope names nobody.
+
+    Source: F70, G6.
+
+    >>> here = Scope("iris", "discord/42", "discord/u1")
+    >>> key_of("u9", here), key_of("tg/7", here), key_of(None, here), key_of("u9", Scope("iris"))
+    ('discord/u9', 'tg/7', 'discord/u1', 'u9')
+    """
+    if user_id is None:
+        if not scope.participant:
+            raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))
+        return scope.participant
+    key = key_text(user_id, "user_id", KEY_BYTES["participant"], required=True)
+    known = next((each for each in (scope.participant, scope.conversation) if each and "/" in each), "")
+    if "/" in key or not known:
+        return key
+    return key_text(f"{known.partition('/')[0]}/{key}", "user_id", KEY_BYTES["participant"])
+
+
+def quoted_name(username: str, realname: str) -> str:
+    """Return the name for a text form: one line in quotes, blank where there is none (F30).
+
+    >>> quoted_name("", "Ann\\n## x"), quoted_name("", "")
+    ('"Ann ## x"', '')
+    """
+    name = " ".join((username or realname).split())
+    return json.dumps(name, ensure_ascii=False) if name else ""

@@ -1,0 +1,41 @@
+"""The section `relationship`: how the persona stands to the person the prompt answers (rules P8, L31)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.context.history import HistoryLists
+from core.context.section_base import Asked, Built
+from core.database.section_parts import SectionPart, SectionRow
+from core.relationships import table_reading as store
+from core.relationships.rules import RelationshipInPrompt
+from core.shapes import LeftOut
+
+KEY = "relationship"
+
+
+def wanted(asked: Asked) -> Sequence[SectionPart]:
+    """Return the parts to read; none where ENABLE_RELATIONSHIP is off or nobody is named."""
+    who = asked.viewer.scope.participant
+    if not asked.settings.enable_relationship or not who:
+        return ()
+    return store.section_parts(who, asked.viewer.person or who)
+
+
+def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return `{affinity, trust, interactions}`, faded up to now.
+
+    It is absent for a person the persona has no relationship with, and where their level is full: their prompt is built
+    from what is live and public alone (F22).
+    """
+    found = [*rows.get(store.OWN, ()), *rows.get(store.OTHERS, ())]
+    row, level = store.read_section(found, asked.settings.privacy_default)
+    if row is None:
+        return Built()
+    if level == "full":
+        return Built(left_out=(LeftOut(KEY, "privacy"),))
+    affinity = row.affinity_at(asked.now, asked.settings.decay_days)
+    value: RelationshipInPrompt = {
+        "affinity": affinity, "trust": row.trust, "interactions": row.interaction_count,
+    }  # fmt: skip
+    return Built(value)

@@ -1,0 +1,266 @@
+"""Relationships as they are changed: by one UPDATE each, and faded once a day (data model D26, rules L27 to L30).
+
+The arithmetic stands in the UPDATE (L28), the value to count from in `affinity_base`: that at the last interaction, or
+at the last change that was no interaction, `base_days` after it. `affinity` is what was last written, for people who
+look at the table; nothing here takes it for the present value. Reading stands in `core.relationships.table_reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, bindparam, case, func, insert, or_, select, update
+from sqlalchemy.types import Date
+
+from core.audience import forgotten_late as forgetting_late
+from core.audience import table_participants as people
+from core.database.dialects import Key, Time, upsert, whole_days
+from core.database.engine import Database
+from core.database.schema_lifelong import relationship_log, user_relationships
+from core.relationships.rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
+from core.relationships.table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
+from core.shapes import WriteReason
+
+AT_ONCE = 500
+"""Most relationships faded in one transaction."""
+
+_U = user_relationships.c
+_L = relationship_log.c
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be done to one relationship."""
+
+    affinity: int = 0
+    trust: int = 0
+    username: str = ""
+    """Blank keeps the old one, as `realname`."""
+    realname: str = ""
+    touch: bool = False
+    """It is an interaction: counted, and absence begins anew."""
+
+    def __bool__(self) -> bool:
+        return bool(self.affinity or self.trust or self.username or self.realname or self.touch)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of it."""
+
+    row: Row | None
+    """As it is now; None where there is none."""
+    stored: bool = True
+    logged: int | None = None
+    """Id of the new row of the history."""
+    reason: WriteReason = ""
+    now: datetime | None = None
+    """Time it was written."""
+
+
+# Arithmetic
+
+
+def _days(now: Any) -> Any:
+    """Return the whole days since the last interaction, 0 before the first one."""
+    days = func.coalesce(whole_days(_U.last_interaction, now), 0, type_=Integer())
+    return case((days <= 0, 0), else_=days)
+
+
+def _faded() -> Any:
+    """Return `core.relationships.rules.decay` as SQL."""
+    within = bindparam("decay_days", type_=Integer())
+    passed = _days(bindparam("now", type_=Time())) - _U.base_days
+    days = case((passed <= 0, 0), (passed >= within, within), else_=passed)
+    lost = (2 * func.abs(_U.affinity_base, type_=Integer()) * days + within) // (2 * within)
+    return case((_U.affinity_base < 0, _U.affinity_base + lost), else_=_U.affinity_base - lost)
+
+
+def _within(value: Any, low: int, high: int) -> Any:
+    return case((value <= low, low), (value >= high, high), else_=value)
+
+
+@lru_cache(maxsize=16)
+def _update(moves: bool, touch: bool, names: tuple[str, ...]) -> Any:
+    """Return the UPDATE of one relationship.
+
+    MySQL sets columns one after the other and lets the later ones see the new values: what others are worked out from
+    comes after them. A change of trust alone leaves the base alone, so that many of them do not stop the fading.
+    """
+    changes: list[tuple[Any, Any]] = []
+    if moves:
+        moved = _within(_faded() + bindparam("by_affinity", type_=Integer()), LOWEST_AFFINITY, HIGHEST_AFFINITY)
+        changes += [(_U.affinity, moved), (_U.affinity_base, moved)]
+        changes.append((_U.base_days, 0 if touch else _days(bindparam("now", type_=Time()))))
+    if touch:
+        changes += [(_U.last_interaction, bindparam("now", type_=Time())), (_U.last_decay_day, None)]
+        changes.append((_U.interaction_count, _U.interaction_count + 1))
+    changes.append((_U.trust, _within(_U.trust + bindparam("by_trust", type_=Integer()), LOWEST_TRUST, HIGHEST_TRUST)))
+    changes += [(_U[name], bindparam(f"new_{name}", type_=_U[name].type)) for name in names]
+    return update(user_relationships).where(_U.persona_id == PERSONA, _U.user_id == USER).ordered_values(*changes)
+
+
+def _statement(wanted: Change, now: datetime, decay_days: int) -> tuple[Any, dict[str, Any]]:
+    """Return the UPDATE of a change and what it binds, beside the row's key."""
+    names = tuple(name for name in ("username", "realname") if getattr(wanted, name))
+    moves = bool(wanted.affinity) or wanted.touch
+    values: dict[str, Any] = {"by_trust": wanted.trust} | {f"new_{name}": getattr(wanted, name) for name in names}
+    if moves:
+        values |= {"by_affinity": wanted.affinity, "now": now, "decay_days": decay_days}
+    return _update(moves, wanted.touch, names), values
+
+
+# Changing
+
+
+def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str) -> Changed:
+    """Change the relationship of a person by one UPDATE, and make it where there is none.
+
+    Returns:
+        `stored` False with reason `privacy` where the person's level is not none, or `unchanged`.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: L26 to L28, L30, L36, F20, F21.
+    """
+    done: list[Changed] = []
+    """What the last try came to, before its answer was lost."""
+    log_id = db.ids.one()
+
+    def work(connection: Connection) -> Changed:
+        done.clear()
+        made = _change(connection, db, persona, key, wanted, decay_days, privacy_default, log_id)
+        done.append(made)
+        return made
+
+    def confirm(connection: Connection) -> Changed | None:
+        return done[0] if done and _is_there(connection, persona, done[0]) else None
+
+    return db.transaction(work, source=SOURCE, confirm=confirm)
+
+
+def _is_there(connection: Connection, persona: str, made: Changed) -> bool:
+    """Return whether what a transaction wrote is stored, though the answer to its commit was lost (D34)."""
+    if made.logged is not None:
+        there = select(_L.id).where(_L.persona_id == persona, _L.id == made.logged)
+        return connection.execute(there).first() is not None
+    if not made.stored or made.row is None:
+        return True
+    row = connection.execute(ROWS, {"persona": persona, "keys": [made.row.user_id]}).first()
+    return row is not None and Row(*row) == made.row
+
+
+def _change(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    key: str,
+    wanted: Change,
+    decay_days: int,
+    privacy_default: str,
+    log_id: int,
+) -> Changed:
+    person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
+    held = {"persona": persona, "keys": keys}
+    before = connection.execute(HELD, held).first()
+    level = people.known(connection, persona, [key], privacy_default)[key].level
+    if level != "none" or forgetting_late.is_late(db, persona, log_id, people=keys):
+        return Changed(Row(*before) if before else None, False, reason="privacy")
+    if not wanted:
+        return Changed(Row(*before) if before else None, False, reason="unchanged")
+    made = before is None
+    if before is None:
+        # Adding nothing to a row that another writer has made meanwhile waits for it and holds it.
+        made_empty = upsert(user_relationships, db.family, add=("interaction_count",))
+        connection.execute(made_empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
+        before = connection.execute(HELD, held).one()
+    old, now = Row(*before), db.clock()
+    statement, values = _statement(wanted, now, decay_days)
+    connection.execute(statement, {"persona": persona, "user": old.user_id, **values})
+    new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [old.user_id]}).one())
+    moved = new.affinity_at(now, decay_days), new.trust
+    logged = None
+    if new.affinity != old.affinity or moved != (old.affinity_at(now, decay_days), old.trust):
+        _log(connection, persona, [(log_id, new.user_id, *moved)], now)
+        logged = log_id
+    if logged is None and not made and new == old:
+        return Changed(new, False, reason="unchanged", now=now)
+    return Changed(new, True, logged, now=now)
+
+
+def _log(connection: Connection, persona: str, points: Sequence[tuple[int, str, int, int]], now: datetime) -> None:
+    rows = [
+        {"id": i, "persona_id": persona, "user_id": user, "affinity": affinity, "trust": trust, "at": now}
+        for i, user, affinity, trust in points
+    ]
+    connection.execute(insert(relationship_log), rows)
+
+
+# Fading
+
+
+def fade_all(db: Database, persona: str, *, decay_days: int, privacy_default: str) -> int:
+    """Write what absence has made of the affinities of a persona, and return how many have changed.
+
+    At most once a day (UTC) for each, so that whoever runs it again that day changes nothing. People whose level is not
+    none are left out: nothing is written about them, and reading gives the faded value all the same.
+
+    Raises:
+        StoreWriteError: not all of them could be written; another run goes on.
+
+    Source: L29, L30, F20.
+    """
+    total, after = 0, ""
+    while True:
+        written, last = db.transaction(
+            lambda connection, after=after: _fade(connection, db, persona, after, decay_days, privacy_default),  # type: ignore[misc]
+            source=SOURCE,
+            confirm=lambda _: None,
+        )
+        total += written
+        if last is None:
+            return total
+        after = last
+
+
+def _fade(
+    connection: Connection, db: Database, persona: str, after: str, decay_days: int, privacy_default: str
+) -> tuple[int, str | None]:
+    """Fade the next ones by key; return how many have changed, and the last key looked at, None at the end."""
+    now = db.clock()
+    due = (_U.last_decay_day.is_(None), _U.last_decay_day < bindparam("today", type_=Date()))
+    chosen = (
+        select(*COLUMNS)
+        .where(_U.persona_id == PERSONA, _U.user_id > USER, _U.last_interaction.is_not(None), or_(*due))
+        .where(or_(_U.affinity != 0, _U.affinity_base != 0))
+        .order_by(_U.user_id)
+        .limit(AT_ONCE)
+        .with_for_update()
+    )
+    rows = [Row(*row) for row in connection.execute(chosen, {"persona": persona, "user": after, "today": now.date()})]
+    moved = {row.user_id: row for row in rows if row.affinity_at(now, decay_days) != row.affinity}
+    levels = people.known(connection, persona, moved, privacy_default)
+    faded = [row for user, row in moved.items() if levels[user].level == "none"]
+    if faded:
+        keys = [row.user_id for row in faded]
+        connection.execute(
+            _FADE, {"persona": persona, "keys": keys, "now": now, "decay_days": decay_days, "today": now.date()}
+        )
+        ids = db.ids.take(len(faded))
+        points = [
+            (i, row.user_id, row.affinity_at(now, decay_days), row.trust) for i, row in zip(ids, faded, strict=True)
+        ]
+        _log(connection, persona, points, now)
+    return len(faded), rows[-1].user_id if len(rows) == AT_ONCE else None
+
+
+_FADE = (
+    update(user_relationships)
+    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
+    .values(affinity=_faded(), last_decay_day=bindparam("today", type_=Date()))
+)

@@ -1,0 +1,199 @@
+"""Relationships as they are read: of one person, a list, the history, for a prompt (data model D26, rules L26 to L31).
+
+A person with several linked identities (F6) has one relationship: of the rows under their keys the one with the newest
+interaction. The others are kept as they are and count again when the identities part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, func, select
+
+from core.audience import table_participants as people
+from core.database.dialects import Key, from_key, read_time
+from core.database.engine import Database
+from core.database.schema import participants
+from core.database.schema_lifelong import relationship_log, user_relationships
+from core.database.section_parts import FIRST, SectionPart, SectionRow, columns
+from core.database.statements import Part
+from core.relationships.rules import decay, inactive_days
+
+SOURCE = "user_relationships"
+
+_U = user_relationships.c
+_L = relationship_log.c
+PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
+_NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
+"""The order of the list, and which of several rows of a person counts: the first. Never met comes last."""
+
+
+class Row(NamedTuple):
+    """One relationship as it is stored."""
+
+    user_id: str
+    username: str
+    realname: str
+    affinity: int
+    affinity_base: int
+    base_days: int
+    trust: int
+    interaction_count: int
+    last_interaction: datetime | None
+
+    def affinity_at(self, now: datetime, decay_days: int) -> int:
+        """Return the affinity as it has faded up to now (L30)."""
+        return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
+
+
+class Point(NamedTuple):
+    """One row of the history."""
+
+    id: int
+    affinity: int
+    trust: int
+    at: datetime | None
+
+
+# Finding
+
+COLUMNS = tuple(_U[name] for name in Row._fields)
+_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
+IDENTITIES = (
+    select(_LINKED.c.participant_key, _LINKED.c.person_key)
+    .select_from(
+        _MINE.join(_LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key))
+    )
+    .where(_MINE.c.persona_id == PERSONA, _MINE.c.participant_key == USER)
+    .order_by(_LINKED.c.participant_key)
+)
+ROWS = (
+    select(*COLUMNS)
+    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
+    .order_by(*_NEWEST)
+)
+HELD = ROWS.with_for_update()
+
+
+def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
+    """Return the key of the person and all keys of theirs; of a person nobody knows the key alone."""
+    person = found[0].person_key if found else key
+    return person, sorted({key, person, *(row.participant_key for row in found)})
+
+
+def find(db: Database, persona: str, key: str) -> Row | None:
+    """Return the relationship of a person, None where there is none.
+
+    Raises:
+        StoreReadError: it could not be read.
+    """
+    with db.one_call():
+        found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
+        _, keys = identities(found, key)
+        rows = db.read(ROWS, {"persona": persona, "keys": keys}, source=SOURCE)
+    return Row(*rows[0]) if rows else None
+
+
+def recent(db: Database, persona: str, most: int) -> list[Row]:
+    """Return one relationship for each person, newest interaction first, ties by key; never met ones last.
+
+    Raises:
+        StoreReadError: they could not be read.
+
+    Source: L31.
+    """
+    person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
+    known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)
+    chosen = (
+        select(*COLUMNS, person)
+        .select_from(user_relationships.outerjoin(participants, known))
+        .where(_U.persona_id == PERSONA)
+        .order_by(*_NEWEST)
+    )
+    made: dict[str, Row] = {}
+    skipped, at_once = 0, most + 20  # rows of linked identities are few
+    with db.one_call():
+        while len(made) < most:
+            rows = db.read(chosen.limit(at_once).offset(skipped), {"persona": persona}, source=SOURCE)
+            for row in rows:
+                made.setdefault(row.person, Row(*row[:-1]))
+            if len(rows) < at_once:
+                break
+            skipped += at_once
+    return list(made.values())[:most]
+
+
+def history(db: Database, persona: str, key: str, most: int) -> list[Point]:
+    """Return the newest changes of a person's relationship, oldest first.
+
+    Raises:
+        StoreReadError: they could not be read.
+    """
+    with db.one_call():
+        row = find(db, persona, key)
+        if row is None:
+            return []
+        chosen = select(_L.id, _L.affinity, _L.trust, _L.at).where(_L.persona_id == PERSONA, _L.user_id == USER)
+        newest = chosen.order_by(_L.id.desc()).limit(most)
+        found = db.read(newest, {"persona": persona, "user": row.user_id}, source=relationship_log.name)
+    return [Point(*each) for each in reversed(found)]
+
+
+# For a prompt
+
+OWN, OTHERS = FIRST + 40, FIRST + 41
+"""Numbers of the parts: the row under the key itself, and those of linked identities."""
+
+
+@lru_cache(maxsize=4)
+def _part(number: int, family: str) -> Part:
+    p = participants.c
+    mine = (_MINE.c.persona_id == PERSONA) & (_MINE.c.person_key == bindparam("person", type_=Key(255)))
+    strictest = select(func.max(people.rank_of(_MINE.c))).where(mine).scalar_subquery()
+    # Numbers that stand beside the texts of other parts come back as texts; a small one may stand in each place.
+    row = columns(
+        number,
+        _U.interaction_count,
+        texts=(_U.affinity_base, _U.base_days, _U.trust),
+        extra=func.coalesce(strictest, 0),
+        sender=_U.user_id,
+        at=_U.last_interaction,
+    )
+    if number == OWN:
+        made = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
+    else:
+        joined = participants.join(
+            user_relationships, (_U.persona_id == p.persona_id) & (_U.user_id == p.participant_key)
+        )
+        made = (
+            select(*row)
+            .select_from(joined)
+            .where(p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
+        )
+    return Part(made, family, in_order=True)
+
+
+def section_parts(key: str, person: str) -> tuple[SectionPart, ...]:
+    """Return what brings the relationship of who is asking with the last statement of a prompt."""
+    values = {"user": key, "person": person}
+
+    def of(number: int) -> Callable[[str], Part]:
+        return lambda family: _part(number, family)
+
+    return tuple(SectionPart(number, of(number), values, SOURCE, of_persona=True) for number in (OWN, OTHERS))
+
+
+def read_section(found: Sequence[SectionRow], privacy_default: str) -> tuple[Row | None, str]:
+    """Return the relationship that `section_parts` brought, None where there is none, and the person's level."""
+    made = []
+    level = privacy_default
+    for each in found:
+        level = people.level_of(int(each.folded or 0), privacy_default)
+        user = from_key(each.sender)
+        base, days, trust = int(each.text0), int(each.text1), int(each.text2)
+        made.append(Row(user, "", "", base, base, days, trust, int(each.id), read_time(each.at)))
+    made.sort(key=lambda row: (row.last_interaction is not None, row.last_interaction, row.user_id.encode()))
+    return (made[-1] if made else None), level

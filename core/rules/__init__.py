@@ -1,1 +1,0 @@
-"""Pure functions over plain values: no database, no clock, no input or output."""

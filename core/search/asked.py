@@ -1,0 +1,180 @@
+"""What a search asks for, as the ranking sees it: which words count, what each is worth, what the question tells.
+
+Called by `core.search.scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
+
+from core.database import sources
+from core.database.dialects import microseconds
+from core.search.question.people import named
+from core.search.question.question import Question, read_question
+from core.search.ranking import ranking
+from core.search.ranking.people import name_texts
+from core.search.ranking.ranking import INSIDE
+from core.search.ranking.rows import Asked
+from core.search.ranking.weights import share_of_long
+from core.search.reading.found_rows import FoundRow
+from core.text import passages
+from core.text.asks import asks
+from core.text.words import stem
+
+if TYPE_CHECKING:
+    from core.search.state import Search
+
+
+@dataclass(slots=True)
+class Probe:
+    """One text that is looked for in the rows, on behalf of a group of texts of one word."""
+
+    group: int
+    text: str
+    chat_only: bool
+    always_whole: bool
+    """It is of a script without spaces or more than one word."""
+    whole_only: bool
+    """It is a minor word, which counts as a whole word alone."""
+    terms: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is asked for."""
+
+    question: Question
+    asked: Asked
+    groups: Sequence[int]
+    """For each text of the search the number of its group: `recip` and `recipes` are one word and count once."""
+    probes: Sequence[Probe]
+    """The texts that are looked for in the rows; of a group those that the others hold."""
+    tags: Mapping[str, float]
+    """What each tag is worth."""
+    languages: Sequence[str]
+    """Of the question."""
+    days: Sequence[tuple[int, int]] = ()
+    """The spans asked for, in microseconds."""
+    looked_for: Sequence[tuple[str, Probe]] = ()
+    """The probes, each with its text before it: hundreds of rows are looked through for them."""
+
+
+def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
+    """Return what a search asks for; the rows found tell who spoke.
+
+    Source: T16, T26, T29.
+    """
+    question = _with_people(search.question, search, found)
+    languages = search.settings.languages
+    forms: dict[str, int] = {}
+    groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
+    docs, whole = _docs(search, groups, len(forms))
+    viewer = search.viewer
+    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
+    rows, words = sum(n for n, _ in totals), sum(n for _, n in totals)
+    worth = [ranking.rarity_weight(n, rows) if n else 0.0 for n in docs]
+    _without_names(worth, question, search, groups)
+    tags = _tag_worth(search, rows)
+    most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
+    beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
+    total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
+    asked = Asked(worth, max(total, 1e-9), words / rows if rows else 1.0, long_of(search))
+    days = [(microseconds(since), microseconds(until)) for since, until in question.days]
+    probes = _probes(search, groups, worth)
+    every = [(probe.text, probe) for probe in probes]
+    return Asking(question, asked, groups, probes, tags, question.languages or tuple(languages), days, every)
+
+
+def question_of(search: Search) -> Question:
+    """Return what the message asks; whom it names is told when it is known who spoke.
+
+    Source: T16.
+    """
+    if not search.query.text or search.query.ranking != "relevance":
+        return Question()
+    zone, languages = _zone(search.settings.timezone), search.settings.languages
+    made = read_question(search.query.text, now=search.now, zone=zone, speaker_names=(), languages=languages)
+    if asks(search.query.text, made.languages):
+        return made
+    # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
+    return Question(languages=made.languages)
+
+
+def _with_people(question: Question, search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Question:
+    names = {row.speaker.name for row in found.values() if row.speaker.name}
+    people = named(search.query.text, names, question.languages) if names else frozenset()
+    return replace(question, people=people)
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only other zones than UTC need it
+
+    return ZoneInfo(name)
+
+
+def _docs(search: Search, groups: Sequence[int], count: int) -> tuple[list[int], list[bool]]:
+    """Return in how many rows each group of texts stands, and whether as whole words (`lookups.rarity` for groups)."""
+    places: dict[str, set[tuple[int, bool]]] = {}
+    for group, w in zip(groups, search.words, strict=True):
+        for term, is_whole in w.terms.items():
+            places.setdefault(term, set()).add((group, is_whole))
+    whole, inner = [0] * count, [0] * count
+    for known in search.known.words:
+        for group, is_whole in places.get(known.key, ()):
+            if is_whole:
+                whole[group] += known.docs
+            elif (group, True) not in places[known.key]:
+                inner[group] += known.docs
+    walked = {g for g, w in zip(groups, search.words, strict=True) if w.walk}
+    made = [n or (max(m, 1) if g in walked else m) for g, (n, m) in enumerate(zip(whole, inner, strict=True))]
+    return made, [n > 0 or g in walked for g, n in enumerate(whole)]
+
+
+def _without_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
+    """Take their worth from the names of speakers a question names, where it asks for something else too.
+
+    A name stands in what the others say to its bearer; whose turn it is tells more (`relevance_people.person_of`).
+    """
+    if not question.people:
+        return
+    named = {groups[n] for n in name_texts(question.people, search.texts, search.settings.languages)}
+    if any(weight for group, weight in enumerate(worth) if group not in named):
+        for group in named:
+            worth[group] = 0.0
+
+
+def _tag_worth(search: Search, rows: int) -> dict[str, float]:
+    counted: dict[str, int] = {}
+    for count in search.known.tags:
+        counted[count.key] = counted.get(count.key, 0) + count.docs
+    return {tag: ranking.rarity_weight(counted[tag], rows) for tag in search.query.tags if tag in counted}
+
+
+def long_of(search: Search) -> float:
+    """Return how far the turns of the visible conversations are long ones: `share_of_long`."""
+    chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
+    turns = sum(n for n, _ in chat)
+    return share_of_long(sum(n for _, n in chat) / turns) if turns else 0.0
+
+
+def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> list[Probe]:
+    """Return the texts to look for in the rows: a text that another of its group stands in is found with that one."""
+    made: dict[tuple[int, bool, bool], list[Probe]] = {}
+    for group, w in sorted(zip(groups, search.words, strict=True), key=lambda pair: len(pair[1].text)):
+        if not worth[group]:
+            continue
+        chat_only = not (w.is_keyword or w.is_minor)
+        always = w.verify or not w.text.isalnum() or passages.is_spaceless(w.text)
+        alike = made.setdefault((group, always, w.is_minor), [])
+        same = next((p for p in alike if p.text in w.text and p.chat_only <= chat_only), None)
+        if same is None:
+            same = Probe(group, w.text, chat_only, always, w.is_minor)
+            alike.append(same)
+        for term, is_whole in w.terms.items():
+            same.terms[term] = is_whole or same.terms.get(term, False)
+    return [probe for probes in made.values() for probe in probes]

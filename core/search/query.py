@@ -1,0 +1,248 @@
+"""The arguments of a search, checked and in normal form (T16 to T18, T28, T37, T38)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.base import logs
+from core.config import Settings
+from core.database import sources
+from core.database.dialects import microseconds
+from core.index.postings import AT_LEAST, AT_MOST, Limits
+from core.search.language import with_languages_of
+from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from core.text.folding import fold
+from core.text.minor_words import minor_words
+from core.text.near_spelling import halves, may_be_misspelt
+from core.text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
+from core.text.words import salient_words as salient
+from core.text.words import words as plain_words
+
+MOST_PIECES = 12
+"""Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""
+ENOUGH_WORDS = 5
+"""A message with fewer words worth looking for is helped out by its minor ones."""
+MOST_MINOR = 8
+"""Most of these that are looked up; the rarest stay."""
+MOST_NEAR = 5
+"""Most keywords whose near spellings are looked up; the longest stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minor:
+    """Words looked for beside those asked for: by the beginning they share, as far as they have the same stem."""
+
+    beginning: str
+    stem: str
+    of: str = ""
+    """The keyword of which these are other forms that do not hold it, as `hiking` does not hold `hike`."""
+
+    @property
+    def piece(self) -> Fragment:
+        """Return the piece to look up among the known words."""
+        return Fragment(self.beginning, "word", at_start=False, at_end=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A keyword that may be misspelt."""
+
+    keyword: str
+    word: str
+    """As it was said: the keyword may be its stem."""
+    score: float
+    """KEYWORD_FUZZY_SCORE."""
+
+    @property
+    def pieces(self) -> tuple[Fragment, Fragment]:
+        """Return the pieces by which the word that is meant is looked up."""
+        return halves(self.word)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The arguments of a search, read (T16 to T18, T37, T38)."""
+
+    tags: tuple[str, ...]
+    keywords: tuple[str, ...]
+    """Folded."""
+    limit: int
+    ranking: str
+    sources: tuple[sources.SourceTable, ...]
+    exclude: Exclude
+    since: datetime | None
+    until: datetime | None
+    text: str
+    fragments: tuple[Fragment, ...]
+    minor: tuple[Minor, ...] = ()
+    """Words of `text` that lend a row weight beside those asked for, in relevance mode."""
+    derived: bool = False
+    """Tags and keywords were taken from the text."""
+    near: tuple[Near, ...] = ()
+    """Keywords that may be misspelt, should nothing hold them, in relevance mode."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def pool(self) -> int:
+        """Return the newest matching rows taken of each source in recency mode (T27)."""
+        return max(self.limit * 3, 50)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags (T22).
+
+        Tags taken from a message are not looked for beside the keyword of the same word, which all their rows hold.
+        """
+        if self.derived and self.ranking == "relevance":
+            beside = (tag for tag in self.tags if not any(word in tag for word in self.keywords))
+            return tuple(dict.fromkeys((*self.keywords, *(beside if sources.CHAT in self.sources else ()))))
+        return tuple(dict.fromkeys((*self.keywords, *(self.tags if sources.CHAT in self.sources else ()))))
+
+    def limits(self, persona: str, *, local_only: bool, here: str = "") -> Limits:
+        """Return what holds for every look-up."""
+        return Limits(
+            persona=persona,
+            since_us=AT_LEAST if self.since is None else microseconds(self.since),
+            until_us=AT_MOST if self.until is None else microseconds(self.until),
+            local_only=local_only,
+            tags=self.tags,
+            without_conversations=tuple(sorted(self.exclude.conversations)),
+            here=here,
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to look for; then no database is asked (T17)."""
+        return not (self.tags or self.keywords)
+
+
+def prepare(
+    *,
+    tags: object = None,
+    keywords: object = None,
+    query: object = None,
+    include_chat: bool = True,
+    limit: object = 5,
+    ranking: object = None,
+    exclude: object = (),
+    since: object = None,
+    until: object = None,
+    settings: Settings,
+) -> Query:
+    """Return the arguments of `search_memories`, checked and in normal form.
+
+    Raises:
+        TypeError, ValueError: as named in F66 and F68.
+
+    Source: T16 to T18, T28, T37, T38, F66 to F68.
+    """
+    wanted_tags, notes = read_tags(tags)
+    wanted_words, more = read_keywords(keywords)
+    notes = [*notes, *more]
+    text = query if isinstance(query, str) else ""
+    settings = with_languages_of(text, settings)
+    derived = bool(text) and not (wanted_tags or wanted_words)
+    if derived:
+        wanted_tags, wanted_words = _of_text(text, settings)
+    count, bad_limit = read_limit(limit)
+    mode, bad_mode = read_mode(ranking, settings)
+    for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
+        if note:
+            logs.warning("bad_argument", argument=name, note=note)
+            notes.append(note)
+    folded = tuple(dict.fromkeys(fold(word) for word in wanted_words))
+    minor = minors(text, folded, settings) if mode == "relevance" else ()
+    near = nears(text, folded, settings) if mode == "relevance" else ()
+    made = Query(
+        tags=tuple(wanted_tags),
+        keywords=folded,
+        limit=count,
+        ranking=mode,
+        sources=sources.ALL if include_chat else (sources.MEMORIES, sources.AI_DIARY),
+        exclude=read_exclude(exclude),
+        since=read_time(since, "since"),
+        until=read_time(until, "until"),
+        text=text,
+        fragments=(),
+        minor=minor,
+        derived=derived,
+        near=near,
+        notes=tuple(notes),
+    )
+    asked = dict.fromkeys(piece for one in made.texts for piece in pieces(one))
+    asked |= dict.fromkeys(one.piece for one in minor)
+    asked |= dict.fromkeys(piece for one in near for piece in one.pieces)
+    return replace(made, fragments=tuple(asked))
+
+
+def pieces(text: str) -> list[Fragment]:
+    """Return the pieces of a folded text to look up among the known words: all, or of many the longest.
+
+    >>> [piece.text for piece in pieces("pizza night")]
+    ['pizza', 'night']
+    """
+    found = fragments(text)
+    if len(found) <= MOST_PIECES:
+        return found
+    return sorted(found, key=lambda piece: (not piece.closed, -len(piece.text), piece.text))[:MOST_PIECES]
+
+
+def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Minor, ...]:
+    """Return other forms of the keywords of a message, and its minor words where there are few keywords (T16)."""
+    if not text or not keywords:
+        return ()
+    languages = settings.languages
+    found = []
+    for word in keywords:
+        form = stem(word, languages)
+        beginning = shared_beginning(word, form, languages)
+        if beginning != word:
+            found.append(Minor(beginning, form, word))
+    if len(keywords) < 2 * ENOUGH_WORDS:
+        beside = dict.fromkeys(stem(word, languages) for word in minor_words(text, languages, (), 3 * MOST_MINOR))
+        taken = {stem(word, languages) for word in keywords}
+        found += [Minor(_beginning(form), form) for form in beside if form not in taken][:MOST_MINOR]
+    return tuple(found)
+
+
+def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
+    """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said.
+
+    Only a message is misspelt: keywords that a caller gives are looked for as they are (T24).
+    """
+    if not text or not settings.keyword_fuzzy_score:
+        return ()
+    said: dict[str, str] = {}
+    for word in plain_words(text):
+        said.setdefault(search_form(word, settings.languages), word)
+    score = settings.keyword_fuzzy_score
+    found = [Near(keyword, said.get(keyword, keyword), score) for keyword in keywords]
+    longest = sorted((one for one in found if may_be_misspelt(one.word)), key=lambda one: (-len(one.word), one.word))
+    return tuple(longest[:MOST_NEAR])
+
+
+def _bends(form: str) -> bool:
+    """Return whether a stem ends in a letter that its words may not have: `hike` of hiking, `studi` of study."""
+    return len(form) > SHORTEST_STEM and form[-1] in "ei"
+
+
+def _beginning(form: str) -> str:
+    return form[:-1] if _bends(form) else form
+
+
+def read_mode(value: object, settings: Settings) -> tuple[str, str]:
+    """Return the ranking to use and a note where the one given is none (T28)."""
+    mode = settings.memory_ranking if value is None else value
+    if mode in ("relevance", "recency"):
+        return str(mode), ""
+    return "relevance", f"ranking is {str(mode)[:40]!r}. It must be 'relevance' or 'recency'; 'relevance' is used."
+
+
+def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
+    """Return the tags and keywords of a message that came without any (T16)."""
+    languages = settings.languages
+    tags = salient(text, languages, settings.tags_limit)
+    found = salient(text, languages, settings.keyword_limit) or plain_words(text)[: settings.tags_limit]
+    return tags, [search_form(word, languages) for word in found] or telling_symbols(text, settings.tags_limit)

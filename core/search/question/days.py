@@ -1,0 +1,282 @@
+"""The days a question names: `7 May 2023`, `last March`, `two weeks ago`, `вчера`, `去年5月` (ten languages).
+
+Reads no clock: what time it is comes in. Called by `core.search.question.question`.
+
+| said | days that come back |
+|---|---|
+| a day | that day |
+| a day or month without a year | the one in each of the last six years, the newest first |
+| last, this, next week, month, year, weekend, season, Monday, March | the calendar's one beside now |
+| three days ago | that day |
+| two weeks, months, years ago | the seven days around it; that month; that year |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, tzinfo
+from functools import lru_cache
+
+from core.search.question.days_cjk import cjk_days
+from core.text.calendar_words import Calendar, calendar
+from core.text.day_spans import YEARS, Days, counted_back, days_of, month_span, span, yearless
+from core.text.languages import bare
+
+MOST_DAYS = 24
+"""Most ranges that come back: more are no question."""
+MOST_TOKENS = 400
+Range = tuple[datetime, datetime]
+
+_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_NUMERIC = re.compile(r"(?<!\d)(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
+_TOKEN = re.compile(r"\d+|[^\W\d_]+")
+
+
+def days_in(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[Range, ...]:
+    """Return the days a text names as `(since, until)` in UTC, since included, until not; in the order found.
+
+    Args:
+        text: a question; the caller bounds its length.
+        now: aware.
+        zone: whose days they are.
+        languages: ISO 639-1 codes; one without a calendar adds nothing but dates in digits. Of several the one counts
+            in which the shortest span is found.
+
+    Returns:
+        Unique ranges, at most MOST_DAYS; empty where no day is named.
+
+    >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    >>> found = days_in("last March", now=noon, zone=UTC, languages=["en"])
+    >>> [(since.date().isoformat(), until.date().isoformat()) for since, until in found]
+    [('2025-03-01', '2025-04-01')]
+    """
+    today = _today(now, zone)
+    found: dict[Days, None] = {}
+    for days in _all(text, today, languages):
+        found.setdefault(days)
+        if len(found) >= MOST_DAYS:
+            break
+    return tuple(made for days in found if (made := _in_utc(days, zone)) is not None)
+
+
+def _today(now: datetime, zone: tzinfo) -> date:
+    try:
+        return now.astimezone(zone).date()
+    except (OverflowError, ValueError):
+        return now.date()
+
+
+def _in_utc(days: Days, zone: tzinfo) -> Range | None:
+    try:
+        since, until = (datetime.combine(day, time.min, zone).astimezone(UTC) for day in days)
+    except (OverflowError, ValueError):
+        return None
+    return since, until
+
+
+def _all(text: str, today: date, languages: Sequence[str]) -> Iterator[Days]:
+    said = bare(text)
+    yield from _in_digits(said, "en" in languages[:1])
+    rest = _NUMERIC.sub(" ; ", _ISO.sub(" ; ", said))
+    yield from cjk_days(rest, today)
+    words, as_said = _TOKEN.findall(rest)[:MOST_TOKENS], _TOKEN.findall(text)[:MOST_TOKENS]
+    dated = any(word.isdecimal() for word in words)
+    spoken = (code for code in languages if dated or not _telling(code).isdisjoint(words))
+    readings = [list(_Reader(known, today, words, as_said).read()) for known in map(calendar, spoken) if known]
+    # Of several languages the one that reads most into the words: `7 mai 2023` is a year in English, a day in French.
+    yield from min(filter(None, readings), key=_length, default=[])
+
+
+@lru_cache(maxsize=64)
+def _telling(language: str) -> frozenset[str]:
+    """Return the words of a language without which nothing but digits names a day."""
+    known = calendar(language)
+    if known is None:
+        return frozenset()
+    phrases = frozenset(phrase[0] for phrase in known.days)
+    return phrases.union(known.months, known.weekdays, known.units, known.seasons)
+
+
+def _length(days: Sequence[Days]) -> int:
+    return min((until - since).days for since, until in days)
+
+
+def _in_digits(said: str, month_first: bool) -> Iterator[Days]:
+    for match in _ISO.finditer(said):
+        year, month, day = int(match[1]), int(match[2]), int(match[3] or 0)
+        yield from days_of(year, month, day or None)
+    for match in _NUMERIC.finditer(said):
+        first, second, year = int(match[1]), int(match[3]), int(match[4])
+        year += 2000 if year < 100 else 0
+        swapped = (month_first and match[2] == "/" and first <= 12) or second > 12
+        yield from days_of(year, first if swapped else second, second if swapped else first)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One reading of a question's words in one language, from left to right, the longest thing first."""
+
+    known: Calendar
+    today: date
+    words: Sequence[str]
+    """Bare."""
+    said: Sequence[str]
+    """As said; as many as `words`, or useless."""
+    at: int = field(default=0, init=False)
+
+    def read(self) -> Iterator[Days]:
+        """Yield the days in the order they are named."""
+        while self.at < len(self.words):
+            before = self.at
+            for step in (self._named_day, self._date, self._counted, self._beside, self._month, self._year):
+                yield from step()
+                if self.at > before:
+                    break
+            else:
+                self.at += 1
+
+    def _word(self, at: int) -> str:
+        return self.words[at] if 0 <= at < len(self.words) else ""
+
+    def _after_joins(self, at: int) -> int:
+        for _ in range(2):
+            at += self._word(at) in self.known.joins
+        return at
+
+    def _number(self, at: int) -> int | None:
+        word = self._word(at)
+        if word.isdecimal():
+            return int(word) if len(word) <= 4 else None
+        return self.known.numbers.get(word)
+
+    def _year_at(self, at: int) -> int | None:
+        word = self._word(at)
+        is_year = len(word) == 4 and word.isdecimal() and YEARS[0] <= int(word) <= YEARS[1]
+        return int(word) if is_year else None
+
+    def _day_at(self, at: int) -> int | None:
+        word = self._word(at)
+        return int(word) if len(word) <= 2 and word.isdecimal() and 1 <= int(word) <= 31 else None
+
+    def _named_day(self) -> Iterator[Days]:
+        """Read `yesterday`, `the day before yesterday`."""
+        for length in (3, 2, 1):
+            phrase = tuple(self.words[self.at : self.at + length])
+            back = self.known.days.get(phrase) if len(phrase) == length else None
+            if back is not None:
+                self.at += length
+                yield from span("day", self.today, back)
+                return
+
+    def _date(self) -> Iterator[Days]:
+        """Read `7 May 2023`, `7th of May`, `May 7, 2023`."""
+        day, place = self._day_at(self.at), self._after_joins(self.at + 1)
+        if day is not None and self._word(place) in self.known.months:
+            month, end = self.known.months[self._word(place)], place + 1
+        elif self._word(self.at) in self.known.months:
+            place = self._after_joins(self.at + 1)
+            day, month, end = self._day_at(place), self.known.months[self._word(self.at)], place + 1
+        else:
+            return
+        if day is None:
+            return
+        yield from self._with_year(month, day, end)
+
+    def _with_year(self, month: int, day: int | None, end: int) -> Iterator[Days]:
+        place = self._after_joins(end)
+        year = self._year_at(place)
+        self.at = end if year is None else place + 1
+        yield from yearless(self.today, month, day) if year is None else days_of(year, month, day)
+
+    def _counted(self) -> Iterator[Days]:
+        """Read `two weeks ago`, `vor zwei Wochen`, `неделю назад`."""
+        known = self.known
+        start = self.at
+        has_back = self._word(start) in known.back
+        start += has_back
+        count = self._number(start)
+        place = start + (count is not None)
+        while count is not None and self._word(place) in ("of", "de", "di"):
+            place += 1
+        unit = known.units.get(self._word(place))
+        if unit is None or not ((has_back and count is not None) or self._word(place + 1) in known.ago):
+            return
+        self.at = place + 1 + (not has_back)
+        yield from counted_back(1 if count is None else count, unit, self.today)
+
+    def _beside(self) -> Iterator[Days]:
+        """Read `last week`, `la semaine dernière`, `next Friday`, `this summer`, `on Monday`."""
+        first, second = self._word(self.at), self._word(self.at + 1)
+        steps, thing, length = self._steps(first), second, 2
+        if steps is None and self._is_thing(first):
+            steps, thing = self._steps(second), first
+        if steps is None or not self._is_thing(thing):
+            # A weekday alone is the last one; a month alone has a reading of its own.
+            if first not in self.known.weekdays or first in self.known.ambiguous:
+                return
+            steps, thing, length = 1, first, 1
+        self.at += length
+        yield from self._near(thing, steps)
+
+    def _steps(self, word: str) -> int | None:
+        known = self.known
+        return 1 if word in known.last else 0 if word in known.this else -1 if word in known.next else None
+
+    def _is_thing(self, word: str) -> bool:
+        known = self.known
+        return word in known.units or word in known.weekdays or word in known.months or word in known.seasons
+
+    def _near(self, thing: str, steps: int) -> Iterator[Days]:
+        known, today = self.known, self.today
+        if thing in known.units:
+            yield from span(known.units[thing], today, steps)
+        elif thing in known.weekdays:
+            back = (today.weekday() - known.weekdays[thing]) % 7
+            back = (back or 7) if steps > 0 else back - 7 if steps < 0 else today.weekday() - known.weekdays[thing]
+            yield from span("day", today, back)
+        elif thing in known.months:
+            yield from self._year_of(known.months[thing], 1, steps)
+        else:
+            yield from self._year_of(known.seasons[thing], 3, steps)
+
+    def _year_of(self, first: int, months: int, steps: int) -> Iterator[Days]:
+        """Yield the month or season, of `months` months, beside now: over by now, this year's, or still to come."""
+        for year in (self.today.year + 1, self.today.year, self.today.year - 1, self.today.year - 2):
+            start, end = month_span(year, first, months)
+            if steps > 0 and end > self.today:
+                continue
+            if steps == 0 and (end > date(self.today.year + 1, 4, 1) or start > date(self.today.year, 12, 31)):
+                continue
+            if steps < 0 and year == self.today.year and start <= self.today:
+                continue
+            if steps < 0 and year > self.today.year and date(self.today.year, first, 1) > self.today:
+                continue
+            yield start, end
+            return
+
+    def _month(self) -> Iterator[Days]:
+        """Read `May 2023`, `in March`, `summer 2022`."""
+        word = self._word(self.at)
+        place = self._after_joins(self.at + 1)
+        year = self._year_at(place)
+        month = self.known.months.get(word)
+        if month is not None and (year is not None or word not in self.known.ambiguous or self._is_meant()):
+            yield from self._with_year(month, None, self.at + 1)
+        elif month is None and word in self.known.seasons and year is not None:
+            self.at = place + 1
+            yield month_span(year, self.known.seasons[word], 3)
+
+    def _is_meant(self) -> bool:
+        """Return whether an ambiguous month is one: a word before it says so, and it is written as a name."""
+        word = self._word(self.at)
+        said = self.said[self.at] if len(self.said) == len(self.words) else ""
+        return self._word(self.at - 1) in self.known.into and not (word in self.known.names and said.islower())
+
+    def _year(self) -> Iterator[Days]:
+        year = self._year_at(self.at)
+        if year is not None:
+            self.at += 1
+            if year >= 1970:
+                yield from days_of(year)

@@ -1,0 +1,185 @@
+"""Which of the people who spoke a question names: whole names, first names, possessives, declined forms.
+
+Called by `core.search.question.question`. Names are data of the conversation, so none is listed here; only endings are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from core.text.folding import fold, runs
+from core.text.languages import bare
+from core.text.question_words import OTHER, SELF
+
+MOST_NAMES = 2_000
+"""Most names compared; a conversation of more speakers is asked by the first of them."""
+
+_SHORTEST = 2
+_SHORTEST_DECLINED = 3
+
+_PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
+"""Parts of names that name nobody by themselves."""
+
+_INNER_PARTICLES = frozenset({"ben"})
+"""Particles inside a name (Omar ben Salah), and first names where a name begins with them (Ben Carter)."""
+
+_ALSO_WORDS = (
+    "will may mark grace hope faith joy rose bill rob art sue pat jack frank dawn june april august summer angel drew "
+    "chase dean guy max ray ben miles penny sunny young long king so an in ein man mai vera marie can do my are was "
+    "were it is has"
+)
+"""Names that are words too: they count where the question writes them with a capital inside a sentence."""
+
+_ENDINGS = {
+    "cyrillic": "а у ы и е о ом ои ою ем еи я ю ин ина ину иного",
+    "latin": "s es a u y e i o ie ou em om ovi owi owie ova in en",
+    "hangul": "이 가 은 는 을 를 의 와 과 에게 한테 도 랑 이랑 씨 님 이가 이는 야 아 하고 씨가 씨는 씨의 에게서",
+    "greek": "ς σ ν υ α ε ο ου η",
+}
+_PREFIXES = {
+    "arabic": ("و", "ف", "ب", "ل", "ك", "ول", "وب"),
+    "hebrew": ("ו", "ה", "ב", "ל", "מ", "ש", "כ", "ול", "וש", "של"),
+}
+_SCRIPTS = (
+    ("cyrillic", re.compile("[\u0400-\u052f]")),
+    ("hangul", re.compile("[\uac00-\ud7a3]")),
+    ("greek", re.compile("[\u0370-\u03ff]")),
+    ("arabic", re.compile("[\u0600-\u06ff]")),
+    ("hebrew", re.compile("[\u0590-\u05ff]")),
+)
+_VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bf"
+_DECLINING = frozenset({"pl", "cs", "sk", "sl", "hr", "sr", "lt", "lv", "fi", "hu", "et", "la"})
+"""Languages in Latin letters that decline names; elsewhere only an added s does."""
+
+
+@lru_cache(maxsize=16)
+def _split(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[tuple[str, ...], bool]:
+    """Return the words of a name, and whether it is of a script without spaces."""
+    found = list(runs(bare(name)))
+    spaceless = bool(found) and all(kind for _, kind in found)
+    return tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part), spaceless
+
+
+def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
+    """Return those of the names that a question names.
+
+    Args:
+        text: a question; the caller bounds its length.
+        names: of people who spoke, as stored: whole names or handles.
+        languages: of the question; some decline names in Latin letters.
+
+    Returns:
+        Names as given. Where one word is part of several names all of them, unless a longer stretch names one of them.
+
+    >>> sorted(named("What did Ada's cat eat?", ["Ada Lovelace", "Ben"], ["en"]))
+    ['Ada Lovelace']
+    >>> sorted(named("Что сказала Анне Вера?", ["Анна", "Борис"], ["ru"]))
+    ['Анна']
+    >>> sorted(named("田中さんは?", ["田中"], ["ja"]))
+    ['田中']
+    """
+    said = bare(text)
+    words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
+    capitals = _inner_capitals(text)
+    known = set(words)
+    padded = f" {' '.join(words)} "
+    exact: dict[str, int] = {}
+    near: set[str] = set()
+    for name in list(names)[:MOST_NAMES]:
+        parts, spaceless = _parts(name)
+        if spaceless:
+            if len(fold(name)) >= _SHORTEST and bare(name).strip() in said:
+                exact[name] = 9
+            continue
+        size = _whole(parts, padded) or _partly(parts, known, capitals)
+        if size:
+            exact[name] = size
+        elif any(_declined(part, words, languages) for part in _naming(parts)):
+            near.add(name)
+    if exact:
+        longest = _without_shadowed(exact)
+        return frozenset(longest)
+    return frozenset(near)
+
+
+def _inner_capitals(text: str) -> frozenset[str]:
+    """Return the words written with a capital where no sentence begins."""
+    return frozenset(bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text))
+
+
+def _naming(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the parts of a name that name somebody by themselves."""
+    for at, part in enumerate(parts):
+        if len(part) >= _SHORTEST and part not in _split(_PARTICLES) and not (at and part in _INNER_PARTICLES):
+            yield part
+
+
+def _whole(parts: Sequence[str], padded: str) -> int:
+    return len(parts) if len(parts) > 1 and f" {' '.join(parts)} " in padded else 0
+
+
+def _partly(parts: Sequence[str], words: Collection[str], capitals: Collection[str]) -> int:
+    for part in _naming(parts):
+        if part in words and (part not in _split(_ALSO_WORDS) or part in capitals):
+            return 1
+    return 0
+
+
+def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
+    """Yield the names found whole, and those found by a part that belongs to no name found whole."""
+    whole = {part for name, size in found.items() if size > 1 for part in _parts(name)[0]}
+    for name, size in found.items():
+        if size > 1 or not whole.intersection(_parts(name)[0]):
+            yield name
+
+
+def _declined(name: str, words: Sequence[str], languages: Sequence[str]) -> bool:
+    script = _script(name)
+    if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "hangul"):
+        return False
+    if script not in _PREFIXES:
+        words = [word for word in words if word[0] == name[0]]
+    return any(_fits(name, word, script, languages) for word in words)
+
+
+def _script(name: str) -> str:
+    return next((script for script, letters in _SCRIPTS if letters.search(name)), "latin")
+
+
+def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
+    if script in _PREFIXES:
+        return word.endswith(name) and word[: len(word) - len(name)] in _PREFIXES[script]
+    if word.startswith(name):
+        rest = word[len(name) :]
+        allowed = _ENDINGS[script] if script != "latin" or _DECLINING.intersection(languages) else "s"
+        return rest in _split(allowed)
+    if script == "hangul" or (script == "latin" and not _DECLINING.intersection(languages)):
+        return False
+    root = name[:-1]
+    return (
+        name[-1] in _VOWELS + "ς"
+        and len(root) >= _SHORTEST
+        and word.startswith(root)
+        and word[len(root) :] in _split(_ENDINGS[script])
+    )
+
+
+def pronouns(language: str) -> frozenset[str]:
+    """Return the words for `I` and `you` of a language: no names.
+
+    >>> "me" in pronouns("en"), "dich" in pronouns("de")
+    (True, True)
+    """
+    return frozenset(f"{SELF.get(language, '')} {OTHER.get(language, '')}".split())
+
+
+def forget_kept() -> None:
+    """Drop the names that are kept, so that no forgotten one stays in memory (F45)."""
+    _parts.cache_clear()

@@ -1,0 +1,1 @@
+"""How well a row answers a question, reason by reason. Pure."""

@@ -1,0 +1,55 @@
+"""What the meaning of a row and of the turns around it tells, where there is an embedder (docs/embeddings.md).
+
+The answer to a question may be as far from it in meaning as in words, while the turns around are near. So a row is also
+compared together with the two turns before it and the one after, as if they were one text; nothing is stored for that.
+Who asks an assistant says in a line what the assistant then says at length: there the turn after tells about the row.
+Called by `core.search.ranking.relevance`; vectors are opaque here, and numpy is not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core.search.ranking.neighbours import Threads, touch
+from core.search.ranking.rows import Row
+
+BEFORE, AFTER = 2, 1
+"""Turns before a row and after it that are read as one text with it."""
+
+AsOne = Callable[[Sequence[Sequence[Any]]], Sequence[float]]
+"""Returns what the vectors of each group are worth as those of one text, on the scale of `Row.meaning`."""
+
+
+def meanings(found: Threads, as_one: AsOne) -> None:
+    """Give each row the reasons `meaning`, `meaning_near` and `meaning_after`; what is unknown or 0 is left out.
+
+    Only turns of the row's session count, and only as far as all that was said in between is at hand.
+
+    Source: docs/embeddings.md.
+
+    >>> rows = [Row("a", n, 9, [{}], meaning=n / 8, vector=n, windows=[1]) for n in (1, 2)]
+    >>> meanings([[rows]], lambda groups: [sum(group) / 8 for group in groups])
+    >>> [row.reasons["meaning_near"] for row in rows], rows[0].reasons["meaning_after"]
+    ([0.375, 0.375], 0.25)
+    """
+    rows: list[Row] = []
+    groups: list[list[Any]] = []
+    for of_thread in found:
+        for session in of_thread:
+            for n, row in enumerate(session):
+                reasons, start, end = row.reasons, n, n
+                reasons["meaning"] = row.meaning
+                while start > 0 and n - start < BEFORE and touch(session[start - 1], session[start]):
+                    start -= 1
+                while end + 1 < len(session) and end - n < AFTER and touch(session[end], session[end + 1]):
+                    end += 1
+                if end > n and session[n + 1].meaning:
+                    reasons["meaning_after"] = session[n + 1].meaning
+                group = [one.vector for one in session[start : end + 1] if one.vector is not None]
+                if group:
+                    rows.append(row)
+                    groups.append(group)
+    for row, value in zip(rows, as_one(groups), strict=True):
+        if value:
+            row.reasons["meaning_near"] = value

@@ -1,0 +1,78 @@
+"""Whose row it is, against whom a question is about (rules T16, T29).
+
+The name of a speaker is a poor word to search for, since it stands in what the *other* one says, and a good sign: a
+question about Ada is answered by what Ada said. Called by `core.search`; reads no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from core.search.question.kind import asked_words, holds
+from core.search.question.question import Question
+from core.text.folding import fold
+from core.text.words import stem, words
+
+PERSONA = "persona"
+"""Role of what the persona itself said."""
+
+
+class Speaker(NamedTuple):
+    """Who said a row of the chat."""
+
+    name: str
+    """As stored; blank when not known."""
+    key: str
+    """Participant key; blank for the persona."""
+    role: str
+    """PERSONA for what the persona said."""
+
+
+NOBODY = Speaker("", "", "")
+
+
+def person_of(question: Question, asker: str, speaker: Speaker) -> float:
+    """Return 1 where the question is about who said a row, -1 where it is about somebody else, 0 where it names nobody.
+
+    Args:
+        asker: participant key of who asks.
+
+    Source: T16.
+
+    >>> ada, ben = Speaker("Ada", "tg/1", "user"), Speaker("Ben", "tg/2", "user")
+    >>> about_ada, about_me = Question(people=frozenset({"Ada"})), Question(self_person=True)
+    >>> [[person_of(about, "tg/2", who) for who in (ada, ben)] for about in (about_ada, about_me)]
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    if question.people:
+        return 1.0 if speaker.name in question.people else -1.0
+    if question.self_person:
+        # `Can you tell me when I ...` is about the one who asks, whatever else it says.
+        if not asker:
+            return -1.0 if speaker.role == PERSONA else 0.0
+        return 1.0 if speaker.key == asker else -1.0
+    if question.other:
+        return 1.0 if speaker.role == PERSONA else -1.0
+    return 0.0
+
+
+def name_texts(names: Collection[str], texts: Sequence[str], languages: Sequence[str]) -> set[int]:
+    """Return the numbers of the texts looked for that are no more than words of these names.
+
+    >>> sorted(name_texts(["Ada Lovelace"], ["ada", "cat"], ["en"]))
+    [0]
+    """
+    parts = {stem(part, languages) for name in names for part in words(name, 2)} | {
+        part for name in names for part in words(name, 2)
+    }
+    return {n for n, text in enumerate(texts) if fold(text) in parts}
+
+
+def speaks_of_self(text: str, languages: Sequence[str]) -> float:
+    """Return 1 for a row that says `I` or `my` in one of the languages: what people tell of themselves is asked for.
+
+    >>> speaks_of_self("I like tea", ["en"]), speaks_of_self("Tea is nice", ["en"])
+    (1.0, 0.0)
+    """
+    return float(holds(asked_words(text), "SELF", languages))

@@ -1,0 +1,180 @@
+"""How well a row answers a search (rules T27 to T31), from what it matches and how rare that is among visible rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+K1 = 1.2
+"""How soon repeating a word stops counting."""
+B = 0.75
+"""How much a long text is held back; 0 not at all, 1 in proportion."""
+INSIDE = 0.25
+"""Worth of the same letters inside another word, against the whole word (T29a)."""
+
+
+_NONE: frozenset[str] = frozenset()
+_NO_PARTS: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A row that may become a hit."""
+
+    source: int
+    id: int
+    at_us: int
+    words: int = 0
+    """Length of its text in words; 0 when unknown."""
+    matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """Index of the text looked for to (times found, as a whole word)."""
+    tags: frozenset[str] = _NONE
+    """Tags asked for that it holds."""
+    tier: int = 2
+    score: float = 0.0
+    holds_more: bool = False
+    """It holds one more of the texts, not yet known which."""
+    parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
+    """What the score is made of, by the reasons of `core.search.ranking.weights`."""
+    context: bool = False
+    """It matches nothing itself and stands close to a row that does (T24)."""
+    by_meaning: bool = False
+    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
+
+    def match(self, wanted: int, times: int, whole: bool) -> None:
+        """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""
+        matched = self.matched
+        before = matched.get(wanted)
+        if before is None or (whole and not before[1]):
+            matched[wanted] = (times, whole)
+        elif whole == before[1]:
+            matched[wanted] = (before[0] + times, whole)
+
+
+def rarity_weight(docs: int, rows: int) -> float:
+    """Return what finding a word is worth when it stands in `docs` of `rows` visible rows; always above 0.
+
+    >>> rarity_weight(1, 1000) > rarity_weight(10, 1000) > rarity_weight(1000, 1000) > 0
+    True
+
+    Source: T29b.
+    """
+    rows = max(rows, docs)
+    return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
+
+
+def saturation(times: float, words: float, mean_words: float) -> float:
+    """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1.
+
+    >>> saturation(1, 10, 10.0), saturation(1, 1000, 10.0) < saturation(1, 10, 10.0) < saturation(2, 10, 10.0)
+    (1.0, True)
+
+    Source: T29e.
+    """
+    return times * (K1 + 1) / (times + hold_back(words, mean_words))
+
+
+def hold_back(words: float, mean_words: float) -> float:
+    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it.
+
+    >>> hold_back(10, 10.0), hold_back(0, 10.0) < hold_back(20, 10.0)
+    (1.2, True)
+    """
+    return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
+
+
+def score(
+    candidate: Candidate,
+    texts: Sequence[str],
+    worth: Sequence[float],
+    tag_worth: Mapping[str, float],
+    *,
+    mean_words: float,
+) -> float:
+    """Return the sum of what the row's matches are worth; always above 0 where a text is looked for.
+
+    Args:
+        texts: the texts looked for, by the indexes of `candidate.matched`.
+        worth: `rarity_weight` of each text among the visible rows.
+        tag_worth: `rarity_weight` of each tag.
+        mean_words: mean length of the visible rows.
+
+    Source: T29.
+    """
+    total = 0.0
+    held_back = hold_back(candidate.words, mean_words)
+    matched = candidate.matched
+    for wanted, (times, whole) in matched.items():
+        gained = worth[wanted] * (times * (K1 + 1) / (times + held_back))  # `saturation`
+        total += gained if whole else INSIDE * gained
+    if candidate.tags:
+        for tag in sorted(candidate.tags - {texts[wanted] for wanted in matched}):
+            total += tag_worth.get(tag, 0.0)
+    if candidate.holds_more:
+        total += min((w for w in worth if w), default=0.0)
+    if not total and worth:
+        # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
+        return INSIDE * min(worth)
+    return total
+
+
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates by score, then tier, newest, source and id (T29f)."""
+    return sorted(candidates, key=lambda c: (-c.score, c.tier, -c.at_us, c.source, -c.id))
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates in the order hits are handed out (T32)."""
+    return sorted(candidates, key=lambda c: (-c.at_us, c.source, -c.id))
+
+
+def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates in the order of recency mode (T28)."""
+    return sorted(candidates, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
+
+
+def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
+    """Return the candidates with at most the first `most` of those that match nothing themselves (T24).
+
+    >>> rows = [Candidate(2, 1, 1, context=True), Candidate(2, 2, 2), Candidate(2, 3, 3, context=True)]
+    >>> [c.id for c in without_many_contexts(rows, 1)]
+    [1, 2]
+    """
+    kept = []
+    for candidate in ordered:
+        if candidate.context:
+            most -= 1
+        if most >= 0 or not candidate.context:
+            kept.append(candidate)
+    return kept
+
+
+def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = None) -> list[Candidate]:
+    """Return at most `limit` of the candidates, best first: each source that has one keeps its best.
+
+    The places of the sources' best are given in order of score as far as `limit` reaches; the others go by score.
+
+    Args:
+        always: one that stays beside these, as far as `limit` reaches.
+
+    Source: T30, T31.
+
+    >>> rows = [Candidate(2, i, i, score=1.0) for i in range(9, 0, -1)] + [Candidate(0, 1, 0, score=1.0)]
+    >>> [c.source for c in choose(rows, 5)], [c.source for c in choose(rows, 1)]
+    ([2, 2, 2, 2, 0], [2])
+    >>> [c.id for c in choose(rows, 3, rows[7])]
+    [9, 2, 1]
+    """
+    first: dict[int, int] = {}
+    for place, candidate in enumerate(ordered):
+        first.setdefault(candidate.source, place)
+    kept = set(sorted(first.values())[:limit])
+    if always is not None and len(kept) < limit:
+        kept.update(place for place, candidate in enumerate(ordered) if candidate is always)
+    for place in range(len(ordered)):
+        if len(kept) >= limit:
+            break
+        kept.add(place)
+    return [ordered[place] for place in sorted(kept)]

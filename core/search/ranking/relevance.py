@@ -1,0 +1,176 @@
+"""How well the rows of a search answer it, with the reasons (rules T24, T27 to T31).
+
+`matches` gives the reasons that stand on the words of the
+question, `weighed` joins them with those of `core.search.ranking.people` and `core.search.ranking.times`, which never
+decide alone: a row around which nothing matches gets no score. `docs/recall.md` tells how the reasons were chosen.
+Called by `core.search`; reads no database.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
+
+from core.search.ranking import neighbours
+from core.search.ranking.meaning import AsOne, meanings
+from core.search.ranking.ranking import K1, hold_back
+from core.search.ranking.rows import Asked, Row, together
+from core.search.ranking.weights import REPEAT, REPEAT_AGAIN, between
+from core.text.passages import PASSAGE
+
+OF_WORDS = frozenset(
+    {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
+)
+"""Reasons that stand on words found, or on the meaning of the whole; the others never decide alone."""
+MOST_LENGTH = 60
+"""Words beyond which a longer text is no better."""
+USUAL_LENGTH = 20
+"""Words of a text that is neither favoured nor held back for its length."""
+SPACED = 80
+"""Rows that are looked at for what stands in the session of a better one."""
+LEAST_CONTEXT = 0.1
+"""What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
+CONTEXT_SHARE = 0.3
+"""Most of the hits that may match nothing themselves; one at least."""
+LIKE = 0.2
+"""What a meaning counts beside words for FULL_MATCH."""
+_LENGTHS = [0.0, *(math.log(words / USUAL_LENGTH) for words in range(1, MOST_LENGTH + 1))]
+FULL_MATCH = 0.1
+"""Reasons beside the words count in full from here on, and less below: they never decide alone."""
+
+
+def matches(rows: Sequence[Row], asked: Asked, as_one: AsOne | None = None) -> None:
+    """Give each row the reasons that stand on the words asked for.
+
+    | reason | what it is |
+    |---|---|
+    | own | BM25 of its best passage |
+    | turn | BM25 of the row as one text |
+    | share | the part of what is asked that its best passage holds |
+    | context | as own, where each word may stand in a neighbouring passage too, fading with the words between |
+    | session | BM25 of all rows of its session |
+    | beside | own of the better neighbour, for short rows |
+    | meaning | how near its vector is to the question |
+    | meaning_near, meaning_after | the same of the turns around it together with it; of the turn after it |
+
+    Source: T24, T29.
+    """
+    mean = min(float(PASSAGE), asked.mean_words)
+    for row in rows:
+        own = turn = share = row.tags / asked.total
+        if len(row.passages) == 1:
+            held = row.passages[0]
+            if held:
+                value = _bm25(held, max(1, row.words), mean, asked)
+                alike = row.words and mean == asked.mean_words  # usual: one passage of turns that are not long
+                own += value
+                turn += value if alike else _bm25(held, row.words, asked.mean_words, asked)
+                share += _share(held, asked)
+        elif any(row.passages):
+            size = max(1, row.words) / len(row.passages)
+            found = [held for held in row.passages if held]
+            own += max([_bm25(held, size, mean, asked) for held in found])
+            turn += _bm25(together(found), row.words, asked.mean_words, asked)
+            share += max([_share(held, asked) for held in found])
+        row.reasons = {"own": own, "turn": turn, "share": share}
+    of_threads = neighbours.threads(rows)
+    neighbours.contexts(of_threads, asked, mean)
+    neighbours.sessions(of_threads, asked)
+    neighbours.besides(of_threads)
+    if as_one is not None:
+        meanings(of_threads, as_one)
+
+
+def _bm25(held: Mapping[int, float], words: float, mean: float, asked: Asked) -> float:
+    worth, held_back = asked.worth, hold_back(words, mean)
+    found = [worth[n] * (times * (K1 + 1) / (times + held_back)) for n, times in held.items()]  # `saturation`
+    return sum(found) / asked.total
+
+
+def _share(held: Mapping[int, float], asked: Asked) -> float:
+    return sum([asked.worth[n] * min(1.0, times) for n, times in held.items()]) / asked.total
+
+
+def length_of(words: int) -> float:
+    """Return what speaks for a row by its length: `Wow, cool!` seldom holds an answer; 0 for one of usual length.
+
+    >>> length_of(20), length_of(2) < 0 < length_of(60), length_of(60) == length_of(6000)
+    (0.0, True, True)
+    """
+    return _LENGTHS[min(max(1, words), MOST_LENGTH)]
+
+
+def weigh(row: Row, weights: Mapping[str, float]) -> None:
+    """Give the row its score: its reasons, weighted.
+
+    Reasons beside the words count in proportion to how well the words fit, up to FULL_MATCH; a row of a day asked for
+    fits by its day.
+
+    Source: T29.
+    """
+    reasons = row.reasons
+    match = reasons["context"]
+    beside = 1.0
+    if match < FULL_MATCH and not any(reasons.get(name) and weights[name] for name in ("day", "month")):
+        match = max(match, reasons.get("own", 0.0), LIKE * reasons.get("meaning", 0.0))
+        beside = min(1.0, match / FULL_MATCH)
+    total = 0.0  # the sum of `parts`, which is wanted for a few rows of hundreds
+    for name, value in reasons.items():
+        if value:
+            total += weights[name] * value if beside == 1.0 or name in OF_WORDS else weights[name] * value * beside
+    row.score = round(total, 6)
+
+
+def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return what each reason adds to the score of the row.
+
+    >>> parts(Row("a", 0, 9, [{}], reasons={"context": 0.05, "person": 1.0}), {"context": 4.0, "person": 1.5})
+    {'context': 0.2, 'person': 0.75}
+    """
+    made = {name: weights[name] * value for name, value in row.reasons.items() if value and weights[name]}
+    match = max(row.reasons["context"], row.reasons.get("own", 0.0), LIKE * row.reasons.get("meaning", 0.0))
+    if match < FULL_MATCH and not ("day" in made or "month" in made):
+        for name in made.keys() - OF_WORDS:
+            made[name] *= match / FULL_MATCH
+    return made
+
+
+def spaced(ordered: Sequence[Row], long: float) -> list[int]:
+    """Return the places of the rows in the order they are chosen: a little is off for a better row of the session.
+
+    What was told in one talk, one row of it may tell; another talk tells more than the next row. Each further row of a
+    session adds less to what is off, so that one where much of the answer stands still gives several. Of many rows the
+    first SPACED change places among themselves alone.
+
+    Args:
+        ordered: rows, best first.
+        long: `share_of_long` of the visible conversations.
+
+    Source: T29.
+
+    >>> rows = [Row("a", n, 60, [{}], score=s, session=n // 2) for n, s in ((0, 3.0), (1, 2.9), (2, 2.3))]
+    >>> spaced(rows, 1.0), spaced(rows, 0.0)
+    ([0, 2, 1], [0, 1, 2])
+    """
+    most = between(REPEAT, long)
+    off: dict[tuple[str, int], float] = {}
+    less: dict[tuple[str, int], float] = {}
+    left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]
+    heapify(left)
+    chosen: list[int] = []
+    while left:
+        worth, n = left[0]
+        row = ordered[n]
+        session = (row.thread, row.session)
+        now = off.get(session, 0.0) - row.score
+        if now > worth:  # rows of its session were chosen since
+            heapreplace(left, (now, n))
+            continue
+        heappop(left)
+        chosen.append(n)
+        step = less.get(session, most)
+        off[session] = off.get(session, 0.0) + step
+        less[session] = step * REPEAT_AGAIN
+    chosen += range(len(chosen), len(ordered))
+    return chosen

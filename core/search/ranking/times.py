@@ -1,0 +1,59 @@
+"""When a row was said and which times it tells, against the days and the time a question asks for (rules T16, T29).
+
+Called by `core.search`; reads no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from core.search.question.question import Question
+
+A_DAY_OR_TWO = timedelta(days=3)
+"""Shorter spans are days, longer ones months or years."""
+SOON = timedelta(days=8)
+"""How long after a day people speak of it."""
+EVE = timedelta(days=1)
+"""How long before."""
+AFTER_MONTH = timedelta(days=10)
+"""How long after a month people speak of it."""
+HALF = 0.5
+
+
+def on_days(days: Iterable[tuple[datetime, datetime]], said: datetime | None) -> dict[str, float]:
+    """Return the reasons `day`, `days_after` and `month` of a row said at a time, each 0 to 1.
+
+    Args:
+        days: the spans a question names, as `(since, until)`.
+        said: None when it is not known.
+
+    Source: T16.
+
+    >>> from datetime import UTC
+    >>> may7 = [(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC))]
+    >>> on_days(may7, datetime(2023, 5, 7, 13, tzinfo=UTC)), on_days(may7, datetime(2023, 5, 10, tzinfo=UTC))
+    ({'day': 1.0}, {'days_after': 1.0})
+    """
+    found: dict[str, float] = {}
+    for since, until in days if said is not None else ():
+        assert said is not None
+        inside = since <= said < until
+        if until - since < A_DAY_OR_TWO:
+            near = {"day": 1.0} if inside else {"days_after": 1.0} if since - EVE <= said < until + SOON else {}
+        else:
+            near = {"month": 1.0} if inside else {"month": HALF} if until <= said < until + AFTER_MONTH else {}
+        for name, value in near.items():
+            found[name] = max(value, found.get(name, 0.0))
+    if "day" in found:
+        found.pop("days_after", None)
+    return found
+
+
+def asks_of_text(question: Question) -> bool:
+    """Return whether a question asks for something that is looked for in the text of each row: a time or a number.
+
+    >>> asks_of_text(Question(wants_time=True)), asks_of_text(Question())
+    (True, False)
+    """
+    return question.wants_time or question.wants_number

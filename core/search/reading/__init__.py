@@ -1,0 +1,1 @@
+"""The statements that read the rows of a search."""

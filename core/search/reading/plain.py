@@ -1,0 +1,165 @@
+"""The plain predicates of T20 to T22: what a search means. They serve sources whose index is not built, and are the
+oracle that tests compare the index with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
+from sqlalchemy.dialects import mysql, sqlite
+
+from core.database import sources
+from core.database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
+from core.database.engine import Database
+from core.database.statements import Part
+from core.errors import StoreReadError
+from core.index.lookups import Wanted
+from core.index.postings import Limits, within
+from core.search.ranking.ranking import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for in one source."""
+
+    source: sources.SourceTable
+    tags: tuple[str, ...]
+    keywords: tuple[str, ...]
+    """Folded."""
+    tag_words: tuple[str, ...]
+    """Tags as words, where the source is the chat (T22)."""
+    limits: Limits
+    audiences: tuple[int, ...] = ()
+    pool: int = 50
+    without_rows: tuple[int, ...] = ()
+    ids: tuple[int, int] | None = None
+    """Only rows with ids `(above, up to)`; None for all."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is looked for."""
+        return not (self.keywords or self.tags or self.tag_words)
+
+    @property
+    def shape(self) -> _Shape:
+        """Return what the text of the statement depends on."""
+        is_chat = self.source is sources.CHAT
+        return _Shape(
+            self.source.number,
+            (len(self.tags), len(self.keywords), len(self.tag_words)),
+            is_chat and bool(self.limits.without_conversations),
+            bool(self.without_rows),
+            self.limits.bounds,
+            self.ids is not None,
+        )
+
+    def values(self, now: Any) -> dict[str, Any]:
+        """Return the parameters of the statement."""
+        made = self.limits.values() | {"audiences": list(self.audiences), "pool": self.pool, "now": now}
+        made |= {"rows": list(self.without_rows), "above": (self.ids or (0, 0))[0], "up_to": (self.ids or (0, 0))[1]}
+        made |= {f"tag{i}": tag for i, tag in enumerate(self.tags)}
+        made |= {f"word{i}": like_pattern(w) for i, w in enumerate(self.keywords)}
+        return made | {f"tagword{i}": like_pattern(w) for i, w in enumerate(self.tag_words)}
+
+
+class _Shape(NamedTuple):
+    source: int
+    counts: tuple[int, int, int]
+    """Tags, keywords, tags as words."""
+    without_conversations: bool
+    without_rows: bool
+    bounds: tuple[bool, bool]
+    ranged: bool
+
+
+def question(source: sources.SourceTable, tags: Sequence[str], words: Sequence[Wanted], limits: Limits) -> Question:
+    """Return what a search asks of one source: the chat has no tags, so there each is one more word (T22)."""
+    is_chat = source is sources.CHAT
+    return Question(
+        source,
+        () if is_chat else tuple(tags),
+        tuple(w.text for w in words if w.is_keyword),
+        tuple(w.text for w in words if w.is_tag) if is_chat else (),
+        limits,
+    )
+
+
+def _statement(shape: _Shape) -> Any:
+    source = sources.BY_NUMBER[shape.source]
+    row = source.table.c
+    tags, keywords, tag_words = shape.counts
+    as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
+    as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
+    as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
+    where = [
+        row.persona_id == bindparam("persona", type_=Key(64)),
+        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        source.findable,
+        sources.open_to(source),
+        or_(*as_tag, *as_word),
+        *within(row.timestamp, shape.bounds),
+        *_left_out(row, shape),
+    ]
+    tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2) if as_tag and as_word else literal_column("2")
+    made = select(row.id, row.timestamp, tier.label("tier"), func.char_length(row.text_folded)).where(*where)
+    return made.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc()).limit(
+        bindparam("pool", type_=Integer())
+    )
+
+
+def _left_out(row: Any, shape: _Shape) -> list[Any]:
+    made = []
+    if "expires_at" in row:
+        kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
+        made.append(or_(kept, row.conversation_key == bindparam("here", type_=Key(512))))
+    if shape.without_conversations:
+        made.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
+    if shape.without_rows:
+        made.append(row.id.not_in(bindparam("rows", expanding=True, type_=ID)))
+    if shape.ranged:
+        made += [row.id > bindparam("above", type_=ID), row.id <= bindparam("up_to", type_=ID)]
+    return made
+
+
+@lru_cache(maxsize=256)
+def _part(shape: _Shape, family: str) -> Part:
+    return Part(_statement(shape), family)
+
+
+def search(db: Database, asked: Question) -> list[Candidate]:
+    """Return the newest `pool` matching rows of one source, tier 1 first (T23, T27), without their matches.
+
+    Raises:
+        StoreReadError: the table could not be read.
+    """
+    if not asked.audiences or asked.is_empty:
+        return []
+    values: list[Any] = []
+    text = _part(asked.shape, db.family).text(asked.values(db.clock()), values)
+    rows = db.read_driver(text, values, source=asked.source.table.name)
+    number = asked.source.number
+    return [Candidate(number, r[0], microseconds(read_time(r[1])), words=(r[3] or 0) // 6, tier=r[2]) for r in rows]
+
+
+def is_readable(db: Database, source: sources.SourceTable) -> bool:
+    """Return whether a source's table can be read at all."""
+    row = source.table.c
+    one = select(row.id, row.text_folded).where(row.persona_id == bindparam("persona", type_=Key(64))).limit(1)
+    try:
+        db.read(one, {"persona": ""}, source=source.table.name)
+    except StoreReadError:
+        return False
+    return True
+
+
+def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
+    """Return the plain statement of one source and its parameters by name, for people (T40). No database is asked."""
+    dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
+    made = _statement(asked.shape).compile(dialect=dialect)
+    values = asked.values(None)
+    used = {name: values[name] for name in made.params if name in values and name not in ("audiences", "now", "here")}
+    return re.sub(r"__\[POSTCOMPILE_([^\]]+)\]", r":\1", str(made)), used

@@ -1,0 +1,259 @@
+"""Reading the arguments of a search: limit, tags, keywords, times and exclusions (T17, T18, T37, T38, F66 to F68).
+
+Called by the search doors and by `core.search.rules_windows`. Lenient where the caller's wish is plain, and then with a
+note for the report; an error where it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from core.shapes import SOURCES, Source
+from core.tags.rules import TAG_BYTES, normal, tag_items
+from core.text.folding import clean, fold
+from core.text.times import parse_time
+
+MOST_LOOKED_FOR = 48
+"""Most tags, and most keywords, of one search (T17)."""
+
+KEYWORD_CHARS = 400
+"""Longest keyword (F67)."""
+
+TIME_FORMS = (
+    "an ISO 8601 time such as '2026-03-10T12:00:00Z' or '2026-03-10', a datetime, or a number of seconds since 1970"
+)
+
+_SHOWN_CHARS = 60
+_SHOWN_NAMES = 20
+
+
+def shown(value: object) -> str:
+    """Return `repr` of a value, short enough for a sentence.
+
+    >>> shown("abc"), len(shown("a" * 1000))
+    ("'abc'", 64)
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= _SHOWN_CHARS else value[: _SHOWN_CHARS - 1] + "...")
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return "a number of more than 38 digits"
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    return f"of type {type(value).__name__}"
+
+
+def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -> tuple[int, str | None]:
+    """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number.
+
+    Args:
+        value: None and 0 give the default; numbers and texts of numbers lose their fraction; below 0 gives `low`,
+            above `high` gives `high`; bool, NaN and everything else give the default with a note.
+        default: the limit of a caller who names none.
+        low: least limit.
+        high: greatest limit.
+
+    Source: T18.
+
+    >>> read_limit("4"), read_limit(2.7), read_limit(-3), read_limit(None)
+    ((4, None), (2, None), (1, None), (5, None))
+    >>> read_limit("abc")
+    (5, "limit is 'abc', which is no number; it must be a whole number, 1 to 200; 5 is used")
+    """
+    if value is None:
+        return default, None
+    number = _number(value)
+    if number is None or math.isnan(number):
+        note = f"limit is {shown(value)}, which is no number; it must be a whole number, {low} to {high}; "
+        return default, f"{note}{default} is used"
+    if number < 0:
+        return low, None
+    whole = high if number >= high else int(number)
+    return (max(whole, low), None) if whole else (default, None)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and len(value) > 400:
+        return None
+    if not isinstance(value, (int, float, str)) and not hasattr(type(value), "__float__"):
+        return None
+    try:
+        return float(cast("float", value))
+    except OverflowError:
+        return math.inf if cast("int", value) > 0 else -math.inf
+    except (ValueError, TypeError):
+        return None
+
+
+def _at_most(found: Mapping[str, str], name: str, notes: list[str]) -> list[str]:
+    kept = list(found.values())
+    rest = kept[MOST_LOOKED_FOR:]
+    if rest:
+        names = ", ".join(shown(item) for item in rest[:_SHOWN_NAMES])
+        more = f" and {len(rest) - _SHOWN_NAMES} more" if len(rest) > _SHOWN_NAMES else ""
+        notes.append(f"{name}: {len(rest)} over the limit of {MOST_LOOKED_FOR} were left out: {names}{more}")
+    return kept[:MOST_LOOKED_FOR]
+
+
+def read_tags(value: object) -> tuple[list[str], list[str]]:
+    """Return the tags to look for in normal form, unique, in the order given, and notes on what was left out.
+
+    Args:
+        value: None, a list of texts, or one text, number or dict, whose text is one tag. Blanks and None are dropped.
+
+    Returns:
+        At most 48 tags; notes name the tags beyond, and the byte length of a tag no row can hold (T3).
+
+    Raises:
+        TypeError: an element is itself a list; the message names it.
+
+    Source: T17, F66, F67.
+
+    >>> read_tags([" Food", None, "food", ""]), read_tags("pizza night")
+    ((['food'], []), (['pizza night'], []))
+    """
+    notes: list[str] = []
+    found: dict[str, str] = {}
+    for item in tag_items(value):
+        tag = normal(item)
+        size = len(tag.encode("utf-8"))
+        if size > TAG_BYTES:
+            notes.append(f"tags: a tag of {size} bytes was left out; at most {TAG_BYTES} bytes are stored")
+        elif tag:
+            found[tag] = tag
+    return _at_most(found, "tags", notes), notes
+
+
+def read_keywords(value: object) -> tuple[list[str], list[str]]:
+    """Return the keywords to look for, trimmed, unique after `fold`, in the order given, and notes on what was cut.
+
+    Args:
+        value: as for `read_tags`. Blanks and None are dropped, U+0000 is removed.
+
+    Returns:
+        At most 48 keywords of at most 400 characters each, as written; notes on those cut and those beyond.
+
+    Raises:
+        TypeError: an element is itself a list; the message names it.
+
+    Source: T17, F66, F67.
+
+    >>> read_keywords(["50%", " Tofu ", "tofu", None, " "])
+    (['50%', 'Tofu'], [])
+    """
+    notes: list[str] = []
+    found: dict[str, str] = {}
+    for item in tag_items(value, "keywords"):
+        keyword = clean(item).strip()
+        if len(keyword) > KEYWORD_CHARS:
+            notes.append(f"keywords: a keyword of {len(keyword)} characters was cut to {KEYWORD_CHARS}")
+            keyword = keyword[:KEYWORD_CHARS].strip()
+        folded = fold(keyword)
+        if folded.strip():
+            found.setdefault(folded, keyword)
+    return _at_most(found, "keywords", notes), notes
+
+
+def read_time(value: object, field: str) -> datetime | None:
+    """Return the time as aware UTC, None when none was given.
+
+    Args:
+        value: None, ISO 8601 text (with `Z` too), a datetime or date, or seconds since 1970; naive means UTC.
+        field: the argument's name, for the error.
+
+    Raises:
+        ValueError: anything else; the message names the accepted forms.
+
+    Source: T38, F68, G7.
+
+    >>> read_time("2026-03-10T13:00:00+01:00", "since") == read_time("2026-03-10 12:00", "since")
+    True
+    """
+    if value is None:
+        return None
+    moment = parse_time(value)
+    if moment is None:
+        raise ValueError(f"{field} is {shown(value)}. It must be {TIME_FORMS}. Change it, or leave it out.")
+    return moment
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """Rows a search leaves out (T37)."""
+
+    rows: frozenset[tuple[Source, int]] = frozenset()
+    """Single rows by source and id."""
+    conversations: frozenset[str] = frozenset()
+    """Conversation keys; chat rows that stand under one are left out."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.conversations)
+
+
+def read_exclude(value: object) -> Exclude:
+    """Return the rows and conversations to leave out.
+
+    Args:
+        value: None, one item, or a list, tuple or set of items. An item is a `(source, id)` pair, a hit, or a
+            conversation key, which is taken as it is (G6).
+
+    Raises:
+        TypeError: an item of another kind; the message names its place.
+        ValueError: a source that does not exist, or an id that is no whole number.
+
+    Source: T37.
+
+    >>> found = read_exclude([("memories", 7), "discord/42"])
+    >>> found.rows == {("memories", 7)}, found.conversations == {"discord/42"}
+    (True, True)
+    """
+    if isinstance(value, Exclude):
+        return value
+    items = _exclude_items(value)
+    rows: set[tuple[Source, int]] = set()
+    conversations: set[str] = set()
+    for at, item in enumerate(items):
+        if isinstance(item, str):
+            conversations.add(item)
+        elif isinstance(item, Mapping) and {"source", "id"} <= item.keys():
+            rows.add(_row(item["source"], item["id"], at))
+        elif isinstance(item, (tuple, list)) and len(item) == 2:
+            rows.add(_row(item[0], item[1], at))
+        else:
+            raise TypeError(
+                f"exclude[{at}] is {shown(item)}. It must be a (source, id) pair or a conversation key. "
+                "Pass a list of those."
+            )
+    return Exclude(frozenset(rows), frozenset(conversations))
+
+
+def _exclude_items(value: object) -> Iterable[object]:
+    if value is None:
+        return ()
+    if isinstance(value, (str, Mapping)):
+        return (value,)
+    if isinstance(value, (tuple, list)) and len(value) == 2 and _is_pair(value[0], value[1]):
+        return (value,)
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return value
+    raise TypeError(f"exclude is {shown(value)}. It must be a list of (source, id) pairs and conversation keys.")
+
+
+def _is_pair(source: object, number: object) -> bool:
+    return isinstance(source, str) and isinstance(number, int)
+
+
+def _row(source: object, number: object, at: int) -> tuple[Source, int]:
+    name = "chat_history" if source == "chat_history_cache" else source
+    if name not in SOURCES:
+        raise ValueError(f"exclude[{at}] names source {shown(source)}. It must be one of {', '.join(SOURCES)}.")
+    if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 20:
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ValueError(f"exclude[{at}] has id {shown(number)}. It must be a whole number.")
+    return name, number

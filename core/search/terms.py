@@ -1,0 +1,162 @@
+"""The texts of a search joined with what is visible: which known words hold them, and how rare they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from core.audience.view import Viewer, WordCount
+from core.database import sources
+from core.index.lookups import UNLISTED, Count, Known, Wanted, rarity
+from core.index.table import TAG
+from core.search.query import ENOUGH_WORDS, Minor, Near, Query, pieces
+from core.text.near_spelling import nearest
+from core.text.words import Fragment, fragments, stem
+
+_TAGGED = -1 - TAG
+"""What stands in place of a piece's number where tags were counted."""
+
+MINOR_SHARE = 0.1
+"""A minor word in more of the visible rows than this tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What is looked for, and what is known about it before any row is read."""
+
+    words: tuple[Wanted, ...]
+    known: Known
+
+
+def resolved(query: Query, viewer: Viewer, languages: Sequence[str]) -> Resolved:
+    """Return the texts looked for with the known words that hold them, as far as `viewer` brought these."""
+    by_piece: dict[int, dict[tuple[int, int, str], int]] = {}
+    for c in viewer.counts:
+        by_piece.setdefault(c.fragment, {})[c.audience_id, c.source, c.term] = c.docs
+    vocabulary = _Vocabulary(viewer, by_piece, tuple(languages), query.ranking == "recency")
+    tags = set(query.tags)
+    known = Known(
+        words=_counts(c for c in viewer.counts if c.fragment != _TAGGED),
+        tags=_counts(c for c in viewer.counts if c.fragment == _TAGGED and c.term in tags),
+        audiences=viewer.audiences,
+        sources=tuple(s.number for s in query.sources),
+        chat=sources.CHAT.number,
+        rows={place: docs for place, (docs, _) in viewer.docs.items()},
+    )
+    asked = [vocabulary.wanted(text, query) for text in query.texts]
+    for near in query.near:
+        asked = vocabulary.respelt(near, asked)
+    return Resolved((*asked, *_minor(vocabulary, query, asked, known)), known)
+
+
+def _minor(vocabulary: _Vocabulary, query: Query, asked: Sequence[Wanted], known: Known) -> list[Wanted]:
+    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows.
+
+    Words that stand nowhere, or nearly everywhere as names do, are no help and do not count as asked for.
+    """
+    counted = [(*vocabulary.minor(one), one) for one in query.minor]
+    made = [w for w, docs, one in counted if one.of and docs]
+    if len(made) == len(counted):
+        return made
+    most = MINOR_SHARE * sum(known.rows.values())
+    telling = {
+        stem(w.text, vocabulary.languages)
+        for w, docs in zip(asked, rarity(asked, known.words, known.chat), strict=True)
+        if 0 < docs <= most and any(w.terms.values())
+    }
+    found = sorted(((docs, w.text, w) for w, docs, one in counted if not one.of and 0 < docs <= most), key=_rarest)
+    return made + [w for _, _, w in found[: max(0, ENOUGH_WORDS - len(telling))]]
+
+
+def _rarest(found: tuple[int, str, Wanted]) -> tuple[int, str]:
+    return found[:2]
+
+
+def _counts(found: Iterable[WordCount]) -> list[Count]:
+    return list(dict.fromkeys(Count(c.audience_id, c.term, c.source, c.docs) for c in found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The known words a viewer brought, by the piece that was asked for."""
+
+    viewer: Viewer
+    by_piece: dict[int, dict[tuple[int, int, str], int]]
+    languages: tuple[str, ...]
+    exact: bool
+    """Every match has to be found: a piece that stands in more words than were taken leads nowhere."""
+
+    def wanted(self, text: str, query: Query) -> Wanted:
+        """Return a text with the words its rows are found by: those of its rarest piece."""
+        every = fragments(text)
+        plain = Wanted(text, is_keyword=text in query.keywords, is_tag=text in query.tags)
+        known = [self.words_with(piece) for piece in pieces(text)]
+        usable = [i for i, (_, cut) in enumerate(known) if not (cut and self.exact)]
+        if not usable:
+            return replace(plain, walk=True)
+        terms, cut = known[min(usable, key=lambda i: (known[i][1], sum(known[i][0].values()), i))]
+        if len(every) > 1 or every[0].text != text:
+            return replace(plain, terms=dict.fromkeys(terms, True), verify=True, cut=cut)
+        if every[0].kind != "word":
+            return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
+        form = stem(text, self.languages)
+        return replace(plain, terms={t: self._is_whole(t, text, form) for t in terms}, cut=cut)
+
+    def respelt(self, near: Near, asked: Sequence[Wanted]) -> list[Wanted]:
+        """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant.
+
+        A keyword that one row alone holds may be misspelt there too, as in the message itself where the host has stored
+        it, or just be rare: it stays, and what else may be meant is asked for beside it.
+        """
+        at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not (w.walk or w.verify)), None)
+        known: dict[str, int] = {}
+        for half in near.pieces:
+            known |= self.words_with(half)[0]
+        if at is None:
+            return list(asked)
+        known = {term: docs for term, docs in known.items() if term not in asked[at].terms}
+        held = sum(docs for piece in pieces(near.keyword) for docs in self.words_with(piece)[0].values())
+        if held > 1:
+            return list(asked)
+        # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
+        forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, self.languages))}
+        forms |= {t: t for t in known}
+        meant = forms.get(nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
+        if meant is None:
+            return list(asked)
+        form = stem(meant, self.languages)
+        terms = dict.fromkeys((t for t in known if t == meant or stem(t, self.languages) == form), True)
+        if held:
+            return [*asked, Wanted(meant, is_keyword=True, is_tag=False, stem=form, terms=terms)]
+        return [*asked[:at], replace(asked[at], terms=terms), *asked[at + 1 :]]
+
+    def minor(self, asked: Minor) -> tuple[Wanted, int]:
+        """Return minor words of one stem, and the rows these stand in."""
+        known, _ = self.words_with(asked.piece)
+        docs = {t: n for t, n in known.items() if self._is_whole(t, "", asked.stem)}
+        docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
+        made = Wanted(
+            asked.beginning,
+            is_keyword=False,
+            is_tag=False,
+            is_minor=True,
+            stem=asked.stem,
+            terms=dict.fromkeys(docs, True),
+        )
+        return made, sum(docs.values())
+
+    def _is_whole(self, term: str, text: str, form: str) -> bool:
+        word = term.strip("_")
+        return word == text or stem(word, self.languages) in (form, text)
+
+    def words_with(self, piece: Fragment) -> tuple[dict[str, int], bool]:
+        """Return the visible known words that may hold a piece, with their rows, and whether some may be missing."""
+        place = self.viewer.fragments.index(piece) if piece in self.viewer.fragments else None
+        rows = {key: docs for key, docs in self.by_piece.get(-1, {}).items() if piece.fits(key[2])}
+        if place is not None:
+            rows |= self.by_piece.get(place, {})
+        found: dict[str, int] = {}
+        for (_, _, term), docs in rows.items():
+            if term != UNLISTED:
+                found[term] = found.get(term, 0) + docs
+        return found, place is None or place in self.viewer.cut_fragments

@@ -1,0 +1,41 @@
+"""What a worker does for embeddings: the operation EMBED, one batch of rows each (docs/embeddings.md).
+
+`core.jobs` finds it by name and imports it when the first such operation is run, which a process without an embedder
+leaves to others. The vectors are stored in the transaction that marks the operation completed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.calls import defaults
+from core.index import embeddings_writing as writing
+from core.jobs import table as jobs
+from core.jobs.embedding import OPERATION, PRIORITY
+from core.jobs.tools import Effect, Tools
+from core.semantic import batches as semantic_work
+from core.shapes import Operation
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def embed(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the vectors of a batch of a persona's rows, and queues the next one where there are more.
+
+    Raises:
+        EmbedderError: the embedder failed, and is asked again later.
+        StoreError: nothing could be read.
+    """
+    db, persona, embedder = tools.db, operation.persona, defaults.default_embedder()
+    if embedder is None:
+        return None
+    batch = semantic_work.next_batch(db, persona, embedder, tools.settings)
+    vectors = semantic_work.embed(embedder, batch, tools.settings)
+
+    def effect(connection: Connection) -> None:
+        writing.write(connection, db, persona, embedder.name, batch, vectors)
+        if not batch.done:
+            jobs.enqueue(connection, db, persona, OPERATION, priority=PRIORITY)
+
+    return effect

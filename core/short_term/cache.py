@@ -1,0 +1,97 @@
+"""Texts of short-term entries held in this process, and what has been counted of reading and writing them (M14, M26).
+
+The memory answers nothing on its own: every read has asked the table for the versions of what it wants, and takes from
+here only texts of exactly that version. A row that another process changed, moved or removed is therefore never served.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.database.engine import Database
+from core.short_term.shapes import Item
+
+_NAME = "short_term"
+
+Stamp = tuple[int, Any, Any]
+"""Version, last_updated and summary_updated_at as stored: a row brought back from a backup differs in one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What an entry holds beside what every read asks the table for."""
+
+    stamp: Stamp
+    items: tuple[Item, ...]
+    summary: str
+    server: str
+    server_name: str
+    channel_name: str
+    parent_channel: str | None
+    turns: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has been counted since the handle was opened."""
+
+    hits: int = 0
+    misses: int = 0
+    stores: int = 0
+    invalidations: int = 0
+    expirations: int = 0
+    errors: int = 0
+
+
+@dataclass(slots=True)
+class Memory:
+    """Texts by persona and row, the least recently used first; safe to share between threads."""
+
+    counts: Counts = field(default_factory=Counts)
+    _held: OrderedDict[tuple[str, int], Texts] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, **more: int) -> None:
+        """Add to the counts."""
+        with self._lock:
+            for name, number in more.items():
+                setattr(self.counts, name, getattr(self.counts, name) + number)
+
+    def take(self, persona: str, row_id: int, stamp: Stamp) -> Texts | None:
+        """Return the texts of this version of a row, None where they are not held."""
+        with self._lock:
+            found = self._held.get((persona, row_id))
+            if found is None or found.stamp != stamp:
+                return None
+            self._held.move_to_end((persona, row_id))
+            return found
+
+    def keep(self, persona: str, row_id: int, texts: Texts, most: int) -> None:
+        """Hold the texts of a row, and at most `most` rows."""
+        with self._lock:
+            self._held[persona, row_id] = texts
+            self._held.move_to_end((persona, row_id))
+            while len(self._held) > most:
+                self._held.popitem(last=False)
+
+    def drop(self, persona: str) -> None:
+        """Forget all texts of a persona (F45)."""
+        with self._lock:
+            for key in [key for key in self._held if key[0] == persona]:
+                del self._held[key]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def of(db: Database) -> Memory:
+    """Return the memory of this handle."""
+    made: Memory = db.caches.setdefault(_NAME, Memory())
+    return made
+
+
+without_handle = Memory()
+"""Counts the turns that were lost before there was a database to count them with."""

@@ -1,0 +1,321 @@
+"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case (P2).
+
+Nothing in here raises because of a host's value but an id that cannot be one. Only what the host says was said becomes
+a line: results of tools, memories, prompts and system lines are none (T53, F34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from core.memories.rules_said import NOT_SAID
+from core.scope import KEY_BYTES, key_text
+from core.shapes import PERSONA_SENDER
+from core.short_term.shapes import Answer, Item, ItemRole, Turn
+from core.text.folding import clean
+from core.text.host_values import as_text, get, is_plain, text_at, word_at
+from core.text.times import parse_time
+
+PERSON_KINDS = frozenset({"user", "human", "person", "participant"})
+PERSONA_KINDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
+"""Kinds of a message that are lines (M3)."""
+
+PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
+"""Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did (T53, F34)."""
+
+_KINDS = ("kind", "role", "type")
+
+NO_SERVER = "DM"
+"""Server id by which the seed's hosts say that there is none (M6)."""
+
+_CONTENT = ("content", "text", "message_text")
+_SPEAKER = ("speaker", "sender_name", "author_name", "persona_name", "full_name", "name", "username")
+_TIME = ("timestamp", "date", "created_at", "time", "at")
+_WHO = ("participant", "sender_id", "author_id", "user_id", "user_disc_id")
+_PEOPLE = ("from_user", "sender", "author", "user", "from")
+
+
+def named(value: Any, *names: str) -> Any:
+    """Return the first of the named fields that is there and not None, each looked for in both cases.
+
+    >>> named({"personaId": 0}, "persona_id"), named({"isDMChannel": True}, "is_dm_channel")
+    (0, True)
+    """
+    if type(value) is dict:  # ten messages of a turn, some twenty names each: most of what a capture costs
+        return next((found for form in _forms(names) if (found := value.get(form)) is not None), None)
+    return get(value, *_forms(names))
+
+
+@lru_cache(maxsize=256)
+def _forms(names: tuple[str, ...]) -> tuple[str, ...]:
+    made: dict[str, None] = {}
+    for name in names:
+        first, *rest = name.split("_")
+        camel = first + "".join(part.capitalize() for part in rest)
+        made |= dict.fromkeys((name, camel, camel.replace("Dm", "DM")))
+    return tuple(made)
+
+
+def _words(value: Any, *names: str) -> str:
+    """Return the first named field that is a text with something in it, trimmed."""
+    if value is None or type(value) is str:
+        return ""
+    forms = _forms(names)
+    if type(value) is dict:
+        forms = tuple(form for form in forms if form in value)
+    return text_at(value, *forms).strip() if forms else ""
+
+
+def qualified(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
+    """Return an id as the key `interface/id`; as it is where it has the interface already or none is known.
+
+    Args:
+        value: text or whole number; None and blank give None.
+
+    Raises:
+        MessageError: another type, too long, or with a NUL.
+
+    Source: M29, G6.
+
+    >>> qualified(0, "discord", "user", 255), qualified("discord/u1", "discord", "user", 255)
+    ('discord/0', 'discord/u1')
+    >>> qualified("u1", "", "user", 255)
+    'u1'
+    """
+    if value is None:
+        return None
+    text = key_text(value, field, limit_bytes)
+    if not text.strip():
+        return None
+    if not interface or text.startswith(f"{interface}/"):
+        return text
+    return key_text(f"{interface}/{text}", field, limit_bytes)
+
+
+def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
+    """Return the turn in normal form.
+
+    Args:
+        context: the host's turn: who spoke where, the messages built, whether it was stopped.
+        result: what the personas answered: something with `persona_responses`, or a list of answers, or one text.
+        given: arguments of the door, which go before both.
+
+    Returns:
+        Ids as the host gave them; whoever stores the turn makes keys of them.
+
+    Source: M1 to M6, M29, and the shapes of seed 002.
+
+    >>> turn = read_turn({"userDiscId": 0, "messages": [{"type": "user", "content": "hi"}]}, "hello", {})
+    >>> turn.user, [item.content for item in turn.messages], [each.item.content for each in turn.answers]
+    (0, ['hi'], ['hello'])
+    """
+
+    def said(name: str, *fields: str) -> Any:
+        own = given.get(name)
+        return own if own is not None else named(context, *fields)
+
+    user, channel = said("user", "user", "user_disc_id", "user_id", "from_user"), said("channel", "channel")
+    server = said("server", "server", "server_disc_id", "server_id", "guild_id", "guild")
+    interface = said("interface", "interface", "interface_name", "platform")
+    user_id = _id_of(user)
+    name = _words(user, "name", *_SPEAKER) or _words(context, "user_name")
+    channel_id = _id_of(channel) if channel is not None else named(context, "channel_id", "interface_path")
+    direct = said("is_direct", "is_dm_channel", "is_dm", "is_direct")
+    who = as_text(user_id)[0] or ""
+    return Turn(
+        stop=said("stop", "is_stop_response", "stop_response", "stop") is True,
+        user=user_id,
+        user_name=name,
+        channel=channel_id,
+        server=_id_of(server),
+        interface=clean(interface) if isinstance(interface, str) else "",
+        server_name=_words(given, "server_name") or _words(context, "server_name") or _words(server, "name"),
+        channel_name=_words(given, "channel_name") or _words(context, "channel_name") or _words(channel, "name"),
+        parent_channel=_parent(given, context, channel),
+        is_direct=direct is True,
+        is_private=_yes_no(said("is_private", "is_private")),
+        level=_level(given, context),
+        messages=read_messages(said("messages", "simplified_messages", "messages"), who, name),
+        answers=read_answers(_answers_of(given, result), who),
+        at=parse_time(said("at", "at", "timestamp", "turn_time")),
+    )
+
+
+def _id_of(value: Any) -> Any:
+    """Return an id that stands alone or inside an object that has one."""
+    return value if value is None or is_plain(value) else named(value, "id", "key", "interface_path")
+
+
+def _parent(given: Mapping[str, Any], context: Any, channel: Any) -> Any:
+    told = named(given, "parent_channel")
+    if told is None:
+        told = named(context, "parent_channel_id", "parent_channel")
+    return _id_of(named(channel, "parent_id", "parent") if told is None else told)
+
+
+def _yes_no(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _level(given: Mapping[str, Any], context: Any) -> str:
+    snapshot = named(named(context, "turn"), "request_snapshot")
+    for holder, name in (
+        (given, "privacy"),
+        (context, "privacy"),
+        (context, "privacy_level"),
+        (context, "triggerer_privacy_level"),
+        (snapshot, "triggerer_privacy_level"),
+    ):
+        word = next((found for form in _forms((name,)) if (found := word_at(holder, form))), "")
+        if word:
+            return word
+    return ""
+
+
+def _answers_of(given: Mapping[str, Any], result: Any) -> Any:
+    if given.get("responses") is not None:
+        return given["responses"]
+    if is_plain(result):
+        return result
+    found = named(result, "persona_responses", "responses")
+    return [result] if found is None and _content(result) else found
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        return (value,)
+    return value
+
+
+def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
+    """Return the messages of a turn as items, None in the place of what is no line.
+
+    Args:
+        messages: an iterable of dicts or objects; a text is what the person said.
+        user: id of the person whose turn it is; a person's line without an id counts as theirs.
+        user_name: name for their lines that have none.
+
+    Source: M3, M4, T53.
+
+    >>> [item and item.role for item in read_messages([{"text": "a"}, {"role": "system", "text": "b"}, "c"])]
+    ['user', None, 'user']
+    """
+    return tuple(_item(each, user, user_name) for each in _listed(messages))
+
+
+def _item(message: Any, user: str, user_name: str) -> Item | None:
+    content = _content(message)
+    role = _role(message)
+    if role is None or not content.strip():
+        return None
+    who = _sender(message)
+    if who == PERSONA_SENDER:
+        role = "model"
+    speaker = _speaker(message)
+    at = parse_time(named(message, *_TIME))
+    if role == "model":
+        return Item("model", content, speaker, at, answers=as_text(named(message, "triggered_by"))[0] or "")
+    own = not who or who == user
+    return Item("user", content, speaker or (user_name if own else ""), at, who=who or user)
+
+
+def _role(message: Any) -> ItemRole | None:
+    """Return whose line a message is, None for what nobody said; a person's where the host does not say."""
+    kinds = [_kind(message, name) for name in _KINDS]
+    if not NOT_SAID.isdisjoint((*kinds, _kind(message, "source"))):
+        return None
+    told = [kind for kind in kinds if kind not in PLAIN_KINDS]
+    if not told or told[0] in PERSON_KINDS:
+        return "user"
+    return "model" if told[0] in PERSONA_KINDS else None
+
+
+def _kind(message: Any, name: str) -> str:
+    return "" if type(message) is dict and name not in message else word_at(message, name)
+
+
+def _sender(message: Any) -> str:
+    found = named(message, *_WHO)
+    if found is None:
+        found = next((n for name in _PEOPLE if (n := named(named(message, name), "id")) is not None), None)
+    return as_text(found)[0] or ""
+
+
+def _speaker(message: Any) -> str:
+    own = _words(message, *_SPEAKER)
+    return own or next((name for one in _PEOPLE if (name := _words(named(message, one), *_SPEAKER))), "")
+
+
+def _content(message: Any) -> str:
+    """Return the text of a message: a field, the message itself, or the texts among its parts."""
+    if isinstance(message, (str, bytes)):
+        return as_text(message)[0] or ""
+    found = named(message, *_CONTENT)
+    if isinstance(found, (list, tuple)):
+        parts = [as_text(part if is_plain(part) else named(part, "text"))[0] for part in found]
+        return " ".join(part for part in parts if part)
+    return as_text(found)[0] or ""
+
+
+def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
+    """Return what the personas said, in order, blank answers left out.
+
+    Args:
+        answers: an iterable of dicts, objects or texts.
+        user: id of the person they answer.
+
+    Raises:
+        MessageError: a persona id that cannot be one.
+
+    Source: M5, M29.
+
+    >>> [answer.persona for answer in read_answers([{"text": "a", "personaId": 0}, "b", {"text": " "}])]
+    ['0', None]
+    """
+    made = []
+    for each in _listed(answers):
+        content = _content(each)
+        if not content.strip():
+            continue
+        persona = named(each, "persona_id", "persona")
+        lineage = named(each, "persona_lineage_id", "lineage_id", "lineage")
+        if lineage is None:
+            lineage = named(persona, "lineage_id", "lineage")
+        speaker = _words(each, *_SPEAKER) or _words(persona, *_SPEAKER)
+        item = Item("model", content, speaker, parse_time(named(each, *_TIME)), answers=user)
+        made.append(Answer(read_id(_id_of(persona), "persona", KEY_BYTES["persona"]), read_lineage(lineage), item))
+    return tuple(made)
+
+
+def read_id(value: Any, field: str, limit_bytes: int) -> str | None:
+    """Return an id as text; None and blank are none, 0 is one (M29).
+
+    >>> read_id(0, "persona", 64), read_id(" ", "persona", 64)
+    ('0', None)
+    """
+    if value is None:
+        return None
+    text = key_text(value, field, limit_bytes)
+    return text if text.strip() else None
+
+
+def read_lineage(value: Any) -> str:
+    """Return the id of a persona's lineage, blank for none; at most 64 bytes."""
+    return read_id(value, "lineage", 64) or ""
+
+
+def personas_of(answers: Sequence[Answer], default: str) -> dict[str, str]:
+    """Return each persona that answered with its lineage, in order of its first answer (M5).
+
+    >>> personas_of(read_answers([{"text": "x", "persona_id": p} for p in ("a", "b", "a", None)]), "default")
+    {'a': '', 'b': '', 'default': ''}
+    """
+    made: dict[str, str] = {}
+    for answer in answers:
+        name = default if answer.persona is None else answer.persona
+        made[name] = made.get(name) or answer.lineage
+    return made

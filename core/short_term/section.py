@@ -1,0 +1,67 @@
+"""The section `short_term`: what was said a moment ago in other channels, newest first (rules M17 to M21)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from core.context.history import HistoryLists
+from core.context.section_base import Asked, Built
+from core.database.section_parts import FIRST, SectionPart, SectionRow
+from core.shapes import LeftOut
+from core.short_term import rules
+from core.short_term import table_reading as store
+from core.short_term import view as showing
+from core.short_term.capture import life_of
+from core.short_term.shapes import Chosen, Entry
+from core.text.folding import collapsed
+
+KEY = "short_term"
+NUMBER = FIRST + 30
+"""Number of its first part; it has at most five."""
+
+
+def wanted(asked: Asked) -> Sequence[SectionPart]:
+    """Return the parts to read: other channels of the person and the server, and the channel itself."""
+    settings, viewer = asked.settings, asked.viewer
+    if not settings.enable_short_term:
+        return ()
+    scope = viewer.scope
+    lookups = showing.lookups_of_context(
+        scope.participant, viewer.own.server or _server(asked), scope.conversation, settings, showing.SPARE
+    )
+    seen = showing.seen_from(viewer, lookups)
+    return store.section_parts_of(NUMBER, viewer, seen, now=asked.now, life=life_of(settings))
+
+
+def _server(asked: Asked) -> str:
+    """Return the server of a scope without conversation; a direct message has none."""
+    viewer = asked.viewer
+    return viewer.scope.server if viewer.scope.conversation is None else ""
+
+
+def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
+    """Return the section; lines that stand in the history lists are not repeated, and their channel is left out."""
+    settings = asked.settings
+    found = [store.entry_of(row, asked.viewer) for number in range(NUMBER, NUMBER + 5) for row in rows.get(number, ())]
+    live = [entry for each in found if (entry := rules.as_read(each, asked.now, life_of(settings))) is not None]
+    chosen = showing.choose(live, asked.viewer.scope.conversation, len(live))
+    seen = {(entry.conversation, collapsed(entry.text)) for entry in lists.visible}
+    fresh = [rules.without_shown(entry, seen) for entry in chosen.others]
+    others = [entry for entry in fresh if entry.summary or entry.items][: settings.short_term_max_channels]
+    shown = showing.sections_of(Chosen(chosen.own, tuple(others)), settings, asked.now)
+    ids = tuple(str(entry.id) for entry, _ in shown)
+    return Built([section for _, section in shown], _left_out(found, chosen.all, fresh, ids), ids)
+
+
+def _left_out(
+    found: Sequence[Entry], chosen: Sequence[Entry], fresh: Sequence[Entry], ids: Collection[str]
+) -> tuple[LeftOut, ...]:
+    """Return why each entry found is not shown (P60)."""
+    picked = {entry.id for entry in chosen}
+    empty = {entry.id for entry in fresh if not entry.summary and not entry.items}
+    made = []
+    for entry in found:
+        if str(entry.id) not in ids:
+            reason = "visible" if entry.id in empty else "limit" if entry.id in picked else "duplicate"
+            made.append(LeftOut(KEY, reason, str(entry.id)))
+    return tuple(made)

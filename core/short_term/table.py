@@ -1,0 +1,315 @@
+"""Short-term entries (data model D25): written after each turn, summarised, cleared, removed when they have expired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, null, or_, select, update
+
+from core.audience import (
+    forgotten_late as forgetting_late,
+)
+from core.audience import (
+    table_conversations as conversations,
+)
+from core.audience import (
+    table_participants as participants,
+)
+from core.database.dialects import Time, insert_ignore
+from core.database.engine import Database
+from core.database.schema_recent import short_term_memories
+from core.database.statements import aside
+from core.short_term.rules import is_expired, lives
+from core.short_term.shapes import Life, OwnerKind
+from core.short_term.table_held import Held, NewEntry, hold, with_parent
+from core.short_term.table_items import NAME_CHARS, stored_items
+
+__all__ = ["Judge", "Kept", "NewEntry", "clear", "count", "expire", "expire_all", "keep", "summarise"]
+
+SOURCE = "short_term_memories"
+AHEAD = timedelta(minutes=5)
+"""An entry of further in the future than this was written by a clock that has been set back since: it is replaced."""
+AT_ONCE = 1000
+"""Most expired entries removed in one transaction."""
+
+_S = short_term_memories.c
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of one write."""
+
+    stored: int = 0
+    """Entries written."""
+    id: int | None = None
+    """Of the user's entry."""
+    reason: str = ""
+    items: int = 0
+    turns: int = 0
+    """Turns since the last summary, this one included."""
+
+
+# Writing
+
+
+def keep(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
+    """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each.
+
+    An entry takes the place of the former one of its owner and channel, whose summary stays while it lives (M8); that
+    of a later turn stays (M11). Lines of people whose level is full are left out, and where it is that of who is
+    speaking, everything.
+
+    Raises:
+        StoreWriteError: nothing was written.
+
+    Source: M1, M2, M6, M8, M11, F18, F20, F21.
+    """
+    order = sorted(range(len(entries)), key=lambda n: entries[n].scope.persona)
+    begun = db.ids.one()
+
+    def work(connection: Connection) -> list[Kept]:
+        done = {n: _keep(connection, db, entries[n], life, privacy_default, begun) for n in order}
+        return [done[n] for n in range(len(entries))]
+
+    return db.transaction(work, source=SOURCE, confirm=lambda _: None)
+
+
+def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
+    new = with_parent(connection, new)
+    named = {name for item in new.items for name in (item.who, item.answers) if name}
+    people = named | ({new.scope.participant} if new.scope.participant else set())
+    held = hold(connection, db, new, people, default)
+    silent = {key for key in people if participants.level_of(held.ranks.get(key), default) == "full"}
+    persona = new.scope.persona  # who was forgotten while this waited is silent too (F47)
+    silent |= {key for key in people if forgetting_late.is_late(db, persona, begun, people=(key,))}
+    if forgetting_late.is_late(db, persona, begun, conversation=new.scope.conversation):
+        silent |= people | {new.scope.participant or ""}
+    items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
+    if new.scope.participant in silent or not items:
+        return Kept(reason="privacy" if silent else "empty")
+    home = conversations.settle(connection, db, new.scope, held.facts, sender=new.scope.participant)
+    new = _at_home(new, held, home)
+    now = db.clock()
+    at = new.at or now
+    row = _row(new, home, at) | {"messages": stored_items(items)}
+    stored = 0
+    if held.entries:
+        values = _times(now, life) | {f"new_{name}": value for name, value in row.items()}
+        values |= {"persona": new.scope.persona, "ids": sorted(e.id for e in held.entries.values())}
+        stored = connection.execute(_replace(db.family), values).rowcount
+    made = _insert(connection, db, new, held, row | {"turns_since_summary": 1})
+    own = held.entries.get("user")
+    turns = own.turns + 1 if own and not is_expired(own.updated, own.summary_at, now, life) else 1
+    row_id = made.get("user") or (own.id if own else None)
+    return Kept(stored + len(made), row_id, "" if stored or made else "unchanged", len(items), turns)
+
+
+def _at_home(new: NewEntry, held: Held, home: conversations.Place) -> NewEntry:
+    """Return the entry without server where the conversation is known to be a direct message (M6)."""
+    if home.facts is None or home.facts.direct_person is None:
+        return new
+    held.entries.pop("server", None)
+    return replace(new, place=replace(new.place, server=""))
+
+
+def _row(new: NewEntry, home: conversations.Place, at: datetime) -> dict[str, Any]:
+    place = new.place
+    return {
+        "audience_id": home.audience_id,
+        "lineage_id": place.lineage,
+        "server_id": place.server,
+        "server_name": place.server_name[:NAME_CHARS],
+        "channel_name": place.channel_name[:NAME_CHARS],
+        "parent_channel_id": place.parent_channel,
+        "local_only": int(home.local_only),
+        "last_updated": at,
+    }
+
+
+_REPLACED = ("audience_id", "lineage_id", "server_id", "server_name", "channel_name", "parent_channel_id",
+             "local_only", "messages")  # fmt: skip
+
+
+@lru_cache(maxsize=2)
+def _replace(family: str) -> Any:
+    """Return the UPDATE of a turn. MySQL sets columns one after the other, so those that others look at come last."""
+    gone = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_dead", type_=Time()))
+    expired = and_(_S.last_updated <= bindparam("entry_dead", type_=Time()), gone)
+    at = bindparam("new_last_updated", type_=Time())
+    is_older = or_(_S.last_updated.is_(None), _S.last_updated <= at, _S.last_updated > bindparam("ahead", type_=Time()))
+    return (
+        update(short_term_memories)
+        .where(*_by_id(family), is_older)
+        .ordered_values(
+            (_S.turns_since_summary, case((expired, 1), else_=_S.turns_since_summary + 1)),
+            (_S.summary, case((gone, null()), else_=_S.summary)),
+            (_S.summary_updated_at, case((gone, null()), else_=_S.summary_updated_at)),
+            *((_S[name], bindparam(f"new_{name}", type_=_S[name].type)) for name in _REPLACED),
+            (_S.last_updated, at),
+            (_S.version, _S.version + 1),
+        )
+    )
+
+
+def _by_id(family: str) -> list[Any]:
+    """Return the conditions of rows named by id."""
+    return [aside(_S.persona_id, family) == bindparam("persona"), _S.id.in_(bindparam("ids", expanding=True))]
+
+
+def _times(now: datetime, life: Life) -> dict[str, datetime]:
+    return {"entry_dead": now - life.entry, "summary_dead": now - life.summary, "ahead": now + AHEAD}
+
+
+def _insert(
+    connection: Connection, db: Database, new: NewEntry, held: Held, row: dict[str, Any]
+) -> dict[OwnerKind, int]:
+    """Make the entries there are not, and return kind to id."""
+    missing = [(kind, owner) for kind, owner in new.place.owners if kind not in held.entries]
+    if not missing:
+        return {}
+    ids = db.ids.take(len(missing))
+    shared = {"persona_id": new.scope.persona, "channel_id": new.scope.conversation, "version": 1} | row
+    made = [
+        {"id": row_id, "owner_kind": kind, "owner_id": owner, **shared}
+        for row_id, (kind, owner) in zip(ids, missing, strict=True)
+    ]
+    connection.execute(insert_ignore(short_term_memories, db.family), made)
+    return {kind: row_id for row_id, (kind, _) in zip(ids, missing, strict=True)}
+
+
+# Summaries
+
+
+Judge = Callable[[str, int, bool], str]
+"""Takes the present summary, the turns since it and whether it lives; gives why the new one is refused, or blank."""
+
+
+def summarise(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
+    """Write a summary to the user's and the server's entry of a channel; where there is none it is made.
+
+    Raises:
+        StoreWriteError: nothing was written.
+
+    Source: M22, M23, M25, F20.
+    """
+
+    def work(connection: Connection) -> Kept:
+        own = with_parent(connection, new)
+        who = own.scope.participant
+        held = hold(connection, db, own, {who} if who else set(), privacy_default, summary=True)
+        if who and participants.level_of(held.ranks.get(who), privacy_default) == "full":
+            return Kept(reason="privacy")
+        now = db.clock()
+        refused = _judged(held, judge, now, life)
+        if refused:
+            return Kept(reason=refused)
+        home = conversations.settle(connection, db, own.scope, held.facts, sender=who)
+        own = _at_home(own, held, home)
+        for entry in held.entries.values():
+            values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
+            values |= {"last_updated": max(entry.updated or now, now), "version": _S.version + 1}
+            if is_expired(entry.updated, entry.summary_at, now, life):
+                values["messages"] = []  # they are forgotten: a new summary must not bring them back
+            one = update(short_term_memories).where(_S.persona_id == own.scope.persona, _S.id == entry.id)
+            connection.execute(one.values(values))
+        row = _row(own, home, now) | {"messages": [], "turns_since_summary": 0}
+        made = _insert(connection, db, own, held, row | {"summary": summary, "summary_updated_at": now})
+        mine = held.entries.get("user")
+        return Kept(len(held.entries) + len(made), mine.id if mine else made.get("user"))
+
+    return db.transaction(work, source=SOURCE, confirm=lambda _: None)
+
+
+def _judged(held: Held, judge: Judge, now: datetime, life: Life) -> str:
+    """Return why the summary is refused, by what the user's entry says, else the server's."""
+    entry = held.entries.get("user") or held.entries.get("server")
+    if entry is None:
+        return judge("", 1, False)
+    alive = lives(entry.summary_at, now, life.summary)
+    mine = "user" in held.entries
+    return judge(entry.summary if alive else "", entry.turns if mine else 1, alive)
+
+
+# Removing
+
+
+def clear(
+    db: Database,
+    persona: str,
+    *,
+    owner: tuple[OwnerKind, str] | None = None,
+    channel: str | None = None,
+) -> int:
+    """Remove the entries of an owner, a channel or both, and return how many there were (M27).
+
+    Raises:
+        StoreWriteError: nothing was removed.
+        ValueError: neither is given.
+    """
+    if owner is None and channel is None:
+        raise ValueError("Name an owner or a channel: there is no clearing of everything.")
+    where = [_S.persona_id == persona]
+    where += [_S.owner_kind == owner[0], _S.owner_id == owner[1]] if owner else []
+    where += [_S.channel_id == channel] if channel is not None else []
+    gone = delete(short_term_memories).where(*where)
+    return db.transaction(
+        lambda connection: int(connection.execute(gone).rowcount), source=SOURCE, confirm=lambda _: None
+    )
+
+
+_DEAD = and_(
+    or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_dead", type_=Time())),
+    or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_dead", type_=Time())),
+)
+_EXPIRED = (
+    select(_S.id)
+    .where(_S.persona_id == bindparam("persona"), _S.last_updated <= bindparam("entry_dead", type_=Time()), _DEAD)
+    .order_by(_S.last_updated, _S.id)
+    .limit(bindparam("most"))
+)
+
+
+def expire(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
+    """Remove those of these entries that are expired by now, and return how many this call has removed (M13).
+
+    Raises:
+        StoreWriteError: nothing was removed.
+    """
+    values = _times(db.clock(), life) | {"persona": persona, "ids": sorted(ids)}
+    gone = delete(short_term_memories).where(*_by_id(db.family), _DEAD)
+    return db.transaction(
+        lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE, confirm=lambda _: None
+    )
+
+
+def expire_all(db: Database, persona: str, *, life: Life) -> int:
+    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were (M13).
+
+    Raises:
+        StoreReadError: nothing could be read.
+        StoreWriteError: the last thousand were not removed.
+    """
+    total = 0
+    while True:
+        values = _times(db.clock(), life) | {"persona": persona, "most": AT_ONCE}
+        ids = [row[0] for row in db.read(_EXPIRED, values, source=SOURCE)]
+        gone = expire(db, persona, ids, life=life) if ids else 0
+        total += gone
+        if len(ids) < AT_ONCE or not gone:
+            return total
+
+
+_COUNT = select(func.count()).select_from(short_term_memories).where(_S.persona_id == bindparam("persona"))
+
+
+def count(db: Database, persona: str) -> int:
+    """Return how many entries of a persona are stored.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    return int(db.read(_COUNT, {"persona": persona}, source=SOURCE)[0][0])

@@ -1,0 +1,169 @@
+"""What a writer of short-term entries holds until its transaction ends: conversation, people and entries, at once.
+
+So two turns of one channel never write at the same time, a person who sets their privacy to full waits for turns under
+way, and a conversation that turns private takes along every entry. One statement for each persona.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, and_, bindparam, null, select
+
+from core.audience import table_conversations as conversations
+from core.audience import table_participants as participants
+from core.audience.rules import parent_key
+from core.audience.view import ConversationFacts
+from core.database.engine import Database
+from core.database.schema import conversations as table_of_conversations
+from core.database.schema import participants as table_of_participants
+from core.database.schema_recent import short_term_memories
+from core.scope import Scope
+from core.short_term.shapes import Item, OwnerKind, Place
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """What one persona keeps of a turn."""
+
+    place: Place
+    scope: Scope
+    """Of the channel, in that persona; the participant is who spoke."""
+    items: tuple[Item, ...] = ()
+    """Their `who` and `answers` are participant keys."""
+    at: datetime | None = None
+    """Time of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEntry:
+    id: int
+    updated: datetime | None
+    summary_at: datetime | None
+    turns: int
+    summary: str
+
+
+@dataclass(slots=True)
+class Held:
+    """What a writer holds until its transaction ends."""
+
+    facts: ConversationFacts
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Participant key to the strictest level of all linked identities, of those that are known."""
+    entries: dict[OwnerKind, HeldEntry] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=4)
+def _held_statement(server: bool, summary: bool) -> Any:
+    c = table_of_conversations.c
+    mine, linked = table_of_participants.alias("mine"), table_of_participants.alias("linked")
+    joined: Any = table_of_conversations.outerjoin(
+        mine, and_(mine.c.persona_id == c.persona_id, mine.c.participant_key.in_(bindparam("people", expanding=True)))
+    ).outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
+    columns = [
+        *(c[name] for name in ("id", "conversation_key", "audience_id", "server_id", "is_private", "local_only")),
+        c.direct_person_key,
+        mine.c.participant_key.label("who"),
+        participants.rank_of(linked.c).label("level"),
+    ]
+    for kind in ("user", "server") if server else ("user",):
+        e = short_term_memories.alias(f"of_{kind}")
+        joined = joined.outerjoin(
+            e,
+            and_(
+                e.c.persona_id == c.persona_id,
+                e.c.owner_kind == bindparam(f"{kind}_kind"),
+                e.c.owner_id == bindparam(f"{kind}_id"),
+                e.c.channel_id == c.conversation_key,
+            ),
+        )
+        columns += [e.c[name].label(f"held_{kind}_{name}") for name in ("id", "last_updated", "summary_updated_at")] + [
+            e.c.turns_since_summary.label(f"held_{kind}_turns")
+        ]
+        columns.append((e.c.summary if summary else null()).label(f"held_{kind}_summary"))
+    found = select(*columns).select_from(joined)
+    return found.where(
+        c.persona_id == bindparam("persona"), c.conversation_key == bindparam("conversation")
+    ).with_for_update()
+
+
+def hold(
+    connection: Connection,
+    db: Database,
+    new: NewEntry,
+    people: Collection[str],
+    default: str,
+    *,
+    summary: bool = False,
+) -> Held:
+    """Hold and return conversation, people and entries; the conversation, and people not known yet, are made."""
+    scope, place = new.scope, new.place
+    values: dict[str, Any] = {
+        "persona": scope.persona,
+        "conversation": scope.conversation,
+        "people": sorted(people) or [""],
+    }
+    for kind, owner in place.owners:
+        values |= {f"{kind}_kind": kind, f"{kind}_id": owner}
+    statement = _held_statement(bool(place.server), summary)
+    rows = connection.execute(statement, values).all()
+    if not rows:
+        conversations.ensure(
+            connection, db, scope, sender=scope.participant, title=place.channel_name, server_name=place.server_name
+        )
+        rows = connection.execute(statement, values).all()
+    known = {row.who for row in rows}
+    missing = {key: place.names.get(key, "") for key in people if key not in known}
+    if missing and default != "full":
+        # Only a row that is there can be held, so that who turns private meanwhile waits for this turn.
+        participants.note_names(connection, db, scope.persona, missing, {})
+        rows = connection.execute(statement, values).all()
+    return _read_held(rows, place)
+
+
+def _read_held(rows: Sequence[Any], place: Place) -> Held:
+    held = Held(conversations.facts_of(rows[0]))
+    for row in rows:
+        if row.who is not None:
+            held.ranks[row.who] = max(held.ranks.get(row.who, 0), int(row.level))
+    for kind, _ in place.owners:
+        found = rows[0]._mapping
+        if found[f"held_{kind}_id"] is not None:
+            held.entries[kind] = HeldEntry(
+                found[f"held_{kind}_id"],
+                found[f"held_{kind}_last_updated"],
+                found[f"held_{kind}_summary_updated_at"],
+                int(found[f"held_{kind}_turns"] or 0),
+                found[f"held_{kind}_summary"] or "",
+            )
+    return held
+
+
+def with_parent(connection: Connection, new: NewEntry) -> NewEntry:
+    """Return the entry as private as the channel its thread belongs to, where the key does not say which (F17)."""
+    parent, scope = new.place.parent_channel, new.scope
+    if not parent or parent == parent_key(scope.conversation or "") or scope.privacy == "direct":
+        return new
+    above = conversations.find(connection, scope.persona, parent)
+    if above is None or not above.is_private:
+        return new
+    person = participants.person_of(connection, scope.persona, scope.participant)
+    same = above.direct_person is not None and above.direct_person == person
+    return replace(new, scope=replace(scope, privacy="direct" if same else "restricted"))
+
+
+def level(db: Database, persona: str, participant: str | None, default: str) -> str:
+    """Return the privacy level of a person now, the strictest of all linked identities.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    if not participant:
+        return default
+    with db.connection(source="participants") as connection:
+        return participants.known(connection, persona, [participant], default)[participant].level

@@ -1,0 +1,176 @@
+"""How the lines of a short-term entry stand in its JSON column, and how lines there are taken out or changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, String, cast, delete, or_, select, update
+
+from core.database.bulk import chunks
+from core.database.dialects import has_keyword, like_pattern, read_time
+from core.database.schema_recent import short_term_memories
+from core.short_term.rules import CUT_MARK, cut, mark
+from core.short_term.shapes import Item
+
+NAME_CHARS = 200
+MESSAGE_CHARS = 4000
+"""Most characters of a line that is given another text afterwards: the default of SHORT_TERM_MESSAGE_CHARS."""
+AT_ONCE = 500
+_S = short_term_memories.c
+
+
+def stored_items(items: Iterable[Item]) -> list[dict[str, str]]:
+    """Return items as they are stored; people stand in them by their mark alone.
+
+    >>> stored_items([Item("model", "hi", "Iris")])
+    [{'role': 'model', 'content': 'hi', 'speaker': 'Iris', 'timestamp': '', 'who': '', 'for': ''}]
+    """
+    return [
+        {
+            "role": item.role,
+            "content": item.content,
+            "speaker": item.speaker,
+            "timestamp": item.at.isoformat() if item.at else "",
+            "who": mark(item.who),
+            "for": mark(item.answers),
+        }
+        for item in items
+    ]
+
+
+def read_items(stored: Any) -> tuple[Item, ...]:
+    """Return the items of a row; what cannot be read is passed over (F58).
+
+    >>> read_items('[{"role": "user", "content": "hi", "timestamp": "soon"}, 3]')
+    (Item(role='user', content='hi', speaker='', at=None, who='', answers=''),)
+    """
+    return tuple(
+        Item(
+            role="model" if each.get("role") == "model" else "user",
+            content=each["content"],
+            speaker=_text(each.get("speaker")),
+            at=read_time(each.get("timestamp")),
+            who=_text(each.get("who")),
+            answers=_text(each.get("for")),
+        )
+        for each in _listed(stored)
+        if isinstance(each, dict) and isinstance(each.get("content"), str)
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _listed(stored: Any) -> list[Any]:
+    if isinstance(stored, (bytes, bytearray)):
+        stored = stored.decode("utf-8", "replace")
+    if isinstance(stored, str):
+        try:
+            stored = json.loads(stored)
+        except (ValueError, RecursionError):
+            return []
+    return stored if isinstance(stored, list) else []
+
+
+def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> int:
+    """Take everything of a person out of the entries, and return how many entries are gone.
+
+    Their own entries go. In those of servers and of other people their lines go, what the persona answered them, and
+    the summary, which may tell what they said; so does the summary of every channel they spoke in. An entry with
+    nothing left goes too.
+
+    Args:
+        keys: participant keys of all linked identities, whose rows of `participants` the caller holds: turns of theirs
+            under way have ended, later ones are not kept.
+
+    Source: M28, F20, F22.
+    """
+    return take_out(connection, persona, keys)[0]
+
+
+def take_out(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
+    """Do what `remove_person` does, and return how many entries are gone and how many changed."""
+    if not keys:
+        return 0, 0
+    own = (_S.persona_id == persona, _S.owner_kind == "user", _S.owner_id.in_(sorted(keys)))
+    channels = set(connection.execute(select(_S.channel_id).where(*own)).scalars())
+    gone = int(connection.execute(delete(short_term_memories).where(*own)).rowcount)
+    marks = {mark(key) for key in keys}
+    with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
+    ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
+    for part in chunks(sorted(channels), AT_ONCE):
+        spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part), _S.owner_kind == "server")
+        ids |= set(connection.execute(spoke).scalars())
+    changed = 0
+    for some in chunks(sorted(ids), AT_ONCE):
+        done = _change(connection, persona, some, lambda each: None if _is_of(each, marks) else each, summary=False)
+        gone, changed = gone + done[0], changed + done[1]
+    return gone, changed
+
+
+def _is_of(item: Any, marks: Collection[str]) -> bool:
+    return isinstance(item, dict) and not {item.get("who"), item.get("for")}.isdisjoint(marks)
+
+
+def reword(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
+    """Give the lines that repeat a message of a channel its new text; None takes them out.
+
+    Source: P45.
+    """
+    held = select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)
+    ids = connection.execute(held).scalars().all()
+
+    def changed(item: Any) -> Any:
+        if not isinstance(item, dict) or not _repeats(item.get("content"), old):
+            return item
+        return None if not (new or "").strip() else {**item, "content": cut(new or "", MESSAGE_CHARS)}
+
+    for some in chunks(sorted(ids), AT_ONCE):
+        _change(connection, persona, some, changed, summary=True)
+
+
+def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
+    """Delete the entries of a channel whose messages are cleared, those of these audiences; return how many (P44)."""
+    here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
+    return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
+
+
+def _repeats(content: Any, text: str) -> bool:
+    return content == text or (
+        isinstance(content, str) and content.endswith(CUT_MARK) and text.startswith(content[: -len(CUT_MARK)])
+    )
+
+
+def _change(
+    connection: Connection, persona: str, ids: Sequence[int], each: Callable[[Any], Any], *, summary: bool
+) -> tuple[int, int]:
+    """Change the lines of entries; return how many had nothing left and are gone, and how many say something else.
+
+    Args:
+        each: takes a stored line and gives what takes its place, None for nothing.
+        summary: the entry keeps it.
+    """
+    held = (
+        select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
+        .where(_S.persona_id == persona, _S.id.in_(ids))
+        .order_by(_S.id)
+        .with_for_update()
+    )
+    empty, others = [], 0
+    for row in connection.execute(held).all():
+        items = _listed(row.messages)
+        left = [made for item in items if (made := each(item)) is not None]
+        if not left and not (summary and row.summary):
+            empty.append(row.id)
+        elif left != items or (not summary and (row.summary or row.summary_updated_at)):
+            others += 1
+            values: dict[str, Any] = {"messages": left, "version": _S.version + 1}
+            values |= {} if summary else {"summary": None, "summary_updated_at": None}
+            change = update(short_term_memories).where(_S.persona_id == persona, _S.id == row.id)
+            connection.execute(change.values(values))
+    if empty:
+        connection.execute(delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(empty)))
+    return len(empty), others

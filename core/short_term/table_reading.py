@@ -1,0 +1,353 @@
+"""Reading short-term entries by index: those of an owner newest first, those of people linked to them, one channel's.
+
+Two ways. The doors ask for versions first and then for the texts they do not hold (`read`); a prompt takes whole rows
+with its last statement (`section_parts_of`, `entry_of`). Both see what the viewer sees (M18): rows of visible
+audiences, none that is local only for a remote prompt, and no thread of a channel that is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Integer, and_, bindparam, literal, literal_column, or_, select, type_coerce
+from sqlalchemy.types import NullType
+
+from core.audience.view import Viewer
+from core.database import statements
+from core.database.dialects import ID, Key, Time, from_key, read_time
+from core.database.engine import Database
+from core.database.schema import audiences, conversations, participants
+from core.database.schema_recent import short_term_memories
+from core.database.section_parts import SectionPart, SectionRow, columns
+from core.database.statements import Part, aside
+from core.short_term import cache as short_term_cache
+from core.short_term.cache import Texts
+from core.short_term.rules import as_read
+from core.short_term.shapes import Entry, Life, OwnerKind
+from core.short_term.table import SOURCE
+from core.short_term.table_items import read_items
+
+Which = Literal["owner", "linked", "channel"]
+"""owner: all channels of an owner but one. linked: the same of the other identities of a person. channel: the entries
+of a user and a server in one channel."""
+
+Narrow = Callable[[Sequence[Entry]], Sequence[Entry]]
+"""Takes the entries that live, without their texts, and gives those that are wanted."""
+
+TRIES = 3
+_E = short_term_memories.alias("e")
+_S = _E.c
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One group of entries to read."""
+
+    which: Which
+    kind: OwnerKind
+    owner: str
+    channel: str = ""
+    """The channel left out; for `channel` the one that is read."""
+    most: int | None = None
+    """Newest entries; None for all, expired ones too."""
+    elsewhere: bool = False
+    """Public entries of other servers as well (M19)."""
+    server: str = ""
+    """For `channel`: whose entry is read beside the user's."""
+
+    @property
+    def form(self) -> _Form:
+        """Return what the SELECT depends on, beside values."""
+        return _Form(self.which, self.most is not None, self.elsewhere)
+
+
+class _Form(NamedTuple):
+    which: Which
+    live: bool
+    elsewhere: bool
+
+
+class _Row(NamedTuple):
+    """What every read asks the table for: all that decides whether and where an entry is shown."""
+
+    number: int
+    id: int
+    version: int
+    audience: int
+    kind: Any
+    owner: Any
+    channel: Any
+    lineage: Any
+    updated: Any
+    summary_at: Any
+
+    @property
+    def stamp(self) -> short_term_cache.Stamp:
+        return self.version, self.updated, self.summary_at
+
+
+@dataclass(slots=True)
+class Found:
+    """What a read brought."""
+
+    entries: list[Entry] = field(default_factory=list)
+    expired: list[int] = field(default_factory=list)
+    """Ids of entries met that are too old to be read."""
+
+
+# Statements
+
+
+def _raw(column: Any) -> Any:
+    return type_coerce(column, NullType())
+
+
+_PERSONA = bindparam("persona", type_=Key(64))
+_SEEN = bindparam("audiences", expanding=True, type_=ID)
+
+
+def _selected(made: Sequence[Any], form: _Form) -> Any:
+    """Return the SELECT of a form of lookup: with a limit the newest that have not expired, else all there are."""
+    which, live, elsewhere = form
+    start, where = _found_by(which)
+    where += _visible(parents=which != "channel", elsewhere=elsewhere)  # who is in a thread sees it
+    found = select(*made).select_from(start)
+    if which == "channel":  # two rows at most: an order or a limit in time leads SQLite to another index
+        return found.where(*where)
+    if live:
+        since = bindparam("entry_since", type_=Time())
+        summary_since = bindparam("summary_since", type_=Time())
+        where.append(or_(_S.last_updated > since, _S.summary_updated_at > summary_since))
+        where.append(_S.last_updated > bindparam("since", type_=Time()))  # where the walk of the index ends
+    newest = found.where(*where).order_by(_S.last_updated.desc(), _S.id.desc())
+    if which == "linked":
+        newest = newest.prefix_with("STRAIGHT_JOIN", dialect="mysql")
+    return newest.limit(bindparam("most", type_=Integer())) if live else newest
+
+
+def _found_by(which: Which) -> tuple[Any, list[Any]]:
+    """Return from what a lookup reads, and the conditions that name whose entries of which channels."""
+    who, channel = bindparam("owner", type_=Key(255)), bindparam("channel", type_=Key(512))
+    owned = _S.owner_kind == bindparam("kind", type_=Key(6))
+    if which == "channel":
+        server = and_(_S.owner_kind == literal("server", Key(6)), _S.owner_id == bindparam("server", type_=Key(255)))
+        owners = or_(and_(owned, _S.owner_id == who), server)
+        return _E, [_S.persona_id == _PERSONA, owners, _S.channel_id == channel]
+    where = [_S.persona_id == _PERSONA, owned, _S.channel_id != channel]
+    if which == "owner":
+        return _E, [*where, _S.owner_id == who]
+    me, linked = participants.alias("me"), participants.alias("linked")
+    same = and_(linked.c.persona_id == me.c.persona_id, linked.c.person_key == me.c.person_key)
+    theirs = and_(_S.persona_id == me.c.persona_id, _S.owner_id == linked.c.participant_key)
+    mine = [me.c.persona_id == _PERSONA, me.c.participant_key == who, linked.c.participant_key != who]
+    return me.join(linked, same).join(_E, theirs), [*where, *mine]
+
+
+def _visible(*, parents: bool, elsewhere: bool) -> list[Any]:
+    """Return the conditions of what a viewer sees (M18, M19)."""
+    a, p = audiences.c, conversations.c
+    seen: Any = _S.audience_id.in_(_SEEN)
+    if elsewhere:
+        kind = select(a.kind).where(a.persona_id == _S.persona_id, a.audience_id == _S.audience_id)
+        seen = or_(seen, kind.scalar_subquery() == literal("server", Key(12)))
+    where = [seen, or_(_S.local_only == 0, bindparam("local_only", type_=Integer()) == 1)]
+    if parents:
+        hidden: Any = select(literal_column("1")).where(
+            p.persona_id == _S.persona_id,
+            p.conversation_key == _S.parent_channel_id,
+            or_(
+                and_(p.is_private == 1, p.audience_id.not_in(_SEEN)),
+                p.local_only > bindparam("local_only", type_=Integer()),
+            ),
+        )
+        where.append(or_(_S.parent_channel_id.is_(None), ~hidden.exists()))
+    return where
+
+
+@lru_cache(maxsize=24)
+def _versions(form: _Form, family: str) -> Part:
+    numbers = [_S.id, _S.version, _S.audience_id]
+    others = [
+        _S.owner_kind, _S.owner_id, _S.channel_id, _S.lineage_id, _S.last_updated, _S.summary_updated_at
+    ]  # fmt: skip
+    made = [literal_column("0", Integer()).label("number"), *numbers, *map(_raw, others)]
+    return Part(_selected(made, form), family, in_order=form.which == "linked")
+
+
+@lru_cache(maxsize=2)
+def _texts(family: str) -> Part:
+    raw = (_S.last_updated, _S.summary_updated_at, _S.messages, _S.server_id, _S.parent_channel_id)
+    made = [_S.id, _S.version, *map(_raw, raw), _S.summary, _S.server_name, _S.channel_name, _S.turns_since_summary]
+    by_id = _S.id.in_(bindparam("ids", expanding=True))
+    return Part(select(*made).where(aside(_S.persona_id, family) == _PERSONA, by_id), family)
+
+
+def _values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> dict[str, Any]:
+    return {
+        "kind": lookup.kind,
+        "owner": lookup.owner,
+        "server": lookup.server,
+        "channel": lookup.channel,
+        "most": lookup.most,
+        "entry_since": now - life.entry,
+        "summary_since": now - life.summary,
+        "since": now - max(life.entry, life.summary),
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences or (0,),
+        "local_only": int(viewer.sees_local_only),
+    }
+
+
+# By version
+
+
+def read(
+    db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, life: Life, cached: int, narrow: Narrow = tuple
+) -> Found:
+    """Return the entries looked up that live, in no order; texts held of the stored version are not read again.
+
+    Args:
+        cached: SHORT_TERM_CACHE_ENTRIES, texts held at most; 0 reads all of them.
+        narrow: says which of them are wanted, before texts are read.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: M12 to M15, M18, M19.
+    """
+    made = Found()
+    for _ in range(TRIES):
+        now = db.clock()
+        rows = {row.id: row for row in _read_versions(db, viewer, lookups, now, life)}
+        bare = [as_read(_bare(viewer, row), now, life) for row in rows.values()]
+        live = [entry for entry in bare if entry is not None]
+        made.expired = sorted(set(rows) - {entry.id for entry in live})
+        wanted = narrow(live)
+        texts = _texts_of(db, viewer.scope.persona, {entry.id: rows[entry.id] for entry in wanted}, cached)
+        same = {row_id: found for row_id, found in texts.items() if found.stamp == rows[row_id].stamp}
+        made.entries = [_filled(entry, same[entry.id]) for entry in wanted if entry.id in same]
+        if len(same) == len(texts):
+            break
+        # A row has changed since its audience was looked at: it may have turned private.
+    return made
+
+
+def _read_versions(db: Database, viewer: Viewer, lookups: Sequence[Lookup], now: datetime, life: Life) -> list[_Row]:
+    values: list[Any] = []
+    texts = [_versions(each.form, db.family).text(_values(viewer, each, now, life), values) for each in lookups]
+    return [_Row(*row) for row in db.read_driver(statements.union(texts, db.family), values, source=SOURCE)]
+
+
+def _texts_of(db: Database, persona: str, rows: Mapping[int, _Row], cached: int) -> dict[int, Texts]:
+    """Return the texts of the rows that are still there: those held of the same version, the others as read now."""
+    memory = short_term_cache.of(db)
+    held = {n: memory.take(persona, n, row.stamp) for n, row in rows.items()} if cached else {}
+    found = {n: texts for n, texts in held.items() if texts is not None}
+    wanted = sorted(set(rows) - set(found))
+    memory.count(hits=len(found), misses=len(wanted))
+    for n, texts in (_read_texts(db, persona, wanted) if wanted else {}).items():
+        found[n] = texts
+        if cached:
+            memory.keep(persona, n, texts, cached)
+    return found
+
+
+def _read_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, Texts]:
+    values: list[Any] = []
+    text = _texts(db.family).text({"persona": persona, "ids": ids}, values)
+    return {
+        row[0]: Texts(
+            stamp=(row[1], row[2], row[3]),
+            items=read_items(row[4]),
+            summary=row[7] or "",
+            server=from_key(row[5]),
+            server_name=row[8] or "",
+            channel_name=row[9] or "",
+            parent_channel=None if row[6] is None else from_key(row[6]),
+            turns=int(row[10] or 0),
+        )
+        for row in db.read_driver(text, values, source=SOURCE)
+    }
+
+
+def _bare(viewer: Viewer, row: _Row) -> Entry:
+    """Return an entry without its texts."""
+    return Entry(
+        id=row.id,
+        persona=viewer.scope.persona,
+        owner_kind="server" if from_key(row.kind) == "server" else "user",
+        owner=from_key(row.owner),
+        channel=from_key(row.channel),
+        updated=read_time(row.updated),
+        summary_at=read_time(row.summary_at),
+        lineage=from_key(row.lineage),
+        elsewhere=row.audience not in viewer.audiences,
+    )
+
+
+def _filled(entry: Entry, texts: Texts) -> Entry:
+    return replace(
+        entry,
+        items=texts.items,
+        summary=texts.summary if entry.summary_at is not None else "",
+        turns=texts.turns,
+        server=texts.server,
+        server_name=texts.server_name,
+        channel_name=texts.channel_name,
+        parent_channel=texts.parent_channel,
+    )
+
+
+# With a prompt
+
+
+@lru_cache(maxsize=64)
+def _whole(number: int, form: _Form) -> Callable[[str], Part]:
+    @lru_cache(maxsize=2)
+    def made(family: str) -> Part:
+        row = columns(
+            number,
+            _S.id,
+            texts=[_S.summary, _S.channel_name],
+            extra=_S.audience_id,
+            tags=_S.messages,
+            digest=_S.summary_updated_at,
+            conversation=_S.channel_id,
+            sender=_S.owner_kind,
+            message=_S.owner_id,
+            at=_S.last_updated,
+        )
+        return Part(_selected(row, form), family, in_order=form.which == "linked")
+
+    return made
+
+
+def section_parts_of(
+    first: int, viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life
+) -> list[SectionPart]:
+    """Return the parts of a prompt that read these entries, numbered from `first`; each lookup has a `most`."""
+    return [
+        SectionPart(number, _whole(number, each.form), _values(viewer, each, now, life), SOURCE)
+        for number, each in enumerate(lookups, first)
+    ]
+
+
+def entry_of(row: SectionRow, viewer: Viewer) -> Entry:
+    """Return an entry as a part of a prompt brings it."""
+    return Entry(
+        id=row.id,
+        persona=viewer.scope.persona,
+        owner_kind="server" if from_key(row.sender) == "server" else "user",
+        owner=from_key(row.message),
+        channel=from_key(row.conversation),
+        updated=read_time(row.at),
+        items=read_items(row.tags),
+        summary=row.text0 or "",
+        summary_at=read_time(row.digest),
+        channel_name=row.text1 or "",
+        elsewhere=int(row.folded) not in viewer.audiences,
+    )

@@ -1,0 +1,97 @@
+"""DOOR: long stories in a small context: recaps of messages, scenes, the running recap, what is hidden (rules S).
+
+Each name is explained where it is made; a message is named by the row id that saving returned, or by the platform's id
+together with `interface_path`.
+"""
+
+from __future__ import annotations
+
+from core.context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
+from core.stories.branches import Branched, branch_conversation, copy_recaps
+from core.stories.memory import Refreshed, refresh_memory
+from core.stories.recaps.alternatives import add_alternative, choose_alternative, list_alternatives
+from core.stories.recaps.hiding import HidePlan, auto_hide_plan
+from core.stories.recaps.inclusion import (
+    check_message_exclusion,
+    concatenate_recap,
+    get_recap_text,
+    get_short_token_limit,
+    update_message_inclusion_flags,
+)
+from core.stories.recaps.queue import queue_recaps
+from core.stories.recaps.recaps import clear_all, edit_memory, get_data, get_memory, set_data
+from core.stories.refused import RefusedRecap, accept_refused, dismiss_refused, list_refused
+from core.stories.running.injection import get_running_recap_injection, switch_stories
+from core.stories.running.versions import (
+    RunningRecapStorage,
+    RunningRecapVersion,
+    add_running_recap_version,
+    delete_running_recap_version,
+    get_running_recap,
+    get_running_recap_storage,
+    get_running_recap_versions,
+    set_current_running_recap,
+)
+from core.stories.scenes.breaks import (
+    SceneInfo,
+    add_scene_break,
+    edit_scene_break,
+    get_scene_range,
+    list_scenes,
+    remove_scene_break,
+)
+from core.stories.scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
+
+__all__ = [
+    "Branched",
+    "HidePlan",
+    "Injection",
+    "Refreshed",
+    "RefusedRecap",
+    "RunningRecapStorage",
+    "RunningRecapVersion",
+    "SceneInfo",
+    "SceneRecap",
+    "accept_refused",
+    "add_alternative",
+    "add_running_recap_version",
+    "add_scene_break",
+    "auto_hide_plan",
+    "branch_conversation",
+    "check_message_exclusion",
+    "choose_alternative",
+    "choose_scene_recap",
+    "clear_all",
+    "concatenate_recap",
+    "copy_recaps",
+    "delete_running_recap_version",
+    "dismiss_refused",
+    "edit_memory",
+    "edit_scene_break",
+    "from_number",
+    "get_data",
+    "get_memory",
+    "get_recap_text",
+    "get_running_recap",
+    "get_running_recap_injection",
+    "get_running_recap_storage",
+    "get_running_recap_versions",
+    "get_scene_range",
+    "get_scene_recaps",
+    "get_short_token_limit",
+    "list_alternatives",
+    "list_refused",
+    "list_scenes",
+    "queue_recaps",
+    "refresh_memory",
+    "remove_scene_break",
+    "role_from_number",
+    "role_to_number",
+    "set_current_running_recap",
+    "set_data",
+    "set_scene_recap",
+    "switch_stories",
+    "to_number",
+    "to_numbers",
+    "update_message_inclusion_flags",
+]

@@ -1,0 +1,255 @@
+"""A story that goes on in another conversation: a branch from a message, or the recaps of one chat in another (S32)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from core.audience import table_conversations as conversations
+from core.config import Settings
+from core.database import readers
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.errors import MessageError
+from core.messages import table_places as places
+from core.messages import table_recap_reading as recap_reading
+from core.messages import table_scenes as scenes
+from core.scope import Scope
+from core.shapes import WriteReason, WriteResult
+from core.stories import refresh as refreshing
+from core.stories import table_branches as branching
+from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
+from core.stories.recaps.rules import concatenate
+from core.stories.running import table as running_recaps
+from core.stories.running.plan import BEFORE_ALL
+from core.stories.scenes import positions as placing
+from core.stories.scenes.breaks import follow
+from core.stories.scenes.positions import Told
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from core.audience.view import ConversationFacts
+
+FROM = "from"
+"""Key of a recap's metadata: the conversation it was brought from."""
+
+
+class Branched(TypedDict):
+    """What `branch_conversation` gives. Keys stand in this order."""
+
+    stored: bool
+    reason: WriteReason
+    """Blank; `unchanged`: there is no such conversation or message; `duplicate`: the target has scenes or a running
+    recap of its own; `privacy`: who is in the target may not see what was said in the source."""
+    messages: int
+    """Messages copied; 0 where the host had saved those of the target itself."""
+    recaps: int
+    """Messages with a recap."""
+    scenes: int
+    versions: int
+    current_version: int | None
+    """Version of the running recap that is current in the target; None without one."""
+
+
+def branch_conversation(
+    source: object,
+    target: object,
+    at_message: object = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> Branched:
+    """Take a story over into another conversation up to a message: breaks, scene recaps, versions and their counter.
+
+    The messages up to it are copied with their recaps and alternatives where the target has none; a host that saves the
+    branch's messages itself does so before, and what lies on a message goes to the one of the same index. The target is
+    made as private as the source. All of it is stored or nothing.
+
+    Args:
+        source, target: conversation keys.
+        at_message: the last message that is taken: its row id, else its index; None takes all.
+
+    Returns:
+        What was taken. A version whose newest scene lies behind the message is taken and not current.
+
+    Raises:
+        MessageError: a key that cannot be one, the same key twice.
+        StoreWriteError: nothing was stored.
+
+    Source: S32.
+    """
+    call, key = _two(source, target, db, settings, scope)
+    there_already = of_conversation(key, call.db, call.settings, scope)
+    if call.place is None or (_is_unseen(there_already)):
+        return _not("unchanged")
+
+    def work(connection: Connection) -> Branched:
+        told = placing.read(readers.on(connection), call.persona, call.conversation)
+        last = _index(told, at_message)
+        facts = conversations.find(connection, call.persona, call.conversation, lock=True)
+        if last is None or facts is None:
+            return _not("unchanged")
+        there = conversations.find(connection, call.persona, key, lock=True)
+        if there is not None and _is_wider(facts, there, call.settings):
+            return _not("privacy")
+        if branching.has_scenes(connection, call.persona, key) or running_recaps.is_used(connection, call.persona, key):
+            return _not("duplicate")
+        if there is None:
+            branching.make_like(connection, call.db, call.persona, facts, key)
+            there = conversations.find(connection, call.persona, key, lock=True)
+            assert there is not None
+        return _taken(connection, call, told, last, there)
+
+    return call.db.transaction(work, source="conversations")
+
+
+def _is_unseen(call: Call) -> bool:
+    """Return whether a conversation is there and the scope does not see it."""
+    return call.place is None and places.find(call.reader("conversations"), call.persona, call.conversation) is not None
+
+
+def _taken(connection: Connection, call: Call, told: Told, last: int, target: ConversationFacts) -> Branched:
+    persona, db = call.persona, call.db
+    mine = told.rows[: last + 1]
+    theirs = placing.read(readers.on(connection), persona, target.key).rows
+    if theirs:
+        ids = dict(zip(mine, theirs, strict=False))
+    else:
+        ids = branching.copy_messages(connection, db, persona, mine, target)
+    recaps = branching.copy_recaps(connection, db, persona, ids, target.key)
+    kept = [each.scene for each in told.scenes if each.index <= last]
+    made = branching.copy_scenes(connection, db, persona, kept, ids, target.key)
+    numbers = running_recaps.copy(connection, persona, call.conversation, target.key, made, last)
+    refreshing.refresh_within(connection, db, persona, target.key, call.settings)
+    now = running_recaps.state(readers.on(connection), persona, target.key).current
+    return {
+        "stored": True,
+        "reason": "",
+        "messages": 0 if theirs else len(ids),
+        "recaps": recaps,
+        "scenes": len(made),
+        "versions": len(numbers),
+        "current_version": now,
+    }
+
+
+def _not(reason: WriteReason) -> Branched:
+    return {
+        "stored": False, "reason": reason, "messages": 0, "recaps": 0, "scenes": 0, "versions": 0,
+        "current_version": None,
+    }  # fmt: skip
+
+
+def _index(told: Told, at_message: object) -> int | None:
+    """Return the index of the last message that is taken, None where there is no such message."""
+    if at_message is None:
+        return len(told.rows) - 1
+    if isinstance(at_message, bool) or not isinstance(at_message, int):
+        raise MessageError(
+            f"at_message is of type {type(at_message).__name__}. It must be a row id or an index.",
+            fields=("at_message",),
+        )
+    if at_message in told.rows:
+        return told.rows.index(at_message)
+    return at_message if 0 <= at_message < len(told.rows) else None
+
+
+def _two(source: object, target: object, db: Database | None, settings: Given, scope: Scope | None) -> tuple[Call, str]:
+    key = conversations.check_key(target)
+    call = of_conversation(source, db, settings, scope)
+    if key == call.conversation:
+        raise MessageError("source and target are the same conversation. Name two.", fields=("target",))
+    return call, key
+
+
+def _is_wider(source: ConversationFacts, target: ConversationFacts, settings: Settings) -> bool:
+    """Return whether a prompt in the target may not show what was said in the source: other people see it, or it
+    leaves this machine (F12, F14, F15, F18)."""
+    if source.local_only and not target.local_only:
+        return True
+    if source.audience_id == target.audience_id:
+        return False
+    servers = [_server(each) for each in (source, target)]
+    return servers[0] != servers[1] or (source.is_private and settings.private_stays_private)
+
+
+def _server(facts: ConversationFacts) -> str:
+    """Return the server whose public conversations are seen; a direct message has none."""
+    return "" if facts.direct_person is not None else facts.server
+
+
+def copy_recaps(
+    source: object,
+    target: object,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Take what the recaps of one chat say into another, as a scene before its first message.
+
+    That is the running recap with the scenes after it; without one the recaps of its scenes; without scenes those of
+    its messages. Taken again from the same chat it is another version of that scene's recap.
+
+    Args:
+        source, target: conversation keys; both are known and seen.
+
+    Returns:
+        `(True, scene id, "")`; `empty` where the source has no recaps, `unchanged` where they were taken already or a
+        conversation is not known, `privacy` where who is in the target may not see what was said in the source.
+
+    Raises:
+        MessageError: a key that cannot be one, the same key twice.
+        StoreWriteError: nothing was stored.
+
+    Source: S32.
+    """
+    call, key = _two(source, target, db, settings, scope)
+    there = of_conversation(key, call.db, call.settings, scope)
+    if call.place is None or there.place is None:
+        return NO_CONVERSATION
+    if not _said(call.reader("running_recaps"), call.persona, call.conversation).strip():
+        return WriteResult(False, None, "empty")
+
+    def work(connection: Connection) -> WriteResult:
+        mine = conversations.find(connection, call.persona, call.conversation, lock=True)
+        # Read again while the source is held: what was forgotten meanwhile must not be taken over (F47).
+        text = _said(readers.on(connection), call.persona, call.conversation)
+        if not text.strip():
+            return WriteResult(False, None, "empty")
+        theirs = conversations.find(connection, call.persona, key, lock=True)
+        if mine is None or theirs is None:
+            return NO_CONVERSATION
+        if _is_wider(mine, theirs, call.settings):
+            return WriteResult(False, None, "privacy")
+        return _brought(connection, there, call.conversation, text)
+
+    return call.db.transaction(work, source="scenes", confirm=lambda _: None)
+
+
+def _said(read: Reader, persona: str, conversation: str) -> str:
+    """Return what the recaps of a conversation say."""
+    told = placing.read(read, persona, conversation)
+    current = running_recaps.current(read, persona, conversation)
+    after = BEFORE_ALL - 1 if current is None else current.new_scene_index
+    recaps = [each.scene.recap for each in told.scenes if each.has_recap and each.index > after]
+    made = "\n".join(filter(None, (current.content if current else "", *recaps)))
+    return made or concatenate(memory for _, memory in recap_reading.memories(read, persona, told.rows))
+
+
+def _brought(connection: Connection, there: Call, source: str, text: str) -> WriteResult:
+    """Store a text as the recap of the scene that was brought from a conversation, which is made where it is not."""
+    read, persona = readers.on(connection), there.persona
+    scene_id = None
+    for scene in scenes.of_conversation(read, persona, there.conversation):
+        versions = scenes.recaps(read, persona, scene.id) if scene.is_brought else []
+        if any(version.metadata.get(FROM) == source for version in versions):
+            if scene.recap == text:
+                return WriteResult(False, scene.id, "unchanged")
+            scene_id = scene.id
+    if scene_id is None:
+        scene_id, _ = scenes.add(connection, there.db, persona, there.conversation, None, visible=False)
+    scenes.add_recap(connection, there.db, persona, scene_id, text, provenance="import", metadata={FROM: source})
+    follow(connection, there)
+    return WriteResult(True, scene_id)

@@ -1,0 +1,131 @@
+"""Asking a model about stories: a template, the data in it as JSON, the answer; texts in pieces a model can take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from core import llm
+from core.config import Settings
+from core.jobs.tools import Tools
+from core.messages import table_scene_lines as scene_lines
+from core.messages.table_places import StoryPlace
+from core.messages.table_scene_lines import Line
+from core.shapes import PERSONA_SENDER
+from core.stories.recaps import inclusion, rules
+from core.stories.token_counts import Counting
+from core.templates.render import Renderer
+from core.text.sizes import to_json
+
+T = TypeVar("T")
+
+SHARE = 0.7
+"""Part of CONTEXT_TOKENS that what a model is to read may take; the rest is for instructions and answer."""
+OVERHEAD_TOKENS = 12
+"""Of one message beside its text: name, number, signs of the JSON."""
+
+
+UNREADABLE = "unreadable"
+"""Reason why a reply is refused that is no text: an object of other keys, or one too long to be read (G22)."""
+KEPT_CHARS = 10_000
+"""So much is kept of such a reply, for a person to see."""
+
+
+def renderer(settings: Settings) -> Renderer:
+    """Return what renders templates for one operation."""
+    return Renderer(settings.templates_dir, settings.template_steps)
+
+
+def ask(tools: Tools, template: str, **values: Any) -> str:
+    """Return the model's answer to a template; lists and objects among the values are handed over as JSON.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    given = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
+    asked = renderer(tools.settings).text(template, **given)
+    return llm.ask(tools.model, [{"role": "user", "content": asked}], tools.settings)
+
+
+def tools_for(tools: Tools, place: StoryPlace) -> Tools:
+    """Return the tools for a conversation: without a model where what was said there may not leave the machine.
+
+    Source: F18.
+    """
+    stays = place.local_only and tools.settings.prompt_destination != "local"
+    return replace(tools, model=None) if stays else tools
+
+
+def open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
+    """Return the messages a text may be made of and a model may be shown: not of people at level full.
+
+    Raises:
+        StoreReadError: the levels could not be read.
+
+    Source: F20, F21.
+    """
+    with tools.db.connection(source="participants") as connection:
+        return scene_lines.open_lines(connection, persona, lines, tools.settings.privacy_default)
+
+
+def room_tokens(settings: Settings) -> int:
+    """Return how many tokens of texts a model is given at once."""
+    return max(1, math.floor(settings.context_tokens * SHARE))
+
+
+def taking_part(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
+    """Return the messages that no rule of S10 leaves out."""
+    chosen = inclusion.rules_of(settings)
+    return [
+        line
+        for line in lines
+        if line.text.strip() and not rules.left_out(_message(line, by if chosen.threshold > 0 else None), chosen)
+    ]
+
+
+def _message(line: Line, by: Counting | None) -> rules.Message:
+    return rules.Message(
+        role=line.role,
+        is_program=line.metadata.get(inclusion.PROGRAM) is True,
+        is_excluded=line.excluded,
+        sender_id="" if line.sender_id == PERSONA_SENDER else line.sender_id,
+        sender_name=line.sender_name,
+        is_disabled=line.metadata.get(inclusion.DISABLED) is True,
+        tokens=None if by is None else tokens_of(line, by),
+    )
+
+
+def tokens_of(line: Line, by: Counting) -> int:
+    """Return the tokens of a message's text, as stored where they were counted by the same counter."""
+    return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
+
+
+def pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
+    """Return items in stretches that take at most `room` together; one that is larger alone stands alone.
+
+    >>> pieces([3, 3, 3, 9, 1], lambda n: n, 6)
+    [[3, 3], [3], [9], [1]]
+    """
+    made: list[list[T]] = []
+    used = 0
+    for item in items:
+        each = size(item)
+        if not made or used + each > room:
+            made.append([])
+            used = 0
+        made[-1].append(item)
+        used += each
+    return made
+
+
+def cut(text: str, tokens: int, room: int) -> list[str]:
+    """Return a text in as many equal parts as it needs for each to take at most about `room` tokens.
+
+    >>> cut("abcdef", 30, 10), cut("abc", 3, 10)
+    (['ab', 'cd', 'ef'], ['abc'])
+    """
+    parts = max(1, math.ceil(tokens / room))
+    size = max(1, math.ceil(len(text) / parts))
+    return [text[at : at + size] for at in range(0, len(text), size)] or [text]

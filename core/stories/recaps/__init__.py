@@ -1,0 +1,1 @@
+"""Recaps of messages: made, included under a limit, hidden, shown."""

@@ -1,0 +1,178 @@
+"""Alternatives of a message: other versions of the same reply, each with its own recap (rules S4, S5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from core.database import readers, rows
+from core.database.engine import Database
+from core.errors import MessageError
+from core.messages import (
+    table_alternatives as alternatives,
+)
+from core.messages import (
+    table_changes as chat_changes,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.messages import (
+    table_story_rows as story_rows,
+)
+from core.messages.table_alternatives import Alternative
+from core.messages.table_recaps import OWN
+from core.scope import Scope
+from core.search.rules_arguments import shown
+from core.shapes import WriteResult
+from core.stories import delayed_writes as saving
+from core.stories import refresh as refreshing
+from core.stories.calls import NO_MESSAGE, Call, Given, no_such_message, of_message
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+_PRIVATE = -1
+
+
+class AlternativeShown(TypedDict):
+    """One alternative as `list_alternatives` gives it. Keys stand in this order."""
+
+    number: int
+    text: str
+    is_current: bool
+
+
+def list_alternatives(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> list[AlternativeShown]:
+    """Return the alternatives of a message by number; [] for one that has none but itself.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S4, S5.
+    """
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    if call.row_id is None:
+        return []
+    found = alternatives.read(call.reader("message_alternatives"), call.persona, call.row_id)
+    return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in found]
+
+
+def add_alternative(
+    message: object,
+    text: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> int:
+    """Store another version of a message and return its number; which one is current stays as it is.
+
+    With the first one the message's text becomes number 0, which is current and has a copy of its recap.
+
+    Raises:
+        MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
+            that is blank, of another type or over 16 MB.
+        StoreWriteError: nothing was stored.
+
+    Source: S4, S5, F20.
+    """
+    made = rows.text(text, "text")
+    if not made.strip():
+        raise MessageError("text is blank. An alternative needs a text.", fields=("text",))
+    call = of_message(message, interface_path, db, settings, scope)
+    row_id = call.row_id
+    if row_id is None:
+        raise no_such_message()
+
+    def work(connection: Connection) -> int | None:
+        row = chat_changes.hold(connection, call.persona, row_id)
+        if row is None:
+            return None
+        if chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+            return _PRIVATE
+        there = alternatives.read(readers.on(connection), call.persona, row_id)
+        new = [] if there else [Alternative(0, row.message_text, is_current=True)]
+        number = there[-1].number + 1 if there else 1
+        alternatives.insert(connection, call.persona, row_id, [*new, Alternative(number, made)])
+        message_recaps.copy_to_current(connection, call.db.family, call.persona, row_id)
+        return number
+
+    number = call.db.transaction(work, source="message_alternatives")
+    if number is None:
+        raise no_such_message()
+    if number == _PRIVATE:
+        raise MessageError(
+            "Nothing of who said this message, or whom it answers, may be kept: their privacy level is full. "
+            "Nothing was stored.",
+            fields=("message",),
+        )
+    return number
+
+
+def choose_alternative(
+    message: object,
+    number: int,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Make an alternative the current one: its text is the message's, its recap the message's recap.
+
+    A fresh alternative has no recap; with RECAP_ON_MESSAGE one is queued. Inclusion is refreshed.
+
+    Returns:
+        `(True, row id, "")`; else reason `unchanged`: it is current already, or there is no such message.
+
+    Raises:
+        ValueError: the message has no such alternative; names those it has.
+        StoreWriteError: nothing was changed.
+
+    Source: S5, S37.
+    """
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ValueError(f"number is {shown(number)}. It must be the number of an alternative.")
+    call = of_message(message, interface_path, db, settings, scope)
+    row_id = call.row_id
+    if row_id is None:
+        return NO_MESSAGE
+    result = call.db.transaction(
+        lambda connection: _choose(connection, call, row_id, number),
+        source="message_alternatives",
+        confirm=lambda _: None,
+    )
+    if result.stored:
+        saving.of(call.db).forget(call.persona, call.conversation, [row_id])
+        refreshing.refresh(call)
+    return result
+
+
+def _choose(connection: Connection, call: Call, row_id: int, number: int) -> WriteResult:
+    row = chat_changes.hold(connection, call.persona, row_id)
+    if row is None:
+        return NO_MESSAGE
+    there = {each.number: each for each in alternatives.read(readers.on(connection), call.persona, row_id)}
+    wanted = there.get(number)
+    if wanted is None:
+        known = f"0 to {max(there)}" if there else "none but the message itself"
+        raise ValueError(f"There is no alternative {shown(number)}. The message has {known}.")
+    if wanted.is_current:
+        return WriteResult(False, row_id, "unchanged")
+    alternatives.set_current(connection, call.persona, row_id, number)
+    if row.message_text != wanted.text:
+        chat_changes.rewrite(connection, call.db, call.persona, row, wanted.text)
+    message_recaps.copy(connection, call.db.family, call.persona, row_id, number, OWN)
+    found = message_recaps.find(readers.on(connection), call.persona, row_id)
+    if call.settings.recap_on_message and row.role in story_rows.SAID and (found is None or found.memory is None):
+        story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+    return WriteResult(True, row_id)

@@ -1,0 +1,237 @@
+"""What does an operation RECAP: the recap of one message, by a model or as an extract (rules S2, S8, G23)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from core import llm
+from core.audience import table_conversations as conversations
+from core.calls import screening
+from core.database import readers
+from core.errors import ModelError
+from core.jobs.tools import Effect, Tools
+from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
+from core.messages import (
+    table_changes as chat_changes,
+)
+from core.messages import (
+    table_places as places,
+)
+from core.messages import (
+    table_reading as chat_reading,
+)
+from core.messages import (
+    table_recap_reading as recap_reading,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.messages import (
+    table_story_rows as story_rows,
+)
+from core.messages.table_recaps import Recap
+from core.shapes import Operation
+from core.stories import (
+    delayed_writes as saving,
+)
+from core.stories import (
+    model_calls as asking,
+)
+from core.stories import (
+    refresh as refreshing,
+)
+from core.stories import table_refused as refused_recaps
+from core.stories import (
+    token_counts as counting,
+)
+from core.stories.recaps import inclusion, rules
+from core.stories.recaps.recaps import Provenance, memory_columns
+from core.stories.refused import FLAGGED, reason_against
+from core.templates.render import Renderer
+from core.text.extracts import extract
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+KEYS = ("recap", "memory", "summary")
+"""Keys of a reply under which the text may stand."""
+
+
+class _Source(NamedTuple):
+    """What a recap is made of."""
+
+    conversation: str
+    text: str
+    speaker: str
+    found: Recap
+    """The recap there is."""
+    place: places.StoryPlace
+
+
+class _Made(NamedTuple):
+    text: str
+    provenance: Provenance
+
+
+def recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the recap of the operation's message and refreshes its conversation.
+
+    None where there is nothing to do: the message is gone or takes no part, stories are off for the conversation, or
+    the message has a recap that was made of its present text after the operation was queued. A text that changed while
+    the model was asked is not lost: the message is queued again.
+
+    Raises:
+        ModelError: the model failed, or its reply is refused. The former recap stays, and the reason stands under
+            `error`; the queue tries again.
+
+    Source: S2, S8, S10, S33, S46.
+    """
+    source = _source(operation, tools)
+    tools = tools if source is None else asking.tools_for(tools, source.place)
+    made = None if source is None else _made(operation, tools, source)
+    if source is None or made is None:
+        return None
+    persona, conversation, row_id = operation.persona, source.conversation, source.found.row_id
+    columns = memory_columns(made.text, made.provenance, counting.of(None, tools.settings))
+    columns |= {"include": None, "edited": False}
+    gone = dict.fromkeys(("error", "reasoning", "prefill"))
+    # What this process keeps back of the conversation is older than what the effect works out.
+    saving.of(tools.db).flush()
+
+    def effect(connection: Connection) -> None:
+        conversations.find(connection, persona, conversation, lock=True)
+        row = chat_changes.hold(connection, persona, row_id)
+        if row is None or chat_changes.is_private(connection, persona, row, tools.settings.privacy_default):
+            return
+        if row.message_text != source.text:
+            story_rows.queue_recap(connection, tools.db, persona, conversation, row_id)
+            return
+        now = message_recaps.find(readers.on(connection), persona, row_id) or Recap(row_id)
+        if now.memory != source.found.memory and not now.stale:
+            return  # somebody wrote it by hand meanwhile
+        message_recaps.change(
+            connection, tools.db.family, persona, conversation, row_id, columns, gone, now=tools.db.clock()
+        )
+        refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+
+    return effect
+
+
+def _source(operation: Operation, tools: Tools) -> _Source | None:
+    """Return what the recap is made of, None where there is nothing to do."""
+    persona, conversation, row_id = operation.persona, operation.conversation, _row_of(operation, tools)
+    if conversation is None or row_id is None:
+        return None
+    read = readers.of(tools.db, "message_recaps")
+    facts, place = recap_reading.facts(read, persona, row_id), places.find(read, persona, conversation)
+    text = recap_reading.texts(read, persona, [row_id]).get(row_id, "")
+    if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():
+        return None
+    found = message_recaps.find(read, persona, row_id) or Recap(row_id)
+    chosen = inclusion.rules_of(tools.settings)
+    tokens = counting.of(None, tools.settings).count(text) if chosen.threshold > 0 else None
+    is_out = bool(rules.left_out(inclusion.message_of(facts, tokens), chosen))
+    if is_out or _is_done(operation, found) or _is_private(tools, persona, row_id):
+        return None
+    return _Source(conversation, text, facts.sender_name, found, place)
+
+
+def _row_of(operation: Operation, tools: Tools) -> int | None:
+    """Return the row of the operation's message: a host may name it by the platform's id."""
+    message = operation.payload.get("message_id")
+    if isinstance(message, str) and operation.conversation is not None:
+        found = chat_reading.find_message(tools.db, operation.persona, operation.conversation, message)
+        return None if found is None else found[0]
+    return message if isinstance(message, int) and not isinstance(message, bool) else None
+
+
+def _is_private(tools: Tools, persona: str, row_id: int) -> bool:
+    """Return whether nothing of the message may be kept, or sent to a model, any more (F20)."""
+
+    def work(connection: Connection) -> bool:
+        row = chat_changes.hold(connection, persona, row_id)
+        return row is None or chat_changes.is_private(connection, persona, row, tools.settings.privacy_default)
+
+    return tools.db.transaction(work, source="participants")
+
+
+def _is_done(operation: Operation, found: Recap) -> bool:
+    """Return whether the message has a recap of its present text made after the operation was queued."""
+    if found.memory is None or found.stale or found.updated_at is None or operation.created_at is None:
+        return False
+    is_made = found.provenance in ("model", "extract") and "error" not in found.data
+    return is_made and found.updated_at > operation.created_at
+
+
+def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
+    """Return the text of the recap, None where an extract has nothing to say.
+
+    Raises:
+        ModelError: as `recap`.
+    """
+    if tools.model is None:
+        chosen = extract([source.text], most_sentences=1, most_chars=300)
+        if not chosen.strip():
+            return None
+        if screening.is_flagged(chosen, "recap", settings=tools.settings)[0]:
+            _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
+            return None
+        return _Made(chosen, "extract")
+    renderer = Renderer(tools.settings.templates_dir, tools.settings.template_steps)
+    asked = renderer.text(
+        "message_recap.txt.j2",
+        speaker=json.dumps(source.speaker, ensure_ascii=False),
+        message=json.dumps(source.text, ensure_ascii=False),
+    )
+    try:
+        reply = llm.ask(tools.model, [{"role": "user", "content": asked}], tools.settings)
+    except ModelError as error:
+        if error.reason in ("empty", "no_text"):
+            _refuse(operation, tools, source.found.row_id, "", error.reason)
+        raise
+    said = text_of(reply)
+    # A recap of a former text says nothing about how long the new one must be.
+    current = "" if source.found.stale else source.found.memory or ""
+    reason = reason_against(tools, said, current)
+    if not reason and is_unreadable(said):
+        said, reason = said[: asking.KEPT_CHARS], asking.UNREADABLE
+    if reason:
+        _refuse(operation, tools, source.found.row_id, said, reason)
+        raise ModelError(reason)
+    return _Made(said, "model")
+
+
+def text_of(reply: str) -> str:
+    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks (G22).
+
+    >>> text_of('<think>hm</think>{"recap": " She left. "}'), text_of("She left.")
+    ('She left.', 'She left.')
+    """
+    found = read_object(reply, KEYS, fits=lambda made: any(isinstance(made.get(key), str) for key in KEYS))
+    if found is not None:
+        return next(str(found[key]).strip() for key in KEYS if isinstance(found.get(key), str))
+    return without_thoughts(reply).strip()
+
+
+def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:
+    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see (S8, S33).
+
+    Written before the operation ends: the queue stores nothing of a try that failed.
+    """
+    conversation = operation.conversation or ""
+
+    def work(connection: Connection) -> None:
+        row = chat_changes.hold(connection, operation.persona, row_id)
+        if row is None or chat_changes.is_private(connection, operation.persona, row, tools.settings.privacy_default):
+            return
+        message_recaps.change(
+            connection, tools.db.family, operation.persona, conversation, row_id, {}, {"error": reason},
+            now=tools.db.clock(),
+        )  # fmt: skip
+        if said.strip():
+            refused_recaps.keep(
+                connection, tools.db, operation.persona, conversation, "message", said, reason, target_id=row_id
+            )
+
+    tools.db.transaction(work, source="message_recaps", confirm=lambda _: None)

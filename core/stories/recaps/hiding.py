@@ -1,0 +1,105 @@
+"""Which messages are hidden (rules S34 to S36): those of scenes before the newest ones.
+
+The plan turns on one place: the scene break before the newest scenes. Everything up to it is hidden, the rest shown. A
+refresh that has nothing to change asks for the breaks and whether a message stands on the wrong side, and no more.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from core.database import rows
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.messages import table_hidden as hidden
+from core.messages.table_hidden import Place, Row
+from core.scope import Scope
+from core.stories import delayed_writes as saving
+from core.stories.calls import Given, of_conversation
+from core.stories.delayed_writes import Pending
+from core.stories.recaps import rules_hiding as rules
+
+
+class HidePlan(TypedDict):
+    """What `auto_hide_plan` gives: first and last index of each contiguous range, rising (S35)."""
+
+    hide: list[tuple[int, int]]
+    show: list[tuple[int, int]]
+
+
+def auto_hide_plan(
+    count: int | None = None,
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> HidePlan:
+    """Return which messages are to be hidden and which shown, changes only, as ranges of indexes; nothing is changed.
+
+    Args:
+        count: newest scenes that stay, of those that have ended: 0 hides through the last break, below 0 changes
+            nothing; None is AUTO_HIDE_SCENE_COUNT.
+        conversation: its key; None is the scope's.
+
+    Returns:
+        `hide` and `show`, each a list of `(first, last)`; both empty where all is as it should be.
+
+    Raises:
+        MessageError: `count` is no whole number.
+        StoreReadError: nothing could be read.
+
+    Source: S34, S35.
+    """
+    asked = rows.number(count, "count")
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return {"hide": [], "show": []}
+    wanted = call.settings.auto_hide_scene_count if asked is None else asked
+    held = saving.of(call.db).pending(call.persona, call.conversation)
+    made, _ = whole_plan(call.reader("chat_history_cache"), call.persona, call.conversation, wanted, held)
+    return shown(made)
+
+
+def shown(plan: rules.Plan) -> HidePlan:
+    """Return a plan as it is handed out."""
+    return {"hide": list(plan.hide), "show": list(plan.show)}
+
+
+def whole_plan(
+    read: Reader, persona: str, conversation: str, count: int, held: Pending
+) -> tuple[rules.Plan, Place | None]:
+    """Return the plan, and the newest message to be hidden."""
+    order = hidden.order(read, persona, conversation)
+    at = {row.row_id: index for index, row in enumerate(order)}
+    breaks = [at[place.row_id] for place in hidden.breaks(read, persona, conversation) if place.row_id in at]
+    plan = rules.plan(breaks, count, [_is_hidden(row, held) for row in order])
+    start = rules.visible_start(breaks, count)
+    return plan, order[start - 1].place if start else None
+
+
+def _is_hidden(row: Row, held: Pending) -> bool:
+    if not held.hides:
+        return row.hidden
+    return held.last_hidden is not None and row.place <= held.last_hidden
+
+
+def work_out(
+    read: Reader, persona: str, conversation: str, count: int, *, held: Pending | None = None
+) -> tuple[rules.Plan, Pending]:
+    """Return the plan and what is to be written for it; both are empty when all is as it should be.
+
+    Source: S34, S35, S37.
+    """
+    held = held or Pending()
+    if count < 0:
+        return rules.Plan(), Pending()
+    newest = hidden.newest_breaks(read, persona, conversation, max(count, 1))
+    # Of the breaks alone: with fewer than `count` of them nothing is hidden, else all up to the first of the newest.
+    last = newest[0] if rules.visible_start(range(len(newest)), count) else None
+    if held.hides and held.last_hidden == last:  # about to be so
+        return rules.Plan(), Pending()
+    if not held.hides and not hidden.is_misplaced(read, persona, conversation, last):
+        return rules.Plan(), Pending()
+    plan, last = whole_plan(read, persona, conversation, count, held)
+    return plan, Pending(last_hidden=last, hides=True) if plan.hide or plan.show else Pending()

@@ -1,0 +1,349 @@
+"""Which recaps of messages are included (rules S10 to S15): the walk from the newest message to the limit.
+
+A refresh reads stored counts newest first and stops where the limit is reached, so it costs the same in a chat of a
+hundred and of ten thousand messages: one statement for the newest recaps, one for those included now. Texts are brought
+and counted only where no count by the present counter is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from core.base import logs
+from core.calls.defaults import settings_for
+from core.config import Settings
+from core.database import rows as values
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.errors import MessageError
+from core.messages import table_recap_reading as recap_reading
+from core.messages import table_recaps as message_recaps
+from core.messages.table_recap_reading import Row
+from core.scope import Scope
+from core.shapes import PERSONA_SENDER
+from core.stories import delayed_writes as saving
+from core.stories import token_counts as counting
+from core.stories.calls import Call, Given, no_such_message, of_conversation, of_message
+from core.stories.delayed_writes import Pending
+from core.stories.recaps import rules
+from core.stories.recaps.rules import INCLUDED, Candidate, Reason
+from core.stories.token_counts import Counting
+from core.text.counters import Counter
+
+TOKENS_OF_ONE = 8
+"""Tokens of a short recap: what the limit holds of those is the first page. Each further page is twice as long."""
+SHORTEST_PAGE, LONGEST_PAGE = 32, 6400
+AT_ONCE = 50
+"""Texts brought together, of those that have no count."""
+
+PROGRAM, DISABLED = "program_message", "disabled"
+"""Keys of a message's metadata: it is the program's own; its character was disabled in the group."""
+
+
+def rules_of(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
+    """Return the settings that decide whether a message takes part (S10).
+
+    Raises:
+        MessageError: `disabled` is no list of texts.
+    """
+    is_list = isinstance(disabled, Collection) and not isinstance(disabled, (str, bytes))
+    if not is_list or not all(isinstance(name, str) for name in disabled):
+        raise MessageError(
+            f"disabled is of type {type(disabled).__name__}. It must be a list of sender ids or names.",
+            fields=("disabled",),
+        )
+    return rules.Rules(
+        user=settings.include_user_messages,
+        system=settings.include_system_messages,
+        narrator=settings.include_narrator_messages,
+        threshold=settings.message_length_threshold,
+        factor=settings.token_correction,
+        disabled=frozenset(disabled),
+    )
+
+
+def limit_of(settings: Settings) -> int:
+    """Return the tokens message recaps may take together (S14)."""
+    limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
+    if kind == "percent" and limit > 100:
+        logs.warning("message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=rules.DEFAULT_PERCENT)
+    return rules.limit_tokens(limit, kind, settings.context_tokens)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk over the recaps of a conversation, newest first."""
+
+    read: Reader
+    persona: str
+    conversation: str
+    counting: Counting
+    rules: rules.Rules
+    limit: int = 0
+    """Most tokens of all together."""
+    held: Pending = field(default_factory=Pending)
+    """What is not written yet, laid over what is stored."""
+    recap_counts: dict[int, int] = field(default_factory=dict)
+    """Counts made by this walk, by message row."""
+    text_counts: dict[int, int] = field(default_factory=dict)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Yield the recaps that take part, with their tokens; what is counted on the way is kept."""
+        for page in self._pages():
+            texts: dict[int, str] = {}
+            memories: dict[int, str] = {}
+            for at, row in enumerate(page):
+                # The length is asked last, of those alone that nothing else leaves out.
+                if rules.left_out(message_of(row, 2 * self.rules.threshold), self.rules):
+                    continue
+                if self.rules.threshold > 0:
+                    if self._text_tokens(row) is None:
+                        if row.row_id not in texts:
+                            missing = [r.row_id for r in page[at:] if self._text_tokens(r) is None][:AT_ONCE]
+                            texts = recap_reading.texts(self.read, self.persona, missing)
+                        self.text_counts[row.row_id] = self.counting.count(texts.get(row.row_id, ""))
+                    if rules.is_short(self._text_tokens(row) or 0, self.rules):
+                        continue
+                if self._recap_tokens(row) is None:
+                    if row.row_id not in memories:
+                        missing = [r.row_id for r in page[at:] if self._recap_tokens(r) is None][:AT_ONCE]
+                        memories = dict(recap_reading.memories(self.read, self.persona, missing))
+                    self.recap_counts[row.row_id] = self.counting.count(memories.get(row.row_id, ""))
+                yield Candidate(row.row_id, self._recap_tokens(row) or 0)
+
+    def _pages(self) -> Iterator[list[Row]]:
+        before, size = None, min(max(self.limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
+        while True:
+            page = recap_reading.page(self.read, self.persona, self.conversation, size, before=before)
+            if page:
+                yield page
+            if len(page) < size:
+                return
+            before, size = page[-1], min(2 * size, LONGEST_PAGE)
+
+    def _text_tokens(self, row: Row) -> int | None:
+        return self._known(row.row_id, row.tokens, row.counter, self.text_counts, self.held.text_counts)
+
+    def _recap_tokens(self, row: Row) -> int | None:
+        return self._known(row.row_id, row.recap_tokens, row.recap_counter, self.recap_counts, self.held.recap_counts)
+
+    def _known(
+        self, row_id: int, stored: int | None, counter: str, made: Mapping[int, int], held: Mapping[int, int]
+    ) -> int | None:
+        if row_id in made:
+            return made[row_id]
+        if stored is not None and counter == self.counting.name:
+            return stored
+        return held.get(row_id) if self.held.counter == self.counting.name else None
+
+
+def message_of(row: Row, tokens: int | None = None) -> rules.Message:
+    """Return what decides about a message."""
+    return rules.Message(
+        role=row.role,
+        is_program=row.metadata.get(PROGRAM) is True,
+        is_excluded=row.excluded,
+        sender_id="" if row.sender_id == PERSONA_SENDER else row.sender_id,
+        sender_name=row.sender_name,
+        is_disabled=row.metadata.get(DISABLED) is True,
+        tokens=tokens,
+    )
+
+
+def work_out(
+    db: Database,
+    read: Reader,
+    persona: str,
+    conversation: str,
+    settings: Settings,
+    counted_by: Counting,
+    disabled: Collection[str] = (),
+    *,
+    held: Pending | None = None,
+) -> tuple[tuple[int, ...], Pending]:
+    """Return the messages whose recaps are included, newest first, and what is to be changed for that.
+
+    Args:
+        read: reads from the handle, or within a transaction.
+        held: what is not written yet.
+
+    Source: S11, S13.
+    """
+    held = held or Pending()
+    limit = limit_of(settings)
+    walk = Walk(read, persona, conversation, counted_by, rules_of(settings, disabled), limit, held)
+    chosen = rules.choose(
+        walk.candidates(),
+        limit,
+        separator_tokens=counted_by.separator(db),
+        factor=settings.token_correction,
+    )
+    now: dict[int, str | None] = {**recap_reading.included(read, persona, conversation), **held.include}
+    wanted = set(chosen)
+    include: dict[int, str | None] = {row: INCLUDED for row in chosen if now.get(row) != INCLUDED}
+    include |= {row: None for row, value in now.items() if value is not None and row not in wanted}
+    return chosen, Pending(
+        include=include, recap_counts=walk.recap_counts, text_counts=walk.text_counts, counter=counted_by.name
+    )
+
+
+# The doors
+
+
+def check_message_exclusion(
+    message: object,
+    *,
+    interface_path: object = None,
+    disabled: Collection[str] = (),
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> Reason:
+    """Return why a message takes no part in recaps: the first rule that holds, blank when it takes part.
+
+    Args:
+        message: the row id that saving returned; with `interface_path` the platform's message id.
+        disabled: sender ids or names of characters that are disabled in the group.
+        counter: `text -> int`; by default that of LLM_MODEL.
+
+    Returns:
+        Blank, `program`, `excluded`, `user`, `thought`, `system`, `narrator`, `disabled` or `short`.
+
+    Raises:
+        MessageError: there is no such message, or none that the scope sees.
+        StoreReadError: nothing could be read.
+
+    Source: S10.
+    """
+    call = of_message(message, interface_path, db, settings, scope)
+    row = None if call.row_id is None else recap_reading.facts(call.reader(), call.persona, call.row_id)
+    if row is None:
+        raise no_such_message()
+    chosen, tokens = rules_of(call.settings, disabled), None
+    if chosen.threshold > 0:
+        tokens = _text_tokens(call, row, counting.of(counter, call.settings))
+    return rules.left_out(message_of(row, tokens), chosen)
+
+
+def _text_tokens(call: Call, row: Row, by: Counting) -> int:
+    """Return the tokens of a message's text as stored, else counted now and kept."""
+    if row.tokens is not None and row.counter == by.name:
+        return row.tokens
+    saver = saving.of(call.db)
+    held = saver.pending(call.persona, call.conversation)
+    if held.counter == by.name and row.row_id in held.text_counts:
+        return held.text_counts[row.row_id]
+    tokens = by.count(recap_reading.texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
+    change = Pending(text_counts={row.row_id: tokens}, counter=by.name)
+    saver.note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
+    return tokens
+
+
+def get_short_token_limit(
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,  # noqa: ARG001 - every door takes it (G4)
+) -> int:
+    """Return the tokens message recaps may take together.
+
+    Source: S14.
+    """
+    return limit_of(settings_for(settings, db))
+
+
+def update_message_inclusion_flags(
+    conversation: object = None,
+    *,
+    disabled: Collection[str] = (),
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> tuple[int, ...]:
+    """Work out which recaps are included, and return their messages' row ids, oldest first.
+
+    What changed is written SAVE_DEBOUNCE_SECONDS later (S6); reads of this process know at once.
+
+    Args:
+        conversation: its key; None is the scope's.
+        disabled, counter: as for `check_message_exclusion`.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S11, S13.
+    """
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return ()
+    saver = saving.of(call.db)
+    chosen, change = work_out(
+        call.db,
+        call.reader(),
+        call.persona,
+        call.conversation,
+        call.settings,
+        counting.of(counter, call.settings),
+        disabled,
+        held=saver.pending(call.persona, call.conversation),
+    )
+    saver.note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
+    return chosen[::-1]
+
+
+def included_rows(read: Reader, persona: str, conversation: str, held: Pending) -> list[int]:
+    """Return the messages whose recaps are included now."""
+    now: dict[int, str | None] = {**recap_reading.included(read, persona, conversation), **held.include}
+    return [row for row, value in now.items() if value is not None]
+
+
+def get_recap_text(
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> str:
+    """Return the included recaps of a conversation, oldest first, one a line; blank without any.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S12.
+    """
+    call = of_conversation(conversation, db, settings, scope).handed_out()
+    if call.place is None:
+        return ""
+    held = saving.of(call.db).pending(call.persona, call.conversation)
+    rows = included_rows(call.reader(), call.persona, call.conversation, held)
+    return rules.concatenate(memory for _, memory in recap_reading.memories(call.reader(), call.persona, rows))
+
+
+def concatenate_recap(
+    recap: str,
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> str:
+    """Return a text of recaps with that of an older message put before it; the text itself where it has none.
+
+    Args:
+        recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
+        message: as for `check_message_exclusion`.
+
+    Raises:
+        MessageError: `recap` is no text.
+        StoreReadError: nothing could be read.
+
+    Source: S12.
+    """
+    known = values.text(recap, "recap")
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    found = None if call.row_id is None else message_recaps.find(call.reader(), call.persona, call.row_id)
+    return rules.concatenate([found.memory if found and found.memory else "", *known.splitlines()])

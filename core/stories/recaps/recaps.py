@@ -1,0 +1,310 @@
+"""The values kept beside a message, its recap first of all (rules S3 to S9).
+
+What a person or a model wrote is written at once; `include` is worked out and therefore kept back for a moment (S6).
+The keys of S3 lie where they belong: those of a scene on the scene that ends with the message, `exclude` on the message
+itself, the others on its recap, of which each alternative has a copy of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.database import readers, rows
+from core.database.engine import Database
+from core.messages import (
+    table_changes as chat_changes,
+)
+from core.messages import (
+    table_hidden as hidden,
+)
+from core.messages import (
+    table_recap_reading as recap_reading,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.messages.table_recaps import Recap
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories import delayed_writes as saving
+from core.stories import refresh as refreshing
+from core.stories import token_counts as counting
+from core.stories.calls import NO_MESSAGE, Call, Given, of_conversation, of_message
+from core.stories.delayed_writes import Pending
+from core.stories.recaps import rules_keys as recap_keys
+from core.stories.scenes import values as scene_values
+from core.text.counters import Counter
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Provenance = Literal["model", "extract", "manual", "import"]
+"""model: a model wrote it. extract: chosen from the text. manual: a person or the host. import: from a file."""
+
+_INCLUDE_CHARS = 40
+_SWITCHES = frozenset(key for key, kind in recap_keys.KINDS.items() if kind == "switch")
+_GONE, _PRIVATE = "gone", "private"
+"""Why a value was not written: the message has gone since it was looked for; nothing may be kept of who said it."""
+_NO_SCENE = "the message ends no scene, or the scene has no such version"
+
+
+def set_data(
+    message: object,
+    key: str,
+    value: object,
+    *,
+    interface_path: object = None,
+    provenance: Provenance = "manual",
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Keep a value beside a message, apart from the message's own fields, on its current alternative too.
+
+    Args:
+        message: the row id that saving returned; with `interface_path` the platform's message id.
+        key: one of S3.
+        value: a text, switch, list, number or object by the key; None takes it away.
+        provenance: where a memory is from.
+        counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
+
+    Returns:
+        `(True, row id, "")`; else reason `unchanged`: it is so already, there is no such message, or no such scene; or
+        `privacy`: nothing of who said it may be kept any more.
+
+    Raises:
+        ValueError: an unknown key, naming the nearest; a provenance that does not exist.
+        MessageError: a value of another kind, a text over 16 MB.
+        StoreWriteError: nothing was changed.
+
+    Source: S3, S4, S6, F20.
+    """
+    recap_keys.check_key(key)
+    _check_provenance(provenance)
+    notes: list[str] = []
+    made = _stored(key, recap_keys.read_value(key, value), notes)
+    call = of_message(message, interface_path, db, settings, scope)
+    if call.row_id is None:
+        return NO_MESSAGE
+    if key == "include":
+        change = Pending(include={call.row_id: made})
+        saving.of(call.db).note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
+        return WriteResult(True, call.row_id, notes=tuple(notes))
+    columns = memory_columns(made, provenance, counting.of(counter, call.settings)) if key == "memory" else {}
+    done = _write(call, key, made, columns, notes)
+    if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
+        refreshing.refresh(call, counter=counter)
+    return done
+
+
+def _check_provenance(provenance: str) -> None:
+    if provenance not in ("model", "extract", "manual", "import"):
+        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+
+
+def _stored(key: str, value: Any, notes: list[str]) -> Any:
+    """Return a value as it goes into the store: texts cleaned, objects plain JSON; a blank memory is none."""
+    if key == "include" and value is not None:
+        return rows.name(value, key, _INCLUDE_CHARS, notes) or None
+    if key == "scene_break_name" and value is not None:
+        return rows.name(value, key, 200, notes)
+    if isinstance(value, str):
+        made = rows.text(value, key)
+        return None if key == "memory" and not made.strip() else made
+    if isinstance(value, list):
+        return [rows.text(item, key) for item in value]
+    return rows.json_value(value, key, notes) if isinstance(value, dict) else value
+
+
+def memory_columns(memory: str | None, provenance: str, by: counting.Counting) -> dict[str, Any]:
+    """Return the columns of a recap with a new memory, which is no longer stale; its tokens are counted here, once."""
+    columns: dict[str, Any] = {"memory": memory, "stale": False, "provenance": provenance}
+    if memory is None:
+        return {**columns, "include": None, "token_count": None, "counter": ""}
+    return {**columns, "token_count": by.count(memory), "counter": by.name}
+
+
+def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: list[str]) -> WriteResult:
+    """Write one value at once."""
+    row_id, persona, conversation = call.row_id, call.persona, call.conversation
+    assert row_id is not None
+
+    def work(connection: Connection) -> bool | str:
+        row = chat_changes.hold(connection, persona, row_id)
+        if row is None:
+            return _GONE
+        if value is not None and key not in _SWITCHES and _is_private(connection, call, row):
+            return _PRIVATE
+        if key in recap_keys.SCENE:
+            return scene_values.write(connection, call.db, persona, conversation, row_id, key, value)
+        if key == "exclude":
+            return hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
+        new = columns or ({"edited": bool(value)} if key == "edited" else {})
+        data = {key: value} if key in recap_keys.IN_DATA else None
+        return message_recaps.change(
+            connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
+        )
+
+    done = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    if done == _GONE:
+        return NO_MESSAGE
+    if done == _PRIVATE:
+        return WriteResult(False, row_id, "privacy", notes=tuple(notes))
+    if key == "memory":
+        saving.of(call.db).forget(persona, conversation, [row_id])
+    if not done:
+        reason = (_NO_SCENE,) if key in recap_keys.SCENE and key != "scene_break" else ()
+        return WriteResult(False, row_id, "unchanged", notes=(*notes, *reason))
+    return WriteResult(True, row_id, notes=tuple(notes))
+
+
+def _is_private(connection: Connection, call: Call, row: Any) -> bool:
+    """Return whether no text about a message may be kept: somebody concerned has the level full (F20)."""
+    return chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
+
+
+def edit_memory(
+    message: object,
+    memory: str,
+    *,
+    interface_path: object = None,
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
+
+    Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
+
+    Source: S7.
+    """
+    made = _stored("memory", recap_keys.read_value("memory", memory), [])
+    call = of_message(message, interface_path, db, settings, scope)
+    row_id = call.row_id
+    if row_id is None:
+        return NO_MESSAGE
+    columns = memory_columns(made, "manual", counting.of(counter, call.settings)) | {"edited": made is not None}
+    gone = dict.fromkeys(("error", "reasoning", "prefill"))
+
+    def work(connection: Connection) -> bool | str:
+        row = chat_changes.hold(connection, call.persona, row_id)
+        if row is None:
+            return _GONE
+        if made is not None and _is_private(connection, call, row):
+            return _PRIVATE
+        found = message_recaps.find(readers.on(connection), call.persona, row_id)
+        if found is not None and found.memory == made and not found.stale:
+            return False
+        return message_recaps.change(
+            connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
+        )
+
+    done = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    if done == _GONE:
+        return NO_MESSAGE
+    if done == _PRIVATE or not done:
+        return WriteResult(False, row_id, "privacy" if done else "unchanged")
+    saving.of(call.db).forget(call.persona, call.conversation, [row_id])
+    return WriteResult(True, row_id)
+
+
+def get_data(
+    message: object,
+    key: str | None = None,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> Any:
+    """Return what is kept beside a message under a key, None where nothing is.
+
+    Args:
+        message: as for `set_data`.
+        key: one of S3, or `stale` or `provenance`; None gives all that is set as a dict, in the order of S3.
+
+    Raises:
+        ValueError: an unknown key, naming the nearest.
+        StoreReadError: nothing could be read.
+
+    Source: S3, S9.
+    """
+    if key is not None:
+        recap_keys.check_key(key, recap_keys.READABLE)
+    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    found = {} if call.row_id is None else _all(call, call.row_id, key)
+    return found if key is None else found.get(key)
+
+
+def _all(call: Call, row_id: int, key: str | None) -> dict[str, Any]:
+    """Return what is set; with a key only where that lies is asked."""
+    read, found = call.reader(), dict[str, Any]()
+    if key not in recap_keys.SCENE and key != "exclude":
+        recap = message_recaps.find(read, call.persona, row_id) or Recap(row_id)
+        held = saving.of(call.db).pending(call.persona, call.conversation).include
+        found = {"memory": recap.memory, "include": held.get(row_id, recap.include), **recap.data}
+        found |= {"edited": recap.edited or None, "stale": recap.stale or None}
+        found["provenance"] = recap.provenance if recap.memory is not None else None
+    if key is None or key in recap_keys.SCENE:
+        found |= scene_values.read(read, call.persona, row_id)
+    if key in (None, "exclude"):
+        facts = recap_reading.facts(read, call.persona, row_id)
+        found["exclude"] = True if facts is not None and facts.excluded else None
+    return {name: found[name] for name in recap_keys.READABLE if found.get(name) is not None}
+
+
+def get_memory(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> str | None:
+    """Return the recap of a message, of its current alternative, stale or not; None where there is none.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S5, S9.
+    """
+    memory: str | None = get_data(
+        message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
+    )
+    return memory
+
+
+def clear_all(
+    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+) -> dict[str, int]:
+    """Take away what is kept beside the messages of a conversation, and return how many had each key.
+
+    Scenes and the running recap stay: they have calls of their own.
+
+    Args:
+        conversation: its key; None is the scope's.
+
+    Returns:
+        Key to count, those alone that were set.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+
+    Source: S7.
+    """
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return {}
+
+    def work(connection: Connection) -> dict[str, int]:
+        counts = message_recaps.clear(connection, call.persona, call.conversation)
+        excluded = hidden.clear_excluded(connection, call.persona, call.conversation)
+        return counts | ({"exclude": excluded} if excluded else {})
+
+    saver = saving.of(call.db)
+    saver.flush()  # what is still to be written counts as kept
+    counts = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    saver.forget(call.persona, call.conversation)
+    return {name: counts[name] for name in recap_keys.KINDS if name in counts}

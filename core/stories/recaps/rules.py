@@ -1,0 +1,187 @@
+"""Which message recaps take part, and which of them fit (rules S10 to S15).
+
+Called by `core.stories.recaps.inclusion`, which brings the messages from newest to oldest with stored token counts.
+Nothing here counts a text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+INCLUDED = "Recap of message(s)"
+"""Value of `include` of a recap that is shown."""
+
+DEFAULT_PERCENT = 10
+
+Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrator", "disabled", "short"]
+"""program: the program's own system message. excluded: marked `exclude`. user, thought, system, narrator: its role.
+disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What decides whether a message takes part."""
+
+    role: str = "user"
+    is_program: bool = False
+    """The program's own system message."""
+    is_excluded: bool = False
+    sender_id: str = ""
+    sender_name: str = ""
+    is_disabled: bool = False
+    """Its character was disabled when it was stored."""
+    tokens: int | None = None
+    """Tokens of its text as counted; None where MESSAGE_LENGTH_THRESHOLD does not ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that decide it."""
+
+    user: bool = True
+    system: bool = True
+    narrator: bool = True
+    threshold: int = 0
+    """MESSAGE_LENGTH_THRESHOLD, tokens."""
+    factor: float = 1.0
+    """TOKEN_CORRECTION."""
+    disabled: Collection[str] = frozenset()
+    """Sender ids or names of characters that are disabled in the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A recap on its way through the limit."""
+
+    row_id: int
+    tokens: int
+    """As counted, without correction."""
+
+
+def left_out(message: Message, rules: Rules) -> Reason:
+    """Return the first rule by which a message is left out, blank for one that takes part.
+
+    Args:
+        message: the message; its tokens count where `rules.threshold` is above 0.
+        rules: the settings.
+
+    Source: S10.
+
+    >>> left_out(Message("thought"), Rules(user=False)), left_out(Message("user"), Rules(user=False))
+    ('thought', 'user')
+    >>> left_out(Message(tokens=9), Rules(threshold=10)), left_out(Message(tokens=10), Rules(threshold=10))
+    ('short', '')
+    """
+    checks: tuple[tuple[Reason, bool], ...] = (
+        ("program", message.is_program),
+        ("excluded", message.is_excluded),
+        ("user", message.role == "user" and not rules.user),
+        ("thought", message.role == "thought"),
+        ("system", message.role == "system" and not rules.system),
+        ("narrator", message.role == "narrator" and not rules.narrator),
+        ("disabled", message.is_disabled or _is_among(message, rules.disabled)),
+        ("short", is_short(message.tokens or 0, rules)),
+    )
+    return next((reason for reason, holds in checks if holds), "")
+
+
+def is_short(tokens: int, rules: Rules) -> bool:
+    """Return whether a text has fewer tokens than MESSAGE_LENGTH_THRESHOLD, as corrected.
+
+    >>> is_short(9, Rules(threshold=10)), is_short(9, Rules(threshold=10, factor=1.2)), is_short(0, Rules())
+    (True, False, False)
+    """
+    return rules.threshold > 0 and corrected(tokens, rules.factor) < rules.threshold
+
+
+def _is_among(message: Message, disabled: Collection[str]) -> bool:
+    names = (message.sender_id, message.sender_name)
+    return any(name and name in disabled for name in names)
+
+
+def corrected(tokens: int, factor: float) -> int:
+    """Return tokens times the factor, rounded up; the factor is taken as it is written, not as its binary neighbour.
+
+    Source: S15.
+
+    >>> corrected(100, 1.35), corrected(100, 1.0), corrected(100, 1.1), math.ceil(100 * 1.1)
+    (135, 100, 110, 111)
+    """
+    return tokens if factor == 1 else math.ceil(tokens * Fraction(str(factor)))
+
+
+def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
+    """Return how many tokens recaps may take: a share of the context rounded down, or the number itself.
+
+    Args:
+        limit: MESSAGE_RECAP_CONTEXT_LIMIT or RUNNING_RECAP_CONTEXT_LIMIT. Above 100 it is no percentage: 10 is used.
+        kind: `percent` of `context_tokens`, or `absolute`.
+        context_tokens: CONTEXT_TOKENS.
+
+    Source: S14, G18.
+
+    >>> [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15, 500)], limit_tokens(500, "absolute", 8192)
+    ([819, 0, 8192, 1228, 819], 500)
+    """
+    if kind == "absolute":
+        return limit
+    return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
+
+
+def choose(
+    candidates: Iterable[Candidate], limit: int, *, separator_tokens: int = 0, factor: float = 1.0
+) -> tuple[int, ...]:
+    """Return the row ids of the recaps that fit, newest first.
+
+    From the first one that does not fit on, all older ones are out, however short. Equal to the limit fits. Nothing is
+    read behind the one that does not fit.
+
+    Args:
+        candidates: recaps that take part, newest first, as they are walked; read as far as needed.
+        limit: most tokens of all together, corrected; 0 takes none.
+        separator_tokens: tokens between two of them.
+        factor: TOKEN_CORRECTION.
+
+    Source: S11, S13, S15.
+
+    >>> fours = [Candidate(n, tokens) for n, tokens in ((4, 4), (3, 4), (2, 4), (1, 1))]
+    >>> [choose(fours, limit) for limit in (10, 8, 0, 12)]
+    [(4, 3), (4, 3), (), (4, 3, 2)]
+    """
+    return tuple(_fitting(candidates, limit, separator_tokens, factor)) if limit > 0 else ()
+
+
+def _fitting(candidates: Iterable[Candidate], limit: int, separator: int, factor: float) -> Iterator[int]:
+    total = 0
+    for at, each in enumerate(candidates):
+        total += each.tokens + (separator if at else 0)
+        if corrected(total, factor) > limit:
+            return
+        yield each.row_id
+
+
+def one_line(memory: str) -> str:
+    """Return a recap as one line: line breaks become one space.
+
+    >>> one_line("she left\\n\\nthe house ")
+    'she left the house'
+    """
+    return " ".join(part for part in (line.strip() for line in memory.splitlines()) if part)
+
+
+def concatenate(memories: Iterable[str]) -> str:
+    """Return recaps as they are presented: oldest first, one a line.
+
+    Args:
+        memories: oldest first; blank ones are passed over.
+
+    Source: S12.
+
+    >>> concatenate(["one", "two", "three"])
+    'one\\ntwo\\nthree'
+    """
+    return "\n".join(line for line in map(one_line, memories) if line)

@@ -1,0 +1,252 @@
+"""Texts that were refused as recaps: kept for a person to see, who may accept them (rules S8, S33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
+
+from core.audience import table_conversations as conversations
+from core.calls import screening
+from core.database.engine import Database
+from core.messages import table_changes as chat_changes
+from core.messages import table_recaps as message_recaps
+from core.messages import table_scenes as scenes
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories import refresh as refreshing
+from core.stories import table_refused as refused_recaps
+from core.stories import token_counts as counting
+from core.stories.calls import Call, Given, of_conversation
+from core.stories.recaps import recaps
+from core.stories.running import table as running_recaps
+from core.stories.running.table import NewVersion
+from core.stories.scenes.breaks import follow
+from core.stories.table_refused import Refused, Target
+from core.templates.refused import refused_patterns
+from core.text.refusals import refusal
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from core.jobs.tools import Tools
+
+FLAGGED = "flagged"
+"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it (F36)."""
+NO_REFUSED = WriteResult(False, None, "unchanged", notes=("there is no such refused text",))
+_GONE = WriteResult(False, None, "unchanged", notes=("what the text was meant for is gone",))
+
+
+class RefusedRecap(TypedDict):
+    """A refused text as `list_refused` gives it. Keys stand in this order."""
+
+    id: int
+    conversation: str
+    target: str
+    """message, scene or running."""
+    target_id: int | None
+    """Row id of the message, id of the scene; None for the running recap."""
+    content: str
+    reason: str
+    """empty, error_like, shorter, unreadable or flagged."""
+    timestamp: str
+    """ISO 8601, UTC; blank when it cannot be read."""
+
+
+def reason_against(tools: Tools, text: str, current: str) -> str:
+    """Return why a text that was made must not take the place of the current one; blank when it may (S33, F36)."""
+    why = refusal(
+        text,
+        current,
+        patterns=refused_patterns(tools.settings.templates_dir),
+        min_ratio=tools.settings.recap_min_ratio,
+    )
+    return why or (FLAGGED if screening.is_flagged(text, "recap", settings=tools.settings)[0] else "")
+
+
+def keep(
+    tools: Tools,
+    persona: str,
+    conversation: str,
+    target: Target,
+    content: str,
+    reason: str,
+    *,
+    while_there: Callable[[Connection], bool],
+    target_id: int | None = None,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """Keep a refused text in a transaction of its own: the operation it comes from is tried again.
+
+    Args:
+        while_there: whether all it was made of is still there; where it is not, nothing is kept.
+    """
+
+    def work(connection: Connection) -> None:
+        conversations.find(connection, persona, conversation, lock=True)
+        if while_there(connection):
+            refused_recaps.keep(
+                connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
+            )
+
+    tools.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
+
+
+def list_refused(
+    conversation: object = None,
+    *,
+    target: Target | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> list[RefusedRecap]:
+    """Return the texts that were refused as recaps of a conversation, oldest first.
+
+    Args:
+        conversation: its key; None is the scope's.
+        target: message, scene or running; None for all.
+
+    Raises:
+        ValueError: another target.
+        StoreReadError: nothing could be read.
+
+    Source: S33.
+    """
+    if target is not None and target not in get_args(Target):
+        raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
+    call = of_conversation(conversation, db, settings, scope).handed_out()
+    if call.place is None:
+        return []
+    found = refused_recaps.of_conversation(call.reader("refused_recaps"), call.persona, call.conversation)
+    return [_shown(each) for each in found if target in (None, each.target)]
+
+
+def accept_refused(
+    refused_id: int,
+    *,
+    conversation: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store a refused text after all, as if it had not been refused, and take it from the list.
+
+    Args:
+        refused_id: from `list_refused`.
+        conversation: its key; None is the scope's.
+
+    Returns:
+        `(True, id, "")` with the row id of the message, or the number of the version; `empty` for a blank text,
+        `unchanged` where there is no such text or what it was meant for is gone, `privacy` where nothing of who said
+        the message may be kept any more. Of the latter two nothing is left on the list.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+
+    Source: S33.
+    """
+    call, found = _find(refused_id, conversation, db, settings, scope)
+    if found is None:
+        return NO_REFUSED
+    if not found.content.strip():
+        return WriteResult(False, None, "empty")
+
+    def work(connection: Connection) -> WriteResult:
+        if not refused_recaps.remove(connection, call.persona, found.id):
+            return NO_REFUSED
+        return _accepted(connection, call, found)
+
+    return call.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
+
+
+def _accepted(connection: Connection, call: Call, found: Refused) -> WriteResult:
+    data, text = found.data or {}, found.content
+    if found.target == "running":
+        names = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
+        numbers = {name: data[name] for name in names if isinstance(data.get(name), int)}
+        held = data.get("data")
+        new = NewVersion(text, **numbers, provenance=_provenance(data), data=held if isinstance(held, dict) else None)
+        return WriteResult(True, running_recaps.add(connection, call.db, call.scope, new))
+    if found.target_id is None:
+        return _GONE
+    if found.target == "scene":
+        start = data.get("start_row")
+        version = scenes.add_recap(
+            connection, call.db, call.persona, found.target_id, text, provenance=_provenance(data),
+            start_row=start if isinstance(start, int) else None,
+        )  # fmt: skip
+        if version is None:
+            return _GONE
+        follow(connection, call)
+        return WriteResult(True, version)
+    row = chat_changes.hold(connection, call.persona, found.target_id)
+    if row is None:
+        return _GONE
+    if chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+        return WriteResult(False, found.target_id, "privacy")
+    columns = recaps.memory_columns(text, _provenance(data), counting.of(None, call.settings))
+    message_recaps.change(
+        connection, call.db.family, call.persona, call.conversation, found.target_id, columns, {"error": None},
+        now=call.db.clock(),
+    )  # fmt: skip
+    refreshing.refresh_within(connection, call.db, call.persona, call.conversation, call.settings)
+    return WriteResult(True, found.target_id)
+
+
+def _provenance(data: Any) -> str:
+    said = data.get("provenance")
+    return said if said in ("model", "extract", "manual", "import") else "model"
+
+
+def dismiss_refused(
+    refused_id: int,
+    *,
+    conversation: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Take a refused text from the list for good.
+
+    Args and Raises: as for `accept_refused`.
+
+    Returns:
+        `(True, its id, "")`, or `unchanged` where there is none.
+
+    Source: S33.
+    """
+    call, found = _find(refused_id, conversation, db, settings, scope)
+    if found is None:
+        return NO_REFUSED
+    gone = call.db.transaction(
+        lambda connection: refused_recaps.remove(connection, call.persona, found.id),
+        source="refused_recaps",
+        confirm=lambda _: None,
+    )
+    return WriteResult(True, found.id) if gone else NO_REFUSED
+
+
+def _find(
+    refused_id: object, conversation: object, db: Database | None, settings: Given, scope: Scope | None
+) -> tuple[Call, Refused | None]:
+    call = of_conversation(conversation, db, settings, scope)
+    if (
+        call.place is None
+        or isinstance(refused_id, bool)
+        or not isinstance(refused_id, int)
+        or not 0 <= refused_id < 2**63
+    ):
+        return call, None
+    found = refused_recaps.find(call.reader("refused_recaps"), call.persona, refused_id)
+    return call, found if found is not None and found.conversation == call.conversation else None
+
+
+def _shown(refused: Refused) -> RefusedRecap:
+    return {
+        "id": refused.id,
+        "conversation": refused.conversation,
+        "target": refused.target,
+        "target_id": refused.target_id,
+        "content": refused.content,
+        "reason": refused.reason,
+        "timestamp": refused.created_at.isoformat() if refused.created_at else "",
+    }

@@ -1,0 +1,226 @@
+"""What does an operation RUNNING_SCENE_RECAP: carrying the running recap on by new scenes (rules S29, S30, S33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.database import readers
+from core.errors import ModelError
+from core.jobs.tools import Effect, Tools
+from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
+from core.messages import table_places as places
+from core.messages import table_scenes as scenes
+from core.messages.table_scenes import Scene
+from core.scope import Scope
+from core.shapes import Operation
+from core.stories import model_calls as asking
+from core.stories import token_counts as counting
+from core.stories.recaps.rules import corrected
+from core.stories.refused import keep, reason_against
+from core.stories.running import parts
+from core.stories.running import plan as rules
+from core.stories.running import table as running_recaps
+from core.stories.running import versions as running
+from core.stories.running.parts import Story
+from core.stories.running.plan import Plan
+from core.stories.running.table import NewVersion, Version
+from core.stories.running.text import show
+from core.stories.scenes import positions as placing
+from core.stories.scenes.breaks import queue_running
+from core.stories.scenes.positions import Told
+from core.text.extracts import extract
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+EXTRACT_CHARS = 600
+"""A scene's recap up to this length enters an extract as it is."""
+FORMER_SHARE = 0.5
+"""Part of what a model can read that the recap up to now may take; its oldest developments give way."""
+
+
+def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the next version of a running recap.
+
+    None where there is nothing to do: stories are off, no scene has a recap, or the current version holds all scenes as
+    they are. Where another version became current meanwhile, the operation is queued again instead.
+
+    Raises:
+        ModelError: the model failed, or what came of its answer was refused, which is kept; the queue tries again.
+
+    Source: S29, S30, S33.
+    """
+    persona, conversation = operation.persona, operation.conversation
+    if conversation is None:
+        return None
+    read = readers.of(tools.db, "running_recaps")
+    state = running_recaps.state(read, persona, conversation)
+    place = places.find(read, persona, conversation)
+    if place is None or state.stories_off:
+        return None
+    tools = asking.tools_for(tools, place)
+    # 1. what it is made from
+    told = placing.read(read, persona, conversation)
+    current = running_recaps.current(read, persona, conversation)
+    there = [current] if current is not None else []
+    plan = _plan(operation, tools, told, there, state.current)
+    if plan.kind == "bulk" and current is not None:  # rare, and the former versions are long
+        there = running_recaps.versions(read, persona, conversation)
+        plan = _plan(operation, tools, told, there, state.current)
+    if plan.kind == "none":
+        return None
+    # 2. the text
+    base = next((each for each in there if plan.base is not None and each.number == plan.base.number), None)
+    made = _made(tools, plan, told, base)
+    new = _version(tools, plan, made.story)
+    # 3. unless it is refused
+    reason = made.refused or reason_against(tools, new.content, current.content if current is not None else "")
+    if reason:
+        data = {**running.as_data(new), "content": new.content}
+        text = made.reply if made.refused else new.content
+        text = text[: asking.KEPT_CHARS] if reason == asking.UNREADABLE else text
+        holds = _holds(persona, conversation, plan, told)
+        keep(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
+        if tools.model is not None:
+            raise ModelError(reason)
+        return None
+    return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan, told))
+
+
+def _plan(operation: Operation, tools: Tools, told: Told, there: Sequence[Version], current: int | None) -> Plan:
+    return rules.plan(
+        told.used,
+        [_as_known(version) for version in there],
+        current,
+        exclude_latest=tools.settings.exclude_latest_scenes,
+        anew=operation.payload.get("anew") is True,
+    )
+
+
+class _Made(NamedTuple):
+    """The recap as it would be, and what is wrong with the answer it was made of."""
+
+    story: Story
+    reply: str = ""
+    refused: str = ""
+    """Reason why the last answer cannot be used; blank where it can."""
+
+
+def _as_known(version: Version) -> rules.Version:
+    return rules.Version(version.number, version.new_scene_index, version.scene_count, rules.known_scenes(version.data))
+
+
+def _made(tools: Tools, plan: Plan, told: Told, base: Version | None) -> _Made:
+    former = parts.read(base.data, base.content) if base is not None else Story()
+    by_id = {each.scene.id: each.scene for each in told.scenes}
+    added = [by_id[each.id] for each in plan.scenes]
+    return _Made(_by_extract(former, added)) if tools.model is None else _by_model(tools, former, added)
+
+
+def _version(tools: Tools, plan: Plan, story: Story) -> NewVersion:
+    held = (*((plan.base.scenes or ()) if plan.base else ()), *plan.scenes)
+    # A text of the host that is carried on: which scenes it holds is not known, and stays so.
+    is_known = plan.base is None or plan.base.scenes is not None
+    scenes = {"scenes": [[each.id, each.index, each.version] for each in held]} if is_known else {}
+    return NewVersion(
+        show(story, asking.renderer(tools.settings)),
+        plan.scene_count,
+        plan.excluded_count,
+        plan.prev_scene_index,
+        plan.new_scene_index,
+        provenance="extract" if tools.model is None else "model",
+        data={**story.as_data(), **scenes},
+    )
+
+
+def _by_extract(former: Story, added: Sequence[Scene]) -> Story:
+    """Return the recap carried on by what the scenes' recaps say, each as one development."""
+    told: list[str] = []
+    for scene in added:
+        if scene.is_brought:  # a whole running recap: each of its lines says something of its own
+            told += scene.recap.splitlines()
+            continue
+        text = scene.recap if len(scene.recap) <= EXTRACT_CHARS else extract([scene.recap], most_chars=EXTRACT_CHARS)
+        told.append(": ".join(filter(None, (scene.name, text or scene.recap[:EXTRACT_CHARS]))))
+    return parts.extend(former, told)
+
+
+def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
+    """Return the recap as the model carries it on, in several steps where the scenes are too long to be read at once.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    by, factor = counting.of(None, tools.settings), tools.settings.token_correction
+
+    def tokens(text: str) -> int:
+        return corrected(by.count(text), factor)
+
+    room = asking.room_tokens(tools.settings)
+    for_scenes = max(1, int(room * (1 - FORMER_SHARE)))
+    given: list[tuple[dict[str, str], int]] = []
+    for scene in added:
+        size = tokens(scene.recap)
+        named = {"name": scene.name} if scene.name else {}
+        cuts = asking.cut(scene.recap, size, for_scenes)
+        given += [({**named, "recap": part}, min(size, for_scenes) + asking.OVERHEAD_TOKENS) for part in cuts]
+    renderer = asking.renderer(tools.settings)
+    story = former
+    for piece in asking.pieces(given, lambda pair: pair[1], for_scenes):
+        shown = parts.fit(story, lambda s: show(s, renderer), lambda text: tokens(text) <= room - for_scenes).story
+        reply = asking.ask(
+            tools, "running_scene_recap.txt.j2", former=shown.as_data(), scenes=[each for each, _ in piece]
+        )
+        said, reason = _read(tools, reply)
+        story = parts.combine(story, said)
+        if reason:
+            return _Made(story, without_thoughts(reply).strip(), reason)
+    return _Made(story)
+
+
+def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
+    """Return what a reply says, and why it cannot be used: blank where it can. A plain text is one development."""
+    found = read_object(reply, parts.KEYS)
+    if found is not None:
+        return found, ""
+    text = without_thoughts(reply).strip()
+    return {"developments": [text]}, reason_against(tools, text, "") or (
+        asking.UNREADABLE if is_unreadable(text) else ""
+    )
+
+
+def _holds(persona: str, conversation: str, plan: Plan, told: Told) -> Callable[[Connection], bool]:
+    """Return what tells whether the recaps a text was made from are still there: what was cleared or forgotten must not
+    come back (F47)."""
+    ids = {each.id for each in plan.scenes}
+    used = {(each.scene.id, each.scene.recap) for each in told.scenes if each.scene.id in ids}
+    base = plan.base.number if plan.base is not None else None
+
+    def holds(connection: Connection) -> bool:
+        read = readers.on(connection)
+        now = {(scene.id, scene.recap) for scene in scenes.of_conversation(read, persona, conversation)}
+        return used <= now and (base is None or running_recaps.find(read, persona, conversation, base) is not None)
+
+    return holds
+
+
+def _stored(
+    operation: Operation,
+    tools: Tools,
+    new: NewVersion,
+    former: int | None,
+    holds: Callable[[Connection], bool],
+) -> Effect:
+    persona, conversation = operation.persona, operation.conversation or ""
+
+    def effect(connection: Connection) -> None:
+        scope = Scope(persona, conversation)
+        running_recaps.hold(connection, persona, conversation)
+        if (
+            not holds(connection)
+            or running_recaps.add(connection, tools.db, scope, new, unless_changed_from=former) is None
+        ):
+            queue_running(connection, tools.db, persona, conversation)
+
+    return effect

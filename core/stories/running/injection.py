@@ -1,0 +1,188 @@
+"""The running recap as it is put into a prompt: which text, where, as whom (rules S14, S38 to S41)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.base import logs
+from core.config import Settings
+from core.context import injection as rules
+from core.context.injection import Injection
+from core.database import rows
+from core.database.engine import Database
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories import token_counts as counting
+from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
+from core.stories.recaps.rules import corrected, limit_tokens
+from core.stories.running import table as running_recaps
+from core.stories.running.parts import fit, read
+from core.stories.running.text import show
+from core.templates.render import Renderer
+from core.text.counters import Counter
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+TEMPLATE = "running_recap.txt.j2"
+
+
+class Shown(NamedTuple):
+    """A running recap as it is shown."""
+
+    text: str = ""
+    """Blank when nothing of it fits."""
+    dropped: int = 0
+    """Parts left out for the limit."""
+    notes: tuple[str, ...] = ()
+
+
+def shown(
+    content: str,
+    data: Mapping[str, Any] | None,
+    provenance: str,
+    settings: Settings,
+    counter: Counter | None = None,
+) -> Shown:
+    """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT.
+
+    Its oldest developments go first; a template that makes nothing shows the text as it is.
+
+    Source: S14, S41.
+    """
+    if not content.strip():
+        return Shown()
+    by = counting.of(counter, settings)
+    room = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
+    renderer = Renderer(settings.templates_dir, settings.template_steps)
+
+    def framed(text: str) -> str:
+        made = renderer.text(TEMPLATE, running_recap=text, provenance=provenance) if text else ""
+        return made.strip() or text
+
+    def fits(text: str) -> bool:
+        return corrected(by.count(framed(text)), settings.token_correction) <= room
+
+    if fits(content):
+        return Shown(framed(content), notes=tuple(renderer.notes))
+    cut = fit(read(data, content), lambda story: show(story, renderer), fits)
+    text = framed(cut.text) if cut.text else ""
+    return Shown(text, max(1, cut.dropped), tuple(renderer.notes))
+
+
+def get_running_recap_injection(
+    conversation: object = None,
+    *,
+    position: object = None,
+    depth: object = None,
+    role: object = None,
+    scan: bool | None = None,
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> Injection:
+    """Return what is to be put into a prompt for the running recap, and where.
+
+    Args:
+        conversation: its key; None is the scope's.
+        position: before_prompt, in_prompt, in_chat or after_prompt; None is SCENE_RECAP_POSITION.
+        depth: how many chat messages, the new one counted, come after it; None is SCENE_RECAP_DEPTH.
+        role: system, user or assistant; None is SCENE_RECAP_ROLE.
+        scan: whether the host looks in it for triggers; None is SCENE_RECAP_SCAN.
+        counter: `text -> int`; by default that of LLM_MODEL.
+
+    Returns:
+        The value is blank without a recap, with stories off for the conversation, and where nothing of it fits into
+        RUNNING_RECAP_CONTEXT_LIMIT.
+
+    Raises:
+        ValueError: position, depth or role cannot be used; names what can.
+        StoreReadError: nothing could be read.
+
+    Source: S38, S41.
+    """
+    call = of_conversation(conversation, db, settings, scope).handed_out()
+    return of_call(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
+
+
+def of_call(
+    call: Call,
+    *,
+    position: object = None,
+    depth: object = None,
+    role: object = None,
+    scan: bool | None = None,
+    counter: Counter | None = None,
+) -> Injection:
+    """Do what `get_running_recap_injection` does, for a call that has begun."""
+    place = placement(call.settings)
+    made: Injection = {
+        "key": rules.KEY,
+        "value": "",
+        "position": place["position"] if position is None else rules.check_position(position),
+        "depth": place["depth"] if depth is None else rules.check_depth(depth),
+        "scan": place["scan"] if scan is None else bool(scan),
+        "role": place["role"] if role is None else rules.check_role(role),
+    }
+    if call.place is None or call.place.stories_off:
+        return made
+    found = running_recaps.current(call.reader("running_recaps"), call.persona, call.conversation)
+    if found is None:
+        return made
+    text = shown(found.content, found.data, found.provenance, call.settings, counter)
+    if text.dropped:
+        logs.event(logging.INFO, "running_recap_cut", version=found.number, dropped=text.dropped)
+    return {**made, "value": text.text}
+
+
+def placement(settings: Settings) -> Injection:
+    """Return where the settings put the running recap, with a blank value."""
+    return {
+        "key": rules.KEY,
+        "value": "",
+        "position": settings.scene_recap_position,
+        "depth": settings.scene_recap_depth,
+        "scan": settings.scene_recap_scan,
+        "role": settings.scene_recap_role,
+    }
+
+
+def switch_stories(
+    on: bool,
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Switch stories on or off for a conversation: off, nothing is injected and operations make nothing new.
+
+    What is stored stays.
+
+    Args:
+        conversation: its key; None is the scope's.
+
+    Returns:
+        `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
+
+    Raises:
+        MessageError: `on` is neither True nor False.
+        StoreWriteError: nothing was changed.
+
+    Source: S41.
+    """
+    switched = rows.yes_no(on, "on") == 1
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return NO_CONVERSATION
+    if call.place.stories_off is not switched:
+        return WriteResult(False, None, "unchanged")
+
+    def work(connection: Connection) -> bool:
+        return running_recaps.switch(connection, call.persona, call.conversation, off=not switched)
+
+    changed = call.db.transaction(work, source="conversations", confirm=lambda _: None)
+    return WriteResult(True, None) if changed else NO_CONVERSATION

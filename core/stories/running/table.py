@@ -1,0 +1,329 @@
+"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions (D21).
+
+The next number and the current version stand in the conversation's row, which every writer changes first: so writers of
+one conversation are put in order, and no number is given twice, a deleted one neither (S26).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
+
+from core.audience import table_conversations as known
+from core.database.dialects import ID, Key
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.database.rows import read_object
+from core.database.schema import conversations
+from core.database.schema_stories import running_recaps
+from core.database.section_parts import FIRST, SectionPart, columns
+from core.database.statements import Part
+from core.scope import Scope
+
+_K = conversations.c
+_V = running_recaps.c
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a running recap."""
+
+    number: int
+    content: str
+    scene_count: int
+    excluded_count: int
+    prev_scene_index: int
+    new_scene_index: int
+    provenance: str
+    created_at: datetime | None
+    data: Mapping[str, Any] | None
+    """What the text was written from; None for a text that came from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the conversation's row says."""
+
+    current: int | None = None
+    """Number of the current version, None without one."""
+    next_number: int = 0
+    stories_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A version that is to be stored."""
+
+    content: str
+    scene_count: int = 0
+    excluded_count: int = 0
+    prev_scene_index: int = 0
+    new_scene_index: int = 0
+    provenance: str = "model"
+    data: Mapping[str, Any] | None = None
+
+
+# Reading
+
+
+_STATE = select(_K.current_recap_version, _K.next_recap_version, _K.stories_off).where(
+    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
+)
+_COLUMNS = (
+    _V.version, _V.content, _V.scene_count, _V.excluded_count, _V.prev_scene_index, _V.new_scene_index, _V.provenance,
+    _V.created_at, _V.data,
+)  # fmt: skip
+_HERE = (
+    _V.persona_id == bindparam("persona"),
+    _V.conversation_key == bindparam("conversation"),
+    _V.deleted_at.is_(None),
+)
+_ALL = select(*_COLUMNS).where(*_HERE).order_by(_V.version)
+_ONE = select(*_COLUMNS).where(*_HERE, _V.version == bindparam("version"))
+_CURRENT = (
+    select(*_COLUMNS)
+    .join(conversations, (_K.persona_id == _V.persona_id) & (_K.conversation_key == _V.conversation_key))
+    .where(*_HERE, _V.version == _K.current_recap_version)
+)
+
+
+def state(read: Reader, persona: str, conversation: str) -> State:
+    """Return what is known of a conversation's running recap; that of an unused one for a conversation unknown."""
+    for r in read(_STATE, {"persona": persona, "conversation": conversation}):
+        return State(r.current_recap_version, int(r.next_recap_version or 0), bool(r.stories_off))
+    return State()
+
+
+def _version(r: Any) -> Version:
+    return Version(
+        r.version, r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index,
+        r.provenance or "", r.created_at, read_object(r.data),
+    )  # fmt: skip
+
+
+def versions(read: Reader, persona: str, conversation: str) -> list[Version]:
+    """Return the versions that were not deleted, lowest number first."""
+    return [_version(r) for r in read(_ALL, {"persona": persona, "conversation": conversation})]
+
+
+def find(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
+    """Return a version, None where there is none of this number or it was deleted."""
+    values = {"persona": persona, "conversation": conversation, "version": number}
+    return next((_version(r) for r in read(_ONE, values)), None)
+
+
+def current(read: Reader, persona: str, conversation: str) -> Version | None:
+    """Return the current version, None without one."""
+    return next((_version(r) for r in read(_CURRENT, {"persona": persona, "conversation": conversation})), None)
+
+
+# The prompt
+
+
+SECTION = FIRST + 11
+"""Number of the part that brings the current version of the conversation's running recap."""
+
+
+@lru_cache(maxsize=2)
+def section(family: str) -> Part:
+    """Return what brings the current version of `conversation`, unless stories are off for it: text0 is its content,
+    tags its parts, message its provenance (S41, S42)."""
+    made = (
+        select(
+            *columns(SECTION, _V.version, texts=(_V.content,), tags=_V.data, message=_V.provenance, at=_V.created_at)
+        )
+        .select_from(
+            conversations.join(
+                running_recaps,
+                and_(
+                    _V.persona_id == _K.persona_id,
+                    _V.conversation_key == _K.conversation_key,
+                    _V.version == _K.current_recap_version,
+                ),
+            )
+        )
+        .where(
+            _K.persona_id == bindparam("persona", type_=Key(64)),
+            _K.conversation_key == bindparam("conversation", type_=Key(512)),
+            _K.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+            or_(_K.local_only == 0, bindparam("local_only", type_=Integer()) == 1),
+            _K.stories_off == 0,
+            _V.deleted_at.is_(None),
+        )
+    )
+    return Part(made, family, in_order=True)
+
+
+def section_part(conversation: str) -> SectionPart:
+    """Return the part of a prompt's last statement that brings the running recap of a conversation."""
+    return SectionPart(SECTION, section, {"conversation": conversation}, "running_recaps")
+
+
+# Writing
+
+
+def add(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    new: NewVersion,
+    *,
+    unless_changed_from: int | str | None = "any",
+) -> int | None:
+    """Store a version under the next number, make it current and return the number.
+
+    Args:
+        scope: of the conversation, which is made known where it is not yet.
+        unless_changed_from: the version that must still be current; None for no version, `any` for whichever.
+
+    Returns:
+        None where another version is current by now: nothing is stored.
+
+    Source: S26.
+    """
+    persona, conversation = scope.persona, scope.conversation or ""
+    here = [_K.persona_id == persona, _K.conversation_key == conversation]
+    if unless_changed_from != "any":
+        here.append(_K.current_recap_version.is_not_distinct_from(unless_changed_from))
+    # In this order: MySQL gives the second assignment what the first one made.
+    take = (
+        update(conversations)
+        .where(*here)
+        .ordered_values(
+            (_K.current_recap_version, _K.next_recap_version), (_K.next_recap_version, _K.next_recap_version + 1)
+        )
+    )
+    if not connection.execute(take).rowcount:
+        if known.find(connection, persona, conversation) is None:
+            known.ensure(connection, db, scope)
+        # Somebody may have made the conversation since the first try.
+        if not connection.execute(take).rowcount:
+            return None
+    row = connection.execute(_STATE, {"persona": persona, "conversation": conversation}).one()
+    number = int(row.next_recap_version) - 1
+    connection.execute(running_recaps.insert().values(_row(persona, conversation, number, new, db.clock())))
+    return number
+
+
+def _row(persona: str, conversation: str, number: int, new: NewVersion, now: datetime) -> dict[str, Any]:
+    return {
+        "persona_id": persona,
+        "conversation_key": conversation,
+        "version": number,
+        "content": new.content,
+        "scene_count": new.scene_count,
+        "excluded_count": new.excluded_count,
+        "prev_scene_index": new.prev_scene_index,
+        "new_scene_index": new.new_scene_index,
+        "provenance": new.provenance,
+        "data": dict(new.data) if new.data else None,
+        "created_at": now,
+    }
+
+
+def hold(connection: Connection, persona: str, conversation: str) -> State | None:
+    """Hold a conversation until the transaction ends, and return what is known of its running recap; None for one
+    that is not known."""
+    row = connection.execute(_STATE.with_for_update(), {"persona": persona, "conversation": conversation}).first()
+    return None if row is None else State(row.current_recap_version, int(row.next_recap_version or 0))
+
+
+def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
+    """Make a version current, and return whether there is one of this number.
+
+    Source: S28.
+    """
+    if hold(connection, persona, conversation) is None:
+        return False
+    if find(lambda s, v: connection.execute(s, v).all(), persona, conversation, number) is None:
+        return False
+    _point(connection, persona, conversation, number)
+    return True
+
+
+def _point(connection: Connection, persona: str, conversation: str, number: int | None) -> None:
+    here = (_K.persona_id == persona, _K.conversation_key == conversation)
+    connection.execute(update(conversations).where(*here).values(current_recap_version=number))
+
+
+def delete(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
+    """Delete a version and return whether there was one; of the current one the highest left takes the place.
+
+    Its row stays for the sake of its number, without its text.
+
+    Source: S28, D21.
+    """
+    held = hold(connection, persona, conversation)
+    if held is None:
+        return False
+    here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
+    gone = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)
+    if not connection.execute(gone).rowcount:
+        return False
+    if held.current == number:
+        highest = connection.execute(select(func.max(_V.version)).where(*here)).scalar()
+        _point(connection, persona, conversation, None if highest is None else int(highest))
+    return True
+
+
+# A conversation taken over
+
+
+def is_used(connection: Connection, persona: str, conversation: str) -> bool:
+    """Return whether a number was ever given in a conversation."""
+    held = hold(connection, persona, conversation)
+    return held is not None and held.next_number > 0
+
+
+def copy(
+    connection: Connection, persona: str, source: str, target: str, rows: Mapping[int, int], last_index: int
+) -> Sequence[int]:
+    """Copy the versions of one conversation into an unused one, with their numbers and the counter; return the numbers.
+
+    The current one there is that of the source, or where that reaches behind `last_index`, the highest that does not.
+
+    Args:
+        rows: scene id there was to scene id there is now, for what versions say they were written from.
+
+    Source: S32.
+    """
+    mine = (_V.persona_id == persona, _V.conversation_key == source)
+    found = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()
+    held = connection.execute(_STATE, {"persona": persona, "conversation": source}).first()
+    made = []
+    for r in found:
+        new = NewVersion(
+            r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index, r.provenance or "",
+            _moved(read_object(r.data), rows),
+        )  # fmt: skip
+        made.append({**_row(persona, target, r.version, new, r.created_at), "deleted_at": r.deleted_at})
+    if made:
+        connection.execute(running_recaps.insert(), made)
+    there = {r.version: r.new_scene_index for r in found if r.deleted_at is None}
+    now = None if held is None else held.current_recap_version
+    if now is None or there.get(now, last_index + 1) > last_index:
+        now = max((n for n, index in there.items() if index <= last_index), default=None)
+    here = (_K.persona_id == persona, _K.conversation_key == target)
+    numbers = {"current_recap_version": now, "next_recap_version": 0 if held is None else held.next_recap_version}
+    connection.execute(update(conversations).where(*here).values(**numbers))
+    return tuple(there)
+
+
+def _moved(data: dict[str, Any] | None, rows: Mapping[int, int]) -> dict[str, Any] | None:
+    if data is None or not isinstance(data.get("scenes"), list):
+        return data
+    return {**data, "scenes": [[rows.get(each[0], each[0]), *each[1:]] for each in data["scenes"] if each]}
+
+
+def switch(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:
+    """Switch stories off or on for a conversation, and return whether it is known.
+
+    Source: S41.
+    """
+    here = (_K.persona_id == persona, _K.conversation_key == conversation)
+    return bool(connection.execute(update(conversations).where(*here).values(stories_off=int(off))).rowcount)

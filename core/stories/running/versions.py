@@ -1,0 +1,346 @@
+"""The running recap of a conversation in versions, and the texts that were refused (rules S26 to S28, S31, S33).
+
+A host that keeps the storage of a chat beside the chat may hand it back with `storage=`. It is only looked at: what
+counts is stored, and a storage of another chat is told and taken for none.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from core.base import logs
+from core.database import readers, rows
+from core.database.engine import Database
+from core.errors import MessageError
+from core.messages import table_places as places
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories import table_refused as refused_recaps
+from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
+from core.stories.running import table as running_recaps
+from core.stories.running.table import NewVersion, Version
+from core.templates.refused import refused_patterns
+from core.text.refusals import refusal
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+PROVENANCES = ("model", "extract", "manual", "import")
+
+
+class RunningRecapVersion(TypedDict):
+    """One version of a running recap (S27). Keys stand in this order."""
+
+    version: int
+    timestamp: int
+    """Milliseconds since 1970; 0 when it cannot be read."""
+    content: str
+    scene_count: int
+    excluded_count: int
+    prev_scene_index: int
+    """Index of the newest scene in the version it was made from."""
+    new_scene_index: int
+    """Index of the newest scene in it."""
+    provenance: str
+    """model, extract, manual or import."""
+
+
+class RunningRecapStorage(TypedDict):
+    """The running recap of a conversation (S27). Keys stand in this order."""
+
+    chat_id: str
+    """Key of the conversation."""
+    current_version: int
+    """0 without any version."""
+    versions: list[RunningRecapVersion]
+
+
+def add_running_recap_version(
+    content: object,
+    scene_count: int = 0,
+    excluded_count: int = 0,
+    prev_scene_index: int = 0,
+    new_scene_index: int = 0,
+    *,
+    conversation: object = None,
+    storage: Mapping[str, Any] | None = None,
+    provenance: str = "model",
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> int | None:
+    """Store a new version of the running recap, make it current and return its number.
+
+    Numbers are given once: 0 first, then one more than any before, deleted ones counted.
+
+    Args:
+        content: the text; at most 16 MB.
+        scene_count, excluded_count: how many scenes it covers, how many newest ones were left out.
+        prev_scene_index, new_scene_index: index of the newest scene in the version it was made from, and in it.
+        conversation: its key; None is the scope's, else that of `storage`.
+        storage: what `get_running_recap_storage` gave.
+        provenance: model, extract, manual or import. What a person wrote (`manual`) may be shorter than before.
+
+    Returns:
+        None when the text was refused, because it is blank, looks like an error, or is far shorter than the current
+        one; it is kept with the reason, see `list_refused`.
+
+    Raises:
+        MessageError: a value of a wrong type; the scope does not see the conversation.
+        ValueError: another provenance.
+        StoreWriteError: nothing was stored.
+
+    Source: S26, S27, S31, S33.
+    """
+    # 1. what is to be stored
+    if provenance not in PROVENANCES:
+        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+    new = NewVersion(
+        rows.text(content, "content"),
+        rows.number(scene_count, "scene_count") or 0,
+        rows.number(excluded_count, "excluded_count") or 0,
+        rows.number(prev_scene_index, "prev_scene_index") or 0,
+        rows.number(new_scene_index, "new_scene_index") or 0,
+        provenance=provenance,
+    )
+    # 2. where
+    call = _call(conversation, storage, db, settings, scope)
+    _is_own(call, storage)
+    if call.place is None and places.find(call.reader("conversations"), call.persona, call.conversation) is not None:
+        call = _call(conversation, storage, db, settings, scope)  # made by somebody else since the first look
+        if call.place is None:
+            raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
+    # 3. unless it is refused
+    return call.db.transaction(lambda connection: _add(connection, call, new), source="running_recaps")
+
+
+def _add(connection: Connection, call: Call, new: NewVersion) -> int | None:
+    """Store a version within a transaction, or keep it as refused."""
+    read = readers.on(connection)
+    running_recaps.hold(connection, call.persona, call.conversation)
+    current = running_recaps.current(read, call.persona, call.conversation)
+    by_hand = new.provenance == "manual"
+    reason = refusal(
+        new.content,
+        current.content if current and not by_hand else "",
+        patterns=() if by_hand else refused_patterns(call.settings.templates_dir),
+        min_ratio=call.settings.recap_min_ratio,
+    )
+    if reason:
+        refused_recaps.keep(
+            connection, call.db, call.persona, call.conversation, "running", new.content, reason, data=as_data(new)
+        )
+        return None
+    return running_recaps.add(connection, call.db, call.scope, new)
+
+
+def as_data(new: NewVersion) -> dict[str, Any]:
+    """Return what is kept beside a refused text, so that it can be stored as a version when it is accepted."""
+    return {
+        "scene_count": new.scene_count,
+        "excluded_count": new.excluded_count,
+        "prev_scene_index": new.prev_scene_index,
+        "new_scene_index": new.new_scene_index,
+        "provenance": new.provenance,
+        "data": dict(new.data) if new.data else None,
+    }
+
+
+def get_running_recap_storage(
+    conversation: object = None,
+    storage: Mapping[str, Any] | None = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> RunningRecapStorage:
+    """Return the running recap of a conversation with all its versions; an empty one where there is none.
+
+    Args:
+        conversation: its key; None is the scope's, else that of `storage`.
+        storage: what this function gave before. One of another conversation is told in the log, and what comes back is
+            empty; nothing stored is changed.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S27, S31.
+    """
+    call = _call(conversation, storage, db, settings, scope).handed_out()
+    empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
+    if not _is_own(call, storage) or call.place is None:
+        return empty
+    read = call.reader("running_recaps")
+    found = running_recaps.versions(read, call.persona, call.conversation)
+    current = running_recaps.state(read, call.persona, call.conversation).current
+    shown = [_shown(version) for version in found]
+    return {"chat_id": call.conversation, "current_version": current or 0, "versions": shown}
+
+
+def get_running_recap_versions(
+    conversation: object = None,
+    storage: Mapping[str, Any] | None = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> list[RunningRecapVersion]:
+    """Return the versions of a running recap that were not deleted, lowest number first.
+
+    Args and Raises: as for `get_running_recap_storage`.
+
+    Source: S27, S31.
+    """
+    call = _call(conversation, storage, db, settings, scope).handed_out()
+    if not _is_own(call, storage) or call.place is None:
+        return []
+    found = running_recaps.versions(call.reader("running_recaps"), call.persona, call.conversation)
+    return [_shown(version) for version in found]
+
+
+def get_running_recap(
+    version: int | None = None,
+    *,
+    conversation: object = None,
+    storage: Mapping[str, Any] | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> RunningRecapVersion | None:
+    """Return a version of the running recap, None where there is none.
+
+    Args:
+        version: its number; None is the current one.
+        conversation, storage: as for `get_running_recap_storage`.
+
+    Raises:
+        MessageError: the number is none.
+        StoreReadError: nothing could be read.
+
+    Source: S28, S31.
+    """
+    number = rows.number(version, "version")
+    call = _call(conversation, storage, db, settings, scope).handed_out()
+    if not _is_own(call, storage) or call.place is None:
+        return None
+    read = call.reader("running_recaps")
+    if number is None:
+        found = running_recaps.current(read, call.persona, call.conversation)
+    else:
+        found = running_recaps.find(read, call.persona, call.conversation, number)
+    return None if found is None else _shown(found)
+
+
+def set_current_running_recap(
+    version: int,
+    *,
+    conversation: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Make a version of the running recap current.
+
+    Returns:
+        `(True, number, "")`; `refused` where there is no such version.
+
+    Raises:
+        MessageError: the number is none.
+        StoreWriteError: nothing was changed.
+
+    Source: S28.
+    """
+    number = _needed(version)
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return NO_CONVERSATION
+    chosen = call.db.transaction(
+        lambda connection: running_recaps.set_current(connection, call.persona, call.conversation, number),
+        source="running_recaps",
+        confirm=lambda _: None,
+    )
+    if chosen:
+        return WriteResult(True, number)
+    there = running_recaps.versions(call.reader("running_recaps"), call.persona, call.conversation)
+    known = ", ".join(str(each.number) for each in there) or "none"
+    return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {known}",))
+
+
+def delete_running_recap_version(
+    version: int,
+    *,
+    conversation: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Delete a version of the running recap; of the current one the highest left takes the place.
+
+    Its text is gone; its number is not given again.
+
+    Returns:
+        `(True, number, "")`; `unchanged` where there is no such version.
+
+    Raises:
+        MessageError: the number is none.
+        StoreWriteError: nothing was changed.
+
+    Source: S28, D21.
+    """
+    number = _needed(version)
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None:
+        return NO_CONVERSATION
+    now = call.db.clock()
+    gone = call.db.transaction(
+        lambda connection: running_recaps.delete(connection, call.persona, call.conversation, number, now),
+        source="running_recaps",
+        confirm=lambda _: None,
+    )
+    return WriteResult(True, number) if gone else WriteResult(False, None, "unchanged")
+
+
+def _needed(version: object) -> int:
+    number = rows.number(version, "version")
+    if number is None:
+        raise MessageError("version is None. It must be the number of a version.", fields=("version",))
+    return number
+
+
+def _call(
+    conversation: object, storage: Mapping[str, Any] | None, db: Database | None, settings: Given, scope: Scope | None
+) -> Call:
+    """Return the call, about the conversation named, else the scope's, else that of the storage handed in."""
+    if storage is not None and not isinstance(storage, Mapping):
+        raise MessageError(
+            f"storage is of type {type(storage).__name__}. It must be what get_running_recap_storage gave.",
+            fields=("storage",),
+        )
+    if conversation is None and storage is not None and (scope is None or scope.conversation is None):
+        conversation = storage.get("chat_id")
+    return of_conversation(conversation, db, settings, scope)
+
+
+def _is_own(call: Call, storage: Mapping[str, Any] | None) -> bool:
+    """Return whether a storage handed in is of the conversation asked for; another one is told, once."""
+    if storage is None or storage.get("chat_id") == call.conversation:
+        return True
+    logs.event(
+        logging.ERROR, "running_recap_of_another_chat", asked=call.conversation, stored=str(storage.get("chat_id"))
+    )
+    return False
+
+
+def _shown(version: Version) -> RunningRecapVersion:
+    return {
+        "version": version.number,
+        "timestamp": int(version.created_at.timestamp() * 1000) if version.created_at else 0,
+        "content": version.content,
+        "scene_count": version.scene_count,
+        "excluded_count": version.excluded_count,
+        "prev_scene_index": version.prev_scene_index,
+        "new_scene_index": version.new_scene_index,
+        "provenance": version.provenance,
+    }

@@ -1,0 +1,1 @@
+"""Scenes: where they end, how they are found, their recaps."""

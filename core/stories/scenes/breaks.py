@@ -1,0 +1,294 @@
+"""Scene breaks by hand (rule S20).
+
+A break lies on a message and ends the scene with it. Making one queues the recap of the scene it ends, whether a person
+or the detection makes it; the recaps of one conversation are made one after the other, since a scene begins where the
+one before it ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from core.database import rows
+from core.database.engine import Database
+from core.errors import MessageError
+from core.jobs import table as jobs
+from core.messages import table_changes as chat_changes
+from core.messages import table_scenes as scenes
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories import refresh as refreshing
+from core.stories.calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
+from core.stories.scenes import positions as placing
+from core.stories.scenes.positions import PlacedScene, Told
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
+NO_BREAK = WriteResult(False, None, "unchanged", notes=("no scene break lies on this message",))
+
+
+class SceneInfo(TypedDict):
+    """One scene as `list_scenes` gives it. Keys stand in this order."""
+
+    id: int
+    message: int | None
+    """Row id of the message it ends with; None for one that was brought from another chat."""
+    first_index: int
+    """Index of its first message."""
+    last_index: int
+    """Index of the message it ends with; -1 for one brought from another chat."""
+    name: str
+    visible: bool
+    recap: str
+    """The current version; blank without a recap."""
+    recap_index: int | None
+    """Number of the current version."""
+    provenance: str
+    """model, extract, manual or import; blank without a recap."""
+
+
+def add_scene_break(
+    message: object,
+    name: object = "",
+    *,
+    visible: bool = True,
+    recap: bool = True,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """End a scene with a message, and say what became of it; the scene's recap is queued.
+
+    Args:
+        message: the row id that saving returned; with `interface_path` the platform's message id.
+        name: of the scene, at most 200 characters.
+        visible: whether the break counts for what is hidden (AUTO_HIDE_SCENE_COUNT).
+        recap: queue the recap of the scene.
+
+    Returns:
+        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` where there is
+        no such message.
+
+    Raises:
+        MessageError: a value of a wrong type.
+        StoreWriteError: nothing was stored.
+
+    Source: S20, D20.
+    """
+    notes: list[str] = []
+    called = rows.name(name, "name", scenes.NAME_CHARS, notes)
+    shown = rows.yes_no(visible, "visible")
+    call = of_message(message, interface_path, db, settings, scope)
+    if call.place is None or call.row_id is None:
+        return NO_MESSAGE
+    row_id, queues = call.row_id, recap and not call.place.stories_off
+
+    def work(connection: Connection) -> WriteResult:
+        return make_break(connection, call.db, call.persona, call.conversation, row_id, called, shown == 1, queues)
+
+    made = call.db.transaction(work, source="scenes", confirm=lambda _: None)
+    if made.stored:
+        refreshing.refresh(call)
+    return WriteResult(*made, notes=(*made.notes, *notes))
+
+
+def make_break(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    conversation: str,
+    row_id: int,
+    name: str = "",
+    visible: bool = True,
+    queues: bool = True,
+) -> WriteResult:
+    """Store a break within a transaction, and queue the recap of the scene it ends; `unchanged` where the message has
+    gone since it was looked for."""
+    if chat_changes.hold(connection, persona, row_id) is None:
+        return NO_MESSAGE
+    scene_id, is_new = scenes.add(connection, db, persona, conversation, row_id, name, visible=visible)
+    if not is_new:
+        return WriteResult(False, scene_id, "duplicate")
+    if queues:
+        queue_recap(connection, db, persona, conversation, row_id)
+    return WriteResult(True, scene_id)
+
+
+def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
+    """Queue the recap of a scene, behind those of the same conversation that are not made yet."""
+    before = scenes.newest_operation(connection, persona, conversation, SCENE_RECAP)
+    jobs.enqueue(
+        connection,
+        db,
+        persona,
+        SCENE_RECAP,
+        conversation=conversation,
+        payload={"message_id": break_row},
+        depends_on=() if before is None else (before,),
+    )
+
+
+def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
+    """Queue the running recap, before everything that is not as urgent and waiting for nothing (S22)."""
+    jobs.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
+
+
+def edit_scene_break(
+    message: object,
+    *,
+    name: object = None,
+    visible: object = None,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give a scene break another name, or let it count or not for what is hidden.
+
+    Args:
+        message: the one the break lies on, as for `add_scene_break`.
+        name, visible: None leaves it as it is.
+
+    Returns:
+        `(True, scene id, "")`, or `unchanged`: there is no break, or it is so already.
+
+    Raises:
+        MessageError: a value of a wrong type.
+        StoreWriteError: nothing was changed.
+
+    Source: S20.
+    """
+    notes: list[str] = []
+    wanted: dict[str, object] = {}
+    if name is not None:
+        wanted["name"] = rows.name(name, "name", scenes.NAME_CHARS, notes)
+    if visible is not None:
+        wanted["visible"] = rows.yes_no(visible, "visible")
+    call, scene = scene_of(message, interface_path, db, settings, scope)
+    if scene is None:
+        return NO_BREAK
+    now = {"name": scene.name, "visible": int(scene.visible)}
+    changes = {key: value for key, value in wanted.items() if now[key] != value}
+    if not changes:
+        return WriteResult(False, scene.id, "unchanged")
+    stored = call.db.transaction(
+        lambda connection: scenes.change(connection, call.persona, scene.break_row, changes), source="scenes",
+        confirm=lambda _: None,
+    )  # fmt: skip
+    if stored:
+        refreshing.refresh(call)
+    return WriteResult(True, scene.id, notes=tuple(notes)) if stored else NO_BREAK
+
+
+def remove_scene_break(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Remove the break that lies on a message, with the recaps of its scene; the next break's scene begins earlier.
+
+    Returns:
+        `(True, scene id, "")`, or `unchanged` where there is none. A running recap keeps what it says of the scene
+        until it is made anew.
+
+    Raises:
+        StoreWriteError: nothing was removed.
+
+    Source: S20.
+    """
+    call, scene = scene_of(message, interface_path, db, settings, scope)
+    if scene is None:
+        return NO_BREAK
+    gone = call.db.transaction(
+        lambda connection: scenes.remove(connection, call.persona, scene.break_row), source="scenes",
+        confirm=lambda _: None,
+    )  # fmt: skip
+    if gone:
+        refreshing.refresh(call)
+    return WriteResult(True, scene.id) if gone else NO_BREAK
+
+
+def list_scenes(
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> list[SceneInfo]:
+    """Return the scenes of a conversation, oldest first; [] without any.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S20, S21.
+    """
+    call = of_conversation(conversation, db, settings, scope).handed_out()
+    if call.place is None:
+        return []
+    told = placing.read(call.reader("scenes"), call.persona, call.conversation)
+    return [_shown(told, placed) for placed in told.scenes]
+
+
+def _shown(told: Told, placed: PlacedScene) -> SceneInfo:
+    scene = placed.scene
+    return {
+        "id": scene.id,
+        "message": None if scene.is_brought else scene.break_row,
+        "first_index": placed.index if scene.is_brought else told.first_of(placed),
+        "last_index": placed.index,
+        "name": scene.name,
+        "visible": scene.visible,
+        "recap": scene.recap,
+        "recap_index": scene.recap_index,
+        "provenance": scene.provenance,
+    }
+
+
+def get_scene_range(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> tuple[int, int]:
+    """Return the indexes of the first and last message of the scene that ends with a message.
+
+    It begins after the nearest earlier break whose scene has a recap.
+
+    Raises:
+        MessageError: there is no such message, or no break lies on it.
+        StoreReadError: nothing could be read.
+
+    Source: S20.
+    """
+    call = of_message(message, interface_path, db, settings, scope)
+    if call.row_id is None:
+        raise no_such_message()
+    told = placing.read(call.reader("scenes"), call.persona, call.conversation)
+    placed = told.find(call.row_id)
+    if placed is None:
+        raise MessageError("No scene break lies on this message. Make one with add_scene_break.", fields=("message",))
+    return told.first_of(placed), placed.index
+
+
+def follow(connection: Connection, call: Call) -> None:
+    """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself (S22)."""
+    off = call.place is not None and call.place.stories_off
+    if call.settings.running_scene_recap_auto_generate and not off:
+        queue_running(connection, call.db, call.persona, call.conversation)
+
+
+def scene_of(
+    message: object, interface_path: object, db: Database | None, settings: Given, scope: Scope | None
+) -> tuple[Call, scenes.Scene | None]:
+    call = of_message(message, interface_path, db, settings, scope)
+    if call.row_id is None:
+        return call, None
+    return call, scenes.find(call.reader("scenes"), call.persona, call.row_id)

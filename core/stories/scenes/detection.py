@@ -1,0 +1,222 @@
+"""What does an operation SCENE_DETECTION: finding where scenes end, by a model or by long pauses (rules S23, S24).
+
+A message is asked about once. A break that was found queues the recap of the scene it ends; where more messages wait,
+another detection is queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.audience import table_conversations as conversations
+from core.base import logs
+from core.database import readers
+from core.jobs import table as jobs
+from core.jobs.tools import Effect, Tools
+from core.llm.rules_replies import read_object
+from core.messages import (
+    table_places as places,
+)
+from core.messages import (
+    table_recaps as message_recaps,
+)
+from core.messages import (
+    table_scene_lines as scene_lines,
+)
+from core.messages import (
+    table_scenes as scenes,
+)
+from core.messages.table_scene_lines import Line
+from core.shapes import Operation
+from core.stories import (
+    delayed_writes as saving,
+)
+from core.stories import (
+    model_calls as asking,
+)
+from core.stories import (
+    refresh as refreshing,
+)
+from core.stories import (
+    token_counts as counting,
+)
+from core.stories.recaps.rules import corrected
+from core.stories.scenes import positions as placing
+from core.stories.scenes import rules
+from core.stories.scenes.breaks import make_break
+from core.stories.scenes.positions import Told
+from core.stories.scenes.rules import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+DETECTION = "SCENE_DETECTION"
+KEY = "sceneBreakAt"
+MOST = 500
+"""Messages read at once after the first one that is asked about."""
+BEFORE = 30
+"""Messages shown before the first one that is asked about, for the model to know what goes on."""
+
+
+class _Found(NamedTuple):
+    """What a detection comes to."""
+
+    breaks: tuple[int, ...] = ()
+    """Indexes, rising."""
+    checked: tuple[int, ...] = ()
+    """Indexes of messages that are not asked about again."""
+    goes_on: bool = False
+    """Whether more messages wait."""
+
+
+def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores the scene breaks that were found and marks the messages asked about.
+
+    None where there is nothing to ask: stories are off, or no message can end a scene yet. An answer that cannot be
+    used counts as no break and is told in the log.
+
+    Raises:
+        ModelError: the model failed; the queue tries again.
+
+    Source: S23, S24.
+    """
+    persona, conversation = operation.persona, operation.conversation
+    if conversation is None:
+        return None
+    read = readers.of(tools.db, "scenes")
+    place = places.find(read, persona, conversation)
+    if place is None or place.stories_off:
+        return None
+    tools = asking.tools_for(tools, place)
+    told = placing.read(read, persona, conversation)
+    limits = limits_of(told, tools)
+    if limits.last < limits.first:
+        return None
+    found = _by_pauses(operation, tools, told) if tools.model is None else _by_model(operation, tools, told, limits)
+    if not found.breaks and not found.checked:
+        return None
+    saving.of(tools.db).flush()
+    return _stored(operation, tools, told, found)
+
+
+def limits_of(told: Told, tools: Tools) -> Limits:
+    """Return what the next break of a conversation has to keep to."""
+    settings = tools.settings
+    return Limits(len(told.rows) - 1, told.last_break, settings.scene_min_length, settings.scene_offset)
+
+
+def _by_pauses(operation: Operation, tools: Tools, told: Told) -> _Found:
+    """Return every break that long pauses propose, one after the other.
+
+    Nothing is marked as asked about: no model was, and another look costs none.
+    """
+    first = told.last_break + 1
+    at = scene_lines.times(readers.of(tools.db, "scenes"), operation.persona, told.rows[first:])
+    times = [at.get(row_id) for row_id in told.rows[first:]]
+    gap = timedelta(hours=tools.settings.scene_gap_hours)
+    breaks: list[int] = []
+    limits = limits_of(told, tools)
+    while True:
+        index = rules.find_gap(times, first, gap, limits, range(first, len(told.rows)))
+        if index is None:
+            return _Found(tuple(breaks))
+        breaks.append(index)
+        limits = Limits(limits.newest, index, limits.min_length, limits.offset)
+        times, first = times[index + 1 - first :], index + 1
+
+
+def _by_model(operation: Operation, tools: Tools, told: Told, limits: Limits) -> _Found:
+    """Return the break the model names among the messages it was not asked about before."""
+    read, persona = readers.of(tools.db, "scenes"), operation.persona
+    done = message_recaps.checked_rows(read, persona, operation.conversation or "")
+    waiting = tuple(at for at in range(limits.first, limits.last + 1) if told.rows[at] not in done)
+    if not waiting:
+        return _Found()
+    begin, stop = max(limits.earlier + 1, waiting[0] - BEFORE), min(len(told.rows), waiting[0] + MOST)
+    lines = asking.open_lines(tools, persona, scene_lines.lines(read, persona, told.rows[begin:stop]))
+    shown, end = _window(told, lines, begin, waiting[0], stop, tools)
+    # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
+    seen = tuple(at for at in waiting if at < end or end == limits.newest)
+    asked = set(seen) & {int(str(each["n"])) for each in shown}
+    if not asked:
+        return _Found(checked=seen, goes_on=seen != waiting)
+    answer = _ask(operation, tools, shown, asked, limits)
+    if answer.index is None:
+        return _Found(checked=seen, goes_on=seen != waiting)
+    return _Found((answer.index,), tuple(at for at in seen if at <= answer.index), goes_on=True)
+
+
+def _window(
+    told: Told, lines: Sequence[Line], begin: int, first: int, stop: int, tools: Tools
+) -> tuple[list[dict[str, object]], int]:
+    """Return the messages a model can read at once, those that take part alone, and the index of the last one.
+
+    Those before the first that is asked about give way to those after it.
+    """
+    room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
+    by = counting.of(None, tools.settings)
+    taking = {line.row_id: line for line in asking.taking_part(lines, tools.settings, by)}
+
+    def entry(at: int) -> tuple[dict[str, object], int] | None:
+        line = taking.get(told.rows[at])
+        if line is None:
+            return None
+        tokens = corrected(asking.tokens_of(line, by), factor)
+        text = asking.cut(line.text, tokens, max(1, room // 2))[0]  # one giant message must not hide the others
+        return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + asking.OVERHEAD_TOKENS
+
+    shown: list[dict[str, object]] = []
+    used, end = 0, first
+    for at in range(first, stop):
+        made = entry(at)
+        if made is not None:
+            if len(shown) > 1 and used + made[1] > room * 3 // 4:
+                break
+            shown.append(made[0])
+            used += made[1]
+        end = at
+    for at in range(first - 1, begin - 1, -1):
+        made = entry(at)
+        if made is not None:
+            if used + made[1] > room:
+                break
+            shown.insert(0, made[0])
+            used += made[1]
+    return shown, end
+
+
+def _ask(
+    operation: Operation, tools: Tools, shown: Sequence[dict[str, object]], asked: set[int], limits: Limits
+) -> rules.Answer:
+    reply = asking.ask(tools, "scene_detection.txt.j2", messages=list(shown), first=min(asked), last=max(asked))
+    found = read_object(reply, (KEY,))
+    answer = rules.Answer(None, "no_number") if found is None else rules.read_break(found.get(KEY), limits, asked)
+    if answer.verdict not in ("", "none"):
+        logs.warning("scene_answer_not_used", id=operation.id, reason=answer.verdict)
+    return answer
+
+
+def _stored(operation: Operation, tools: Tools, told: Told, found: _Found) -> Effect:
+    persona, conversation = operation.persona, operation.conversation or ""
+    before = {each.scene.id for each in told.scenes}
+    checked = [told.rows[at] for at in found.checked]
+
+    def effect(connection: Connection) -> None:
+        conversations.find(connection, persona, conversation, lock=True)
+        read = readers.on(connection)
+        now = scenes.of_conversation(read, persona, conversation)
+        if found.breaks and {scene.id for scene in now} != before:  # a break was made or removed meanwhile
+            jobs.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
+            return
+        there = sorted(scene_lines.times(read, persona, checked))  # some may have been deleted meanwhile
+        message_recaps.mark_checked(connection, tools.db.family, persona, conversation, there, now=tools.db.clock())
+        for at in found.breaks:
+            make_break(connection, tools.db, persona, conversation, told.rows[at])
+        if found.breaks:
+            refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+        if found.goes_on:
+            jobs.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
+
+    return effect

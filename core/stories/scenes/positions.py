@@ -1,0 +1,73 @@
+"""Where the scenes of a conversation lie: their indexes, worked out from the order of its messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.database.readers import Reader
+from core.messages import table_scenes as scenes
+from core.messages.table_scenes import Scene
+from core.stories.running.plan import BEFORE_ALL
+from core.stories.running.plan import Scene as UsedScene
+from core.stories.scenes import rules
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedScene:
+    """A scene and the index of the message it ends with; BEFORE_ALL for one brought from another chat."""
+
+    scene: Scene
+    index: int
+
+    @property
+    def has_recap(self) -> bool:
+        """Return whether the scene has a recap."""
+        return self.scene.recap_index is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A conversation as its scenes divide it."""
+
+    rows: tuple[int, ...]
+    """Messages, oldest first: a message's index is its position."""
+    scenes: tuple[PlacedScene, ...]
+    """By index."""
+
+    def find(self, break_row: int) -> PlacedScene | None:
+        """Return the scene that ends with a message, None where no break lies on it."""
+        return next((each for each in self.scenes if each.scene.break_row == break_row), None)
+
+    def first_of(self, placed: PlacedScene) -> int:
+        """Return the index of the first message of a scene (S20)."""
+        return rules.first_of([rules.Break(each.index, each.has_recap) for each in self.scenes], placed.index)
+
+    def rows_of(self, placed: PlacedScene) -> tuple[int, ...]:
+        """Return the messages of a scene, oldest first."""
+        return self.rows[self.first_of(placed) : placed.index + 1]
+
+    @property
+    def last_break(self) -> int:
+        """Return the index of the newest break, BEFORE_ALL without one."""
+        return max((each.index for each in self.scenes), default=BEFORE_ALL)
+
+    @property
+    def used(self) -> tuple[UsedScene, ...]:
+        """Return the scenes that have a recap, as the running recap is made from them."""
+        return tuple(
+            UsedScene(each.scene.id, each.index, each.scene.recap_index)
+            for each in self.scenes
+            if each.scene.recap_index is not None
+        )
+
+
+def read(reader: Reader, persona: str, conversation: str) -> Told:
+    """Return a conversation's messages and scenes in order."""
+    rows = scenes.order(reader, persona, conversation)
+    at = {row_id: index for index, row_id in enumerate(rows)}
+    placed = [
+        PlacedScene(scene, BEFORE_ALL if scene.is_brought else at[scene.break_row])
+        for scene in scenes.of_conversation(reader, persona, conversation)
+        if scene.is_brought or scene.break_row in at
+    ]
+    return Told(rows, tuple(sorted(placed, key=lambda each: (each.index, each.scene.id))))

@@ -1,0 +1,184 @@
+"""What does an operation SCENE_RECAP: the recap of one scene, by a model or as an extract (rules S20 to S22, S25)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.audience import table_conversations as conversations
+from core.base import logs
+from core.database import readers
+from core.errors import ModelError
+from core.jobs.tools import Effect, Tools
+from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
+from core.messages import table_places as places
+from core.messages import table_scene_lines as scene_lines
+from core.messages import table_scenes as scenes
+from core.messages.table_scene_lines import Line
+from core.shapes import Operation
+from core.stories import (
+    delayed_writes as saving,
+)
+from core.stories import (
+    model_calls as asking,
+)
+from core.stories import (
+    refresh as refreshing,
+)
+from core.stories import (
+    token_counts as counting,
+)
+from core.stories.recaps.rules import corrected
+from core.stories.refused import keep, reason_against
+from core.stories.scenes import positions as placing
+from core.stories.scenes.breaks import queue_recap, queue_running
+from core.stories.scenes.positions import PlacedScene, Told
+from core.text.extracts import extract
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+KEYS = ("recap", "scene_recap", "summary")
+"""Keys of a reply under which the text may stand."""
+
+
+def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what stores another version of a scene's recap and queues the running recap.
+
+    None where there is nothing to do: no break lies on the message any more, stories are off, every message of the
+    scene is gone, left out or of somebody of whom nothing may be kept, or an extract has nothing to say. Such a scene
+    has no recap, and the next one begins where it did.
+
+    Raises:
+        ModelError: the model failed, or its answer was refused, which is kept; the queue tries again.
+
+    Source: S20, S21, S22, S25, S33, F18, F20, F21.
+    """
+    persona, conversation = operation.persona, operation.conversation
+    row_id = operation.payload.get("message_id")
+    read = readers.of(tools.db, "scenes")
+    if conversation is None or not isinstance(row_id, int):
+        return None
+    place = places.find(read, persona, conversation)
+    told = placing.read(read, persona, conversation)
+    placed = told.find(row_id)
+    if place is None or place.stories_off or placed is None or placed.scene.is_brought:
+        return None
+    tools = asking.tools_for(tools, place)
+    # 1. what was said
+    rows = told.rows_of(placed)
+    by = counting.of(None, tools.settings)
+    lines = asking.open_lines(tools, persona, scene_lines.lines(read, persona, rows))
+    lines = asking.taking_part(lines, tools.settings, by)
+    # 2. the text
+    text = _text(operation, tools, placed, lines, by, rows[0]) if lines else ""
+    if not text:
+        logs.event(20, "scene_without_recap", id=operation.id, messages=len(lines))
+        return None
+    saving.of(tools.db).flush()
+    return _stored(operation, tools, told, placed, text, rows[0], lines)
+
+
+def _text(
+    operation: Operation, tools: Tools, placed: PlacedScene, lines: list[Line], by: counting.Counting, start_row: int
+) -> str:
+    """Return the recap, blank where an extract has nothing to say or would take the place of a better text."""
+    by_model = tools.model is not None
+    text, reason = _by_model(tools, lines, by) if by_model else (extract([line.text for line in lines]), "")
+    if not by_model and not text.strip():
+        return ""
+    reason = reason or reason_against(tools, text, placed.scene.recap)
+    if not reason:
+        return text
+    keep(
+        tools,
+        operation.persona,
+        placed.scene.conversation,
+        "scene",
+        text,
+        reason,
+        target_id=placed.scene.id,
+        data={"start_row": start_row, "provenance": "model" if by_model else "extract"},
+        while_there=lambda connection: _still_holds(connection, tools, operation.persona, placed, lines),
+    )
+    if by_model:
+        raise ModelError(reason)
+    return ""
+
+
+def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[str, str]:
+    """Return what the model makes of a scene, and why that is of no use: blank where it may be.
+
+    A scene that is longer than it can read is recapped in stretches.
+    """
+    room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
+    sized: list[tuple[dict[str, str], int]] = []
+    for line in lines:
+        tokens = corrected(asking.tokens_of(line, by), factor)
+        each = min(tokens, room) + asking.OVERHEAD_TOKENS
+        sized += [({"who": line.sender_name, "text": part}, each) for part in asking.cut(line.text, tokens, room)]
+    told = [
+        text_of(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]))
+        for piece in asking.pieces(sized, lambda pair: pair[1], room)
+    ]
+    broken = next(filter(is_unreadable, told), None)
+    if broken is not None:
+        return broken[: asking.KEPT_CHARS], asking.UNREADABLE
+    return "\n".join(filter(None, told)), ""
+
+
+def text_of(reply: str) -> str:
+    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks (G22).
+
+    >>> text_of('{"recap": " They met. "}'), text_of("They met.")
+    ('They met.', 'They met.')
+    """
+    found = read_object(reply, KEYS, fits=lambda made: any(isinstance(made.get(key), str) for key in KEYS))
+    if found is not None:
+        return next(str(found[key]).strip() for key in KEYS if isinstance(found.get(key), str))
+    return without_thoughts(reply).strip()
+
+
+def _still_holds(
+    connection: Connection, tools: Tools, persona: str, placed: PlacedScene, lines: Sequence[Line]
+) -> bool:
+    """Return whether the scene is there and all that its recap was made of: nothing may be left of what is gone."""
+    return scenes.hold(connection, persona, placed.scene.id) and scene_lines.are_as_read(
+        connection, persona, lines, tools.settings.privacy_default
+    )
+
+
+def _stored(
+    operation: Operation,
+    tools: Tools,
+    told: Told,
+    placed: PlacedScene,
+    text: str,
+    start_row: int,
+    lines: Sequence[Line],
+) -> Effect:
+    persona, conversation, scene = operation.persona, placed.scene.conversation, placed.scene
+    before = {each.scene.id for each in told.scenes if each.has_recap}
+
+    def effect(connection: Connection) -> None:
+        conversations.find(connection, persona, conversation, lock=True)
+        if not scenes.hold(connection, persona, scene.id):
+            return
+        if not _still_holds(connection, tools, persona, placed, lines):
+            queue_recap(connection, tools.db, persona, conversation, scene.break_row)
+            return
+        now = scenes.of_conversation(readers.on(connection), persona, conversation)
+        new = {each.id for each in now if each.recap_index is not None} - before - {scene.id}
+        later = {each.scene.id for each in told.scenes if each.index > placed.index}
+        if new - later:  # the scene begins elsewhere by now
+            queue_recap(connection, tools.db, persona, conversation, scene.break_row)
+            return
+        scenes.add_recap(
+            connection, tools.db, persona, scene.id, text, provenance="extract" if tools.model is None else "model",
+            start_row=start_row,
+        )  # fmt: skip
+        if tools.settings.running_scene_recap_auto_generate:
+            queue_running(connection, tools.db, persona, conversation)
+        refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+
+    return effect

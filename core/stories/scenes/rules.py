@@ -1,0 +1,168 @@
+"""Where a scene begins and ends, and which proposals of a scene break count (rules S20, S23, S24).
+
+Called by `core.stories.scenes.breaks` and `core.stories.scenes.detection`. Messages are named by their index, their
+position in the conversation from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Literal
+
+Verdict = Literal["", "none", "no_number", "outside", "not_shown", "too_short", "offset"]
+"""Why an answer proposes no break; blank when it does. none: it says so itself. no_number: something else than a whole
+number. outside: of the range asked about. not_shown: no message the model saw. too_short: the scene would have fewer
+than SCENE_MIN_LENGTH messages. offset: among the newest SCENE_OFFSET messages."""
+
+_NO_BREAK = ("", "false", "null", "none", "no")
+_MOST_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A scene break as its scene's beginning needs it."""
+
+    index: int
+    has_recap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer to the question for a break comes to."""
+
+    index: int | None
+    """Index of the message the scene ends with, None for no break."""
+    verdict: Verdict = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a scene break has to keep to."""
+
+    newest: int
+    """Index of the newest message."""
+    earlier: int = -1
+    """Index of the break before; -1 where there is none."""
+    min_length: int = 10
+    """SCENE_MIN_LENGTH."""
+    offset: int = 8
+    """SCENE_OFFSET."""
+
+    @property
+    def first(self) -> int:
+        """Return the lowest index a break may have."""
+        return self.earlier + self.min_length
+
+    @property
+    def last(self) -> int:
+        """Return the highest index a break may have; below `first` where none may."""
+        return self.newest - self.offset
+
+
+def first_of(breaks: Sequence[Break], index: int) -> int:
+    """Return the index of the first message of the scene that ends with message `index`.
+
+    It is the one after the nearest earlier break whose scene has a recap; without one the conversation's first.
+
+    Args:
+        breaks: the conversation's breaks, in any order.
+
+    Source: S20.
+
+    >>> first_of([Break(10, True), Break(30, False), Break(50, False)], 50)
+    11
+    >>> first_of([Break(10, True), Break(30, True), Break(50, False)], 50), first_of([], 5)
+    (31, 0)
+    """
+    return max((each.index for each in breaks if each.has_recap and each.index < index), default=-1) + 1
+
+
+def judge(index: int, limits: Limits) -> Verdict:
+    """Return why no scene may end with this message; blank when it may.
+
+    Source: S23.
+
+    >>> limits = Limits(newest=39)
+    >>> [judge(index, limits) for index in (8, 9, 31, 32, 40, -1)]
+    ['too_short', '', '', 'offset', 'outside', 'outside']
+    """
+    if not limits.earlier < index <= limits.newest:
+        return "outside"
+    if index < limits.first:
+        return "too_short"
+    return "offset" if index > limits.last else ""
+
+
+def read_break(answer: object, limits: Limits, shown: Collection[int]) -> Answer:
+    """Return the break a model's `sceneBreakAt` proposes.
+
+    Args:
+        answer: false, null, or a number, also one written as text.
+        limits: what a break has to keep to; they are also the range asked about.
+        shown: indexes of the messages the model was asked about.
+
+    Returns:
+        No index with the verdict `none` where the answer says that there is no break, and with another verdict where it
+        proposes one that does not count.
+
+    Source: S23.
+
+    >>> asked = Limits(newest=39), range(40)
+    >>> [read_break(answer, *asked).index for answer in (9, "12", 12.0, 12.5, True, "x")]
+    [9, 12, 12, None, None, None]
+    >>> read_break(False, *asked), read_break(32, *asked)
+    (Answer(index=None, verdict='none'), Answer(index=None, verdict='offset'))
+    """
+    if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
+        return Answer(None, "none")
+    index = _whole(answer)
+    if index is None:
+        return Answer(None, "no_number")
+    verdict = judge(index, limits)
+    if not verdict and index not in shown:
+        verdict = "not_shown"
+    return Answer(None, verdict) if verdict else Answer(index)
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number, also one written in digits; None for everything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    said = value.strip() if isinstance(value, str) else ""
+    digits = said.removeprefix("-")
+    is_plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    return int(said) if is_plain else None
+
+
+def find_gap(
+    times: Sequence[datetime | None], first: int, gap: timedelta, limits: Limits, shown: Collection[int]
+) -> int | None:
+    """Return the index of the oldest message after which more time than `gap` passes and a scene may end.
+
+    Args:
+        times: when each message was said, oldest first; None where nobody knows.
+        first: index of the message that `times` begins with.
+        shown: indexes that are asked about.
+
+    Returns:
+        None where there is no such message.
+
+    Source: S24.
+
+    >>> day = datetime(2026, 3, 10)
+    >>> times = [day + timedelta(minutes=n) for n in range(21)] + [day + timedelta(hours=7, minutes=20 + n) for n in
+    ... range(19)]
+    >>> find_gap(times, 0, timedelta(hours=6), Limits(newest=39), range(40))
+    20
+    """
+    for at, (one, other) in enumerate(pairwise(times), first):
+        if one is not None and other is not None and other - one > gap and at in shown and not judge(at, limits):
+            return at
+    return None

@@ -1,0 +1,135 @@
+"""The recaps of scenes in versions, as a person sees and changes them (rule S21). Operations make them elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from core.database import rows
+from core.database.engine import Database
+from core.messages import table_scenes as scenes
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.stories.calls import Given
+from core.stories.scenes.breaks import NO_BREAK, follow, scene_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap of this number",))
+
+
+class SceneRecap(TypedDict):
+    """One version of a scene's recap as `get_scene_recaps` gives it. Keys stand in this order."""
+
+    version: int
+    content: str
+    provenance: str
+    timestamp: str
+    """ISO 8601, UTC; blank when it cannot be read."""
+    current: bool
+
+
+def get_scene_recaps(
+    message: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> list[SceneRecap]:
+    """Return every version of the recap of the scene that ends with a message, the first one first.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    Source: S21.
+    """
+    call, scene = scene_of(message, interface_path, db, settings, scope)
+    if scene is None or call.stays_here:
+        return []
+    return [
+        {
+            "version": each.version,
+            "content": each.content,
+            "provenance": each.provenance,
+            "timestamp": each.created_at.isoformat() if each.created_at else "",
+            "current": each.version == scene.recap_index,
+        }
+        for each in scenes.recaps(call.reader("scene_recaps"), call.persona, scene.id)
+    ]
+
+
+def set_scene_recap(
+    message: object,
+    content: object,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store a scene's recap written by hand: another version, which is current from then on.
+
+    Returns:
+        `(True, number of the version, "")`; `empty` for a blank text, `unchanged` where there is no break or the
+        current version says that already.
+
+    Raises:
+        MessageError: a text of a wrong type or over 16 MB.
+        StoreWriteError: nothing was stored.
+
+    Source: S21, S29.
+    """
+    text = rows.text(content, "content")
+    if not text.strip():
+        return WriteResult(False, None, "empty")
+    call, scene = scene_of(message, interface_path, db, settings, scope)
+    if scene is None:
+        return NO_BREAK
+    if scene.recap == text:
+        return WriteResult(False, scene.recap_index, "unchanged")
+
+    def work(connection: Connection) -> int | None:
+        made = scenes.add_recap(connection, call.db, call.persona, scene.id, text, provenance="manual")
+        follow(connection, call)
+        return made
+
+    version = call.db.transaction(work, source="scene_recaps", confirm=lambda _: None)
+    return NO_BREAK if version is None else WriteResult(True, version)
+
+
+def choose_scene_recap(
+    message: object,
+    version: int,
+    *,
+    interface_path: object = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Make a version of a scene's recap current.
+
+    Returns:
+        `(True, number of the version, "")`; `refused` where there is no such version, `unchanged` where there is no
+        break or the version is current.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+
+    Source: S21.
+    """
+    call, scene = scene_of(message, interface_path, db, settings, scope)
+    if scene is None:
+        return NO_BREAK
+    number = rows.number(version, "version")
+    if number is None or number == scene.recap_index:
+        return WriteResult(False, number, "unchanged")
+
+    def work(connection: Connection) -> bool:
+        chosen = scenes.choose_recap(connection, call.persona, scene.id, number)
+        if chosen:
+            follow(connection, call)
+        return chosen
+
+    chosen = call.db.transaction(work, source="scenes", confirm=lambda _: None)
+    return WriteResult(True, number) if chosen else NO_VERSION

@@ -1,0 +1,287 @@
+"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap (rule S48).
+
+Written as the file has it, in the transaction of the messages themselves, and read again a page of messages at a time.
+One change of one of them is the work of `alternatives`, `message_recaps`, `scenes` and `running_recaps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from core.database import rows
+from core.database.bulk import chunks
+from core.database.engine import Database
+from core.database.readers import Reader
+from core.database.schema import chat_history_cache, conversations
+from core.database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
+from core.messages.table_recaps import AT_ONCE, OWN
+from core.stories.running.table import Version
+
+PROVENANCE = "import"
+
+_A, _R, _S, _V, _K, _C = (
+    table.c for table in (message_alternatives, message_recaps, scenes, scene_recaps, conversations, chat_history_cache)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """The recap of a message or of one of its alternatives."""
+
+    memory: str | None = None
+    include: str | None = None
+    edited: bool = False
+    stale: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of `core.stories.recaps.rules_keys.IN_DATA`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One version of a message."""
+
+    number: int
+    text: str
+    is_current: bool = False
+    metadata: Mapping[str, Any] | None = None
+    recap: Recap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The scene that ends with a message."""
+
+    name: str = ""
+    visible: bool = True
+    versions: tuple[str, ...] = ()
+    """Of its recap."""
+    current: int | None = None
+    """Which of them is current, None without any."""
+    metadata: Mapping[str, Any] | None = None
+    """Of the current version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What lies beside one message."""
+
+    recap: Recap | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    scene: Scene | None = None
+
+
+NOTHING = Beside()
+
+
+# Writing
+
+
+def insert(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
+    """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`.
+
+    The current alternative has a copy of the message's own recap (S4).
+    """
+    now = db.clock()
+    texts, recaps, ends, versions = [], [], [], []
+    ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in made)))
+    for row_id, conversation, what in made:
+        key = {"persona_id": persona, "message_row": row_id}
+        own = {"conversation_key": conversation, "updated_at": now}
+        if what.recap is not None:
+            recaps.append({**key, "alternative": OWN, **own, **_recap_row(what.recap)})
+        for each in what.alternatives:
+            number = {**key, "alternative": each.number}
+            flag, held = int(each.is_current), dict(each.metadata) if each.metadata else None
+            texts.append({**number, "text": each.text, "is_current": flag, "metadata": held})
+            recap = what.recap if each.is_current and what.recap is not None else each.recap
+            if recap is not None:
+                recaps.append({**number, **own, **_recap_row(recap), "include": None})
+        if what.scene is not None:
+            scene_id = next(ids)
+            ends.append(_scene_row(persona, conversation, row_id, scene_id, what.scene))
+            versions += _scene_recap_rows(persona, scene_id, what.scene, now)
+    for table, ready in ((message_alternatives, texts), (message_recaps, recaps), (scenes, ends),
+                         (scene_recaps, versions)):  # fmt: skip
+        rows.insert_rows(connection, table, ready)
+
+
+def _recap_row(recap: Recap) -> dict[str, Any]:
+    return {
+        "memory": recap.memory,
+        "include": recap.include,
+        "edited": int(recap.edited),
+        "stale": int(recap.stale),
+        "data": dict(recap.data) or None,
+        "provenance": PROVENANCE,
+    }
+
+
+def _scene_row(persona: str, conversation: str, row_id: int, scene_id: int, scene: Scene) -> dict[str, Any]:
+    return {
+        "id": scene_id,
+        "persona_id": persona,
+        "conversation_key": conversation,
+        "break_row": row_id,
+        "name": scene.name,
+        "visible": int(scene.visible),
+        "current_recap_index": scene.current,
+    }
+
+
+def _scene_recap_rows(persona: str, scene_id: int, scene: Scene, now: datetime) -> list[dict[str, Any]]:
+    return [
+        {
+            "persona_id": persona,
+            "scene_id": scene_id,
+            "version_index": number,
+            "content": content,
+            "metadata": dict(scene.metadata) if number == scene.current and scene.metadata else None,
+            "provenance": PROVENANCE,
+            "created_at": now,
+        }
+        for number, content in enumerate(scene.versions)
+    ]
+
+
+_NUMBERS = (
+    select(_K.next_recap_version)
+    .where(_K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation"))
+    .with_for_update()
+)
+
+
+def keep(
+    connection: Connection,
+    persona: str,
+    conversation: str,
+    metadata: Mapping[str, Any] | None,
+    versions: Sequence[Version] = (),
+    current: int | None = None,
+) -> int:
+    """Keep what a file says of a whole conversation, and return how many versions of its running recap are new.
+
+    Args:
+        metadata: of the conversation; None leaves what is there.
+        versions: those with a number that was given here before are left out (S26).
+        current: the one that is current in the file; so it is here when a version is new.
+    """
+    next_number = connection.execute(_NUMBERS, {"persona": persona, "conversation": conversation}).scalar()
+    if next_number is None:
+        return 0
+    new = [v for v in versions if v.number >= next_number]
+    values: dict[str, Any] = {} if metadata is None else {"metadata": dict(metadata)}
+    if new:
+        values["next_recap_version"] = max(v.number for v in new) + 1
+        values["current_recap_version"] = max(v.number for v in new) if current is None else current
+    if values:
+        here = (_K.persona_id == persona, _K.conversation_key == conversation)
+        connection.execute(update(conversations).where(*here).values(**values))
+    rows.insert_rows(connection, running_recaps, [_version_row(persona, conversation, v) for v in new])
+    return len(new)
+
+
+def _version_row(persona: str, conversation: str, version: Version) -> dict[str, Any]:
+    return {
+        "persona_id": persona,
+        "conversation_key": conversation,
+        "version": version.number,
+        "content": version.content,
+        "scene_count": version.scene_count,
+        "excluded_count": version.excluded_count,
+        "prev_scene_index": version.prev_scene_index,
+        "new_scene_index": version.new_scene_index,
+        "provenance": PROVENANCE,
+        "created_at": version.created_at,
+    }
+
+
+# Reading
+
+
+_HERE: Any = bindparam("rows", expanding=True)
+_TEXTS = (
+    select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata)
+    .where(_A.persona_id == bindparam("persona"), _A.message_row.in_(_HERE))
+    .order_by(_A.message_row, _A.alternative)
+)
+_RECAPS = (
+    select(_R.message_row, _R.alternative, _R.memory, _R.include, _R.edited, _R.stale, _R.data)
+    .where(_R.persona_id == bindparam("persona"), _R.message_row.in_(_HERE))
+    .order_by(_R.message_row, _R.alternative)
+)
+_SCENES = (
+    select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index)
+    .where(_S.persona_id == bindparam("persona"), _S.break_row.in_(_HERE))
+    .order_by(_S.break_row)
+)
+_VERSIONS = (
+    select(_V.scene_id, _V.version_index, _V.content, _V.metadata)
+    .where(_V.persona_id == bindparam("persona"), _V.scene_id.in_(bindparam("scenes", expanding=True)))
+    .order_by(_V.scene_id, _V.version_index)
+)
+_TIMES = select(_C.message_id, _C.timestamp).where(
+    _C.persona_id == bindparam("persona"),
+    _C.interface_path == bindparam("conversation"),
+    _C.message_id.in_(bindparam("ids", expanding=True)),
+)
+_METADATA = select(_K.metadata).where(
+    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
+)
+
+
+def read(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
+    """Return what lies beside messages, by row id; those beside which nothing lies are not in it."""
+    recaps: dict[tuple[int, int], Recap] = {}
+    texts: dict[int, list[Alternative]] = {}
+    ends: dict[int, Scene] = {}
+    for part in chunks(sorted(row_ids), AT_ONCE):
+        here = {"persona": persona, "rows": part}
+        recaps |= {(r.message_row, r.alternative): _recap(r) for r in reader(_RECAPS, here)}
+        for r in reader(_TEXTS, here):
+            recap = recaps.get((r.message_row, r.alternative))
+            held = rows.read_object(r.metadata)
+            made = Alternative(r.alternative, r.text, bool(r.is_current), held, recap)
+            texts.setdefault(r.message_row, []).append(made)
+        ends |= _scenes(reader, persona, here)
+    found = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
+    return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in found}
+
+
+def times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
+    """Return when those of the messages were said that are stored already, by message id."""
+    found: dict[str, datetime] = {}
+    for part in chunks(sorted(set(message_ids)), AT_ONCE):
+        values = {"persona": persona, "conversation": conversation, "ids": part}
+        found |= {r.message_id: r.timestamp for r in reader(_TIMES, values) if r.timestamp is not None}
+    return found
+
+
+def _recap(r: Any) -> Recap:
+    return Recap(r.memory, r.include, bool(r.edited), bool(r.stale), rows.read_object(r.data) or {})
+
+
+def _scenes(reader: Reader, persona: str, here: Mapping[str, Any]) -> dict[int, Scene]:
+    found = reader(_SCENES, here)
+    if not found:
+        return {}
+    versions: dict[int, list[Any]] = {}
+    for r in reader(_VERSIONS, {"persona": persona, "scenes": sorted(r.id for r in found)}):
+        versions.setdefault(r.scene_id, []).append(r)
+    made = {}
+    for r in found:
+        mine = versions.get(r.id, [])
+        place = next((at for at, v in enumerate(mine) if v.version_index == r.current_recap_index), None)
+        metadata = None if place is None else rows.read_object(mine[place].metadata)
+        made[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
+    return made
+
+
+def metadata_of(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
+    """Return the metadata of a conversation, None without any."""
+    found = reader(_METADATA, {"persona": persona, "conversation": conversation})
+    return rows.read_object(found[0].metadata) if found else None

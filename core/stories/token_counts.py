@@ -1,0 +1,43 @@
+"""How many tokens texts take, counted once and kept with the counter's name (rules S13, S15, G24)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.config import Settings
+from core.database.engine import Database
+from core.text.counters import Counter, resolve_counter
+
+_SEPARATORS = "core.stories.token_counts"
+SEPARATOR = "\n"
+"""What stands between two recaps."""
+_NAME_BYTES = 40
+"""Width of the columns `counter` and `token_counter`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A counter with its name. Two counters of one name are taken for the same: their stored counts are shared."""
+
+    count: Callable[[str], int]
+    name: str
+
+    def separator(self, db: Database) -> int:
+        """Return the tokens between two recaps, counted once per handle and counter."""
+        known: dict[str, int] = db.caches.setdefault(_SEPARATORS, {})
+        if self.name not in known:
+            known[self.name] = self.count(SEPARATOR)
+        return known[self.name]
+
+
+def of(counter: Counter | None, settings: Settings) -> Counting:
+    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate.
+
+    Raises:
+        TypeError: the counter cannot be called.
+
+    Source: G24.
+    """
+    count, name = resolve_counter(counter, settings.llm_model or None)
+    return Counting(count, name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))

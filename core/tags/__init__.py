@@ -1,0 +1,1 @@
+"""The tag vocabulary of a persona: normal forms, aliases, links."""

@@ -1,0 +1,265 @@
+"""Tags: their normal form, finding known ones in a text, following their links (rules T1 to T6, T12, T13, T15).
+
+Called by the tagging doors and by every table module that stores tags. Reads no database: the vocabulary comes in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from core.shapes import Vocabulary
+from core.tags.rules_index import TagIndex, index_of
+from core.text.folding import clean, fold
+from core.text.words import iter_words
+
+__all__ = [
+    "TAG_BYTES",
+    "TagIndex",
+    "check_alias",
+    "check_link",
+    "expand",
+    "extract",
+    "normal",
+    "stored_form",
+    "tag_items",
+]
+
+TAG_BYTES = 255
+"""Longest stored tag in UTF-8 bytes (T3)."""
+
+WEIGHTS = (0.0, 10.0)
+"""A link's weight is above the first and at most the second (T15)."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_SPACES = re.compile(r"\s+")
+
+
+def normal(tag: str) -> str:
+    """Return the tag folded, without control characters, trimmed, inner white space one space; "" when blank.
+
+    White space that is a control character, such as a line break, separates words like any other. Normal form of a
+    normal form is itself.
+
+    Source: T1.
+
+    >>> normal("  Ｐizza  NIGHT\\n"), normal("   ")
+    ('pizza night', '')
+    """
+    # Control characters go first: one that goes between a letter and its accent lets the two join.
+    text = fold(_CONTROLS.sub("", clean(tag)))
+    if not text.isascii():
+        # Folding can leave letters that join a mark behind them (`ß` with an accent); a tag read back must find itself.
+        for _ in range(4):
+            again = fold(text)
+            if again == text:
+                break
+            text = again
+    return _SPACES.sub(" ", text).strip()
+
+
+def tag_items(value: object, name: str = "tags") -> list[str]:
+    """Return what was given as a list of texts: a list's elements without None, anything else as one text.
+
+    Args:
+        value: None, a list, tuple or set, a text, or something else, whose text counts.
+        name: the argument's name in the error.
+
+    Returns:
+        Texts as they are, in the order given; a set's in text order.
+
+    Raises:
+        TypeError: an element is itself a list, tuple or set; the message names it. Or it has no text.
+
+    Source: T2, F66.
+
+    >>> tag_items(["Food", None, 7]), tag_items("food"), tag_items(None)
+    (['Food', '7'], ['food'], [])
+    """
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, (list, tuple, set, frozenset)):
+        return [_text(value)]
+    elements: Iterable[object] = value
+    if isinstance(value, (set, frozenset)):
+        elements = sorted(value, key=_text)
+    found = []
+    for at, element in enumerate(elements):
+        if isinstance(element, (list, tuple, set, frozenset)):
+            raise TypeError(
+                f"{name}[{at}] is of type {type(element).__name__}. Each element of {name} must be a text; "
+                "pass one flat list."
+            )
+        if element is not None:
+            found.append(_text(element))
+    return found
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "replace")
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - an object of the host's may raise anything, a number be too long to write
+        raise TypeError(f"A value of type {type(value).__name__} has no text. Pass texts.") from None
+
+
+def _json_list(text: str) -> list[object] | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) else None
+
+
+def stored_form(value: object) -> tuple[list[str], list[int]]:
+    """Return the tags to store, and the byte length of each tag that is too long to be stored.
+
+    Args:
+        value: None, a list, a text that is a JSON list, or any other text, which is one tag.
+
+    Returns:
+        `(tags, dropped)`: tags in normal form, unique, in first-seen order, each at most TAG_BYTES; `dropped` holds one
+        length for each distinct tag above that.
+
+    Raises:
+        TypeError: an element is itself a list.
+
+    Source: T2, T3, F67.
+
+    >>> stored_form(["Food", "food ", " Café", 7]), stored_form('["a","b"]'), stored_form(["a" * 300])
+    ((['food', 'café', '7'], []), (['a', 'b'], []), ([], [300]))
+    """
+    parsed = _json_list(value) if isinstance(value, str) else None
+    tags: list[str] = []
+    dropped: list[int] = []
+    for tag in dict.fromkeys(normal(item) for item in tag_items(value if parsed is None else parsed)):
+        size = len(tag.encode("utf-8"))
+        if size > TAG_BYTES:
+            dropped.append(size)
+        elif tag:
+            tags.append(tag)
+    return tags, dropped
+
+
+def extract(
+    text: str | None,
+    *,
+    vocabulary: Vocabulary | TagIndex | None,
+    limit: int,
+    languages: Sequence[str],
+    fuzzy_score: float,
+) -> list[str]:
+    """Return the tags of a text, in order of appearance: its words, or the known tags among them.
+
+    Args:
+        text: as said; None and blank give nothing.
+        vocabulary: None gives the words of T4. With one, only its tags come back: stretches of one to three words that
+            are a tag or alias, then for words that are in none a tag of the same stem, then one spelt nearly alike.
+        limit: most tags (TAGS_LIMIT).
+        languages: ISO 639-1 codes for the stems.
+        fuzzy_score: least `fuzz.ratio` of a near spelling, 0 to 100; 0 switches near spelling off.
+
+    Source: T4, T5, T6.
+
+    >>> known = Vocabulary(tags={"pizza night": 1, "pizza": 1, "cat": 1}, aliases={"kitty": "cat"})
+    >>> extract("Kitty came to pizza night", vocabulary=known, limit=12, languages=["en"], fuzzy_score=0)
+    ['cat', 'pizza night', 'pizza']
+    """
+    if not text or limit <= 0:
+        return []
+    if vocabulary is None:
+        return list(islice(iter_words(text), limit))
+    index = vocabulary if isinstance(vocabulary, TagIndex) else index_of(vocabulary, languages)
+    return list(islice(index.find(text, fuzzy_score), limit))
+
+
+def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int) -> list[str]:
+    """Return the tags, then those one link away, the heaviest link first.
+
+    Args:
+        tags: taken in normal form, unique, in the order given; blanks and None are dropped.
+        vocabulary: its links hold both directions; None adds nothing.
+        limit: most tags in all (EXPANDED_TAGS_LIMIT), originals first.
+
+    Returns:
+        Originals, then linked tags by weight descending (the largest where several links lead to one), then name.
+
+    Source: T12, T13.
+
+    >>> linked = Vocabulary(links={"cat": (("pet", 1.0),), "pet": (("cat", 1.0), ("dog", 0.5))})
+    >>> expand(["Cat", "cat"], linked, 24), expand(["pet"], linked, 24)
+    (['cat', 'pet'], ['pet', 'cat', 'dog'])
+    """
+    originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
+    reached: dict[str, float] = {}
+    for tag in originals if vocabulary else ():
+        for linked, weight in vocabulary.links.get(tag, ()) if vocabulary else ():
+            if linked not in originals and weight > reached.get(linked, 0.0):
+                reached[linked] = weight
+    added = sorted(reached, key=lambda tag: (-reached[tag], tag))
+    return [*originals, *added][: max(limit, 0)]
+
+
+def _checked(tag: object, name: str) -> str:
+    text = normal(_text(tag)) if tag is not None else ""
+    if not text:
+        raise ValueError(f"{name} is blank. A tag needs at least one visible character.")
+    size = len(text.encode("utf-8"))
+    if size > TAG_BYTES:
+        raise ValueError(f"{name} is {size} bytes long. At most {TAG_BYTES} bytes are allowed. Use a shorter one.")
+    return text
+
+
+def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str, str]:
+    """Return alias and tag in normal form, fit to be stored together.
+
+    Raises:
+        ValueError: one of them blank or over TAG_BYTES, the alias is a tag already, the alias and the tag are one, or
+            the two would chain: the tag is itself an alias, or the alias is what another alias stands for.
+
+    Source: T15.
+
+    >>> check_alias("Kitty", "cat", Vocabulary(tags={"cat": 1}))
+    ('kitty', 'cat')
+    """
+    other, known = _checked(alias, "alias"), _checked(tag, "tag")
+    if other == known:
+        raise ValueError(f"alias {other!r} is the tag itself. An alias must be another spelling.")
+    if other in vocabulary.tags:
+        raise ValueError(f"alias {other!r} is a tag already. Link the two tags, or choose another alias.")
+    if known in vocabulary.aliases:
+        raise ValueError(
+            f"tag {known!r} is itself an alias of {vocabulary.aliases[known]!r}. Aliases do not chain: name that tag."
+        )
+    if other in vocabulary.aliases.values():
+        raise ValueError(f"alias {other!r} has aliases of its own. Aliases do not chain: choose another alias.")
+    return other, known
+
+
+def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, float]:
+    """Return both tags in normal form and the weight as a number, fit to be stored as a link.
+
+    Raises:
+        ValueError: a tag blank or over TAG_BYTES, both tags the same, or the weight no number above 0 and at most 10.
+
+    Source: T15.
+
+    >>> check_link("Cat", "pet", 2)
+    ('cat', 'pet', 2.0)
+    """
+    first, second = _checked(a, "a"), _checked(b, "b")
+    if first == second:
+        raise ValueError(f"a and b are both {first!r}. A link joins two different tags.")
+    low, high = WEIGHTS
+    number = float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else math.nan
+    if not low < number <= high:
+        raise ValueError(f"weight is {weight!r}. It must be a number above {low:g} and at most {high:g}.")
+    return first, second, number

@@ -1,0 +1,263 @@
+"""The tag vocabulary of a persona: tags with their uses, aliases, links (data model D13).
+
+`counters` holds under `tag_vocabulary` a number that rises whenever a tag, alias or link appears or goes; who keeps a
+vocabulary compares it. A change of `uses` alone does not raise it: it only decides between equally near spellings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Integer,
+    String,
+    bindparam,
+    case,
+    delete,
+    literal,
+    select,
+    type_coerce,
+    union_all,
+    update,
+)
+from sqlalchemy.types import NullType
+
+from core.database.bulk import chunks
+from core.database.dialects import from_key, insert_ignore, upsert
+from core.database.engine import Database
+from core.database.schema import counters, tag_aliases, tag_links, tags
+from core.shapes import Vocabulary, WriteResult
+from core.tags import rules
+
+VERSION = "tag_vocabulary"
+_CACHE = "tags"
+_MOST_CACHED = 64
+
+
+class _RefusedError(Exception):
+    """Ends a transaction whose change is refused."""
+
+    def __init__(self, result: WriteResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+# Rows that come and go
+
+
+def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
+    """Count tags of rows that are stored; new ones become part of the vocabulary.
+
+    Call it last in a transaction: the rows it writes are shared by many writers.
+    """
+    if not uses:
+        return
+    wanted = sorted(uses)
+    known: set[str] = set()
+    for part in chunks(wanted, 500):
+        known.update(connection.execute(_KNOWN, {"persona": persona, "tags": part}).scalars())
+    now = db.clock()
+    rows = [{"persona_id": persona, "tag": tag, "uses": uses[tag], "created_at": now} for tag in wanted]
+    connection.execute(upsert(tags, db.family, add=["uses"]), rows)
+    if len(known) < len(wanted):
+        raise_version(connection, db, persona)
+
+
+_KNOWN = select(tags.c.tag).where(
+    tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
+)
+
+
+def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:
+    """Count tags of rows that go; a tag stays in the vocabulary, with no uses at least."""
+    if uses:
+        rows = [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)]
+        connection.execute(_LOWER, rows)
+
+
+_LOWER = (
+    update(tags)
+    .where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what"))
+    .values(uses=case((tags.c.uses > bindparam("less", type_=Integer), tags.c.uses - bindparam("less")), else_=0))
+)
+
+
+def raise_version(connection: Connection, db: Database, persona: str) -> None:
+    """Tell everybody who keeps the persona's vocabulary that it changed."""
+    connection.execute(upsert(counters, db.family, add=["value"]), {"persona_id": persona, "name": VERSION, "value": 1})
+
+
+# Changes by hand
+
+
+def add(db: Database, persona: str, tag: object) -> WriteResult:
+    """Make a tag known. Known already: `duplicate`; blank: `empty`; over 255 bytes: `too_long`."""
+    made = rules.normal(rules.tag_items(tag)[0]) if tag is not None and rules.tag_items(tag) else ""
+    if not made:
+        return WriteResult(False, None, "empty")
+    size = len(made.encode("utf-8"))
+    if size > rules.TAG_BYTES:
+        note = f"tag is {size} bytes long; at most {rules.TAG_BYTES} bytes are stored"
+        return WriteResult(False, None, "too_long", notes=(note,))
+
+    def work(connection: Connection) -> WriteResult:
+        row = {"persona_id": persona, "tag": made, "uses": 0, "created_at": db.clock()}
+        if not connection.execute(insert_ignore(tags, db.family), row).rowcount:
+            return WriteResult(False, None, "duplicate")
+        raise_version(connection, db, persona)
+        return WriteResult(True, None)
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = connection.execute(_KNOWN, {"persona": persona, "tags": [made]}).first()
+        return WriteResult(True, None) if there else None
+
+    return _run(db, work, confirm)
+
+
+def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
+    """Make another spelling of a tag known; the tag becomes known too.
+
+    Refused, with the sentence in `notes`: the alias is a tag already, would chain, or is blank (T15).
+    """
+
+    def work(connection: Connection) -> WriteResult:
+        raise_version(connection, db, persona)  # first: it keeps a second change from being checked meanwhile
+        other, known = _checked(lambda: rules.check_alias(alias, tag, _read(connection, persona)))
+        row = {"persona_id": persona, "tag": known, "uses": 0, "created_at": db.clock()}
+        connection.execute(insert_ignore(tags, db.family), row)
+        pair = {"persona_id": persona, "alias": other, "tag": known}
+        connection.execute(upsert(tag_aliases, db.family, update=["tag"]), pair)
+        return WriteResult(True, None)
+
+    return _run(db, work, _again)
+
+
+def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
+    """Link two tags, or give their link another weight; both become known.
+
+    Refused, with the sentence in `notes`: a tag with itself, a weight that is not above 0 and at most 10 (T15).
+    """
+    try:
+        one, other, number = _checked(lambda: rules.check_link(a, b, weight))
+    except _RefusedError as refused:
+        return refused.result
+
+    def work(connection: Connection) -> WriteResult:
+        now, t = db.clock(), tag_links.c
+        both = [{"persona_id": persona, "tag": tag, "uses": 0, "created_at": now} for tag in sorted((one, other))]
+        for row in both:
+            connection.execute(insert_ignore(tags, db.family), row)
+        reverse = (t.persona_id == persona) & (t.tag == other) & (t.related_tag == one)
+        connection.execute(delete(tag_links).where(reverse))
+        row = {"persona_id": persona, "tag": one, "related_tag": other, "weight": number}
+        connection.execute(upsert(tag_links, db.family, update=["weight"]), row)
+        raise_version(connection, db, persona)
+        return WriteResult(True, None)
+
+    return _run(db, work, _again)
+
+
+def _checked(check: Callable[[], Any]) -> Any:
+    try:
+        return check()
+    except ValueError as error:
+        raise _RefusedError(WriteResult(False, None, "refused", notes=(str(error),))) from None
+
+
+def _run(
+    db: Database, work: Callable[[Connection], WriteResult], confirm: Callable[[Connection], WriteResult | None]
+) -> WriteResult:
+    try:
+        return db.transaction(work, source="tags", confirm=confirm)
+    except _RefusedError as refused:
+        return refused.result
+
+
+def _again(_: Connection) -> None:
+    """Answer "not there" about a change whose commit got no answer: done twice it is the same."""
+
+
+# Reading
+
+_RAW = NullType()
+
+
+def _all(persona: Any) -> Any:
+    """The whole vocabulary in one statement; keys go without their type, since a union mixes them."""
+    blank = literal("", String())
+    t, a, n = tags.c, tag_aliases.c, tag_links.c
+    return union_all(
+        select(literal(0, Integer()).label("part"), type_coerce(t.tag, _RAW), blank, t.uses).where(
+            t.persona_id == persona
+        ),
+        select(
+            literal(1, Integer()), type_coerce(a.alias, _RAW), type_coerce(a.tag, _RAW), literal(0, Integer())
+        ).where(a.persona_id == persona),
+        select(
+            literal(2, Integer()),
+            type_coerce(n.tag, _RAW),
+            type_coerce(n.related_tag, _RAW),
+            type_coerce(n.weight, _RAW),
+        ).where(n.persona_id == persona),
+    )
+
+
+def _vocabulary(found: Iterable[Any]) -> Vocabulary:
+    known: dict[str, int] = {}
+    aliases: dict[str, str] = {}
+    links: dict[str, dict[str, float]] = {}
+    for part, key, other, value in found:
+        text = from_key(key)
+        if part == 0:
+            known[text] = int(value)
+        elif part == 1:
+            aliases[text] = from_key(other)
+        else:
+            for one, two in ((text, from_key(other)), (from_key(other), text)):
+                near = links.setdefault(one, {})
+                near[two] = max(float(value), near.get(two, 0.0))
+    return Vocabulary(known, aliases, {tag: tuple(near.items()) for tag, near in links.items()})
+
+
+_PERSONA = bindparam("persona", type_=tags.c.persona_id.type)
+_ALL = _all(_PERSONA)
+
+
+def _read(connection: Connection, persona: str) -> Vocabulary:
+    return _vocabulary(connection.execute(_ALL, {"persona": persona}).all())
+
+
+def load(db: Database, persona: str) -> Vocabulary:
+    """Return the vocabulary of one persona, links in both directions, read in one round trip.
+
+    Raises:
+        StoreReadError: it could not be read.
+    """
+    return _vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
+
+
+def version(db: Database, persona: str) -> int:
+    """Return the number that rises with every change of the persona's vocabulary; 0 before the first."""
+    rows = db.read(_VERSION_OF, {"persona": persona, "name": VERSION}, source="counters")
+    return int(rows[0][0]) if rows else 0
+
+
+_VERSION_OF = select(counters.c.value).where(
+    counters.c.persona_id == bindparam("persona"), counters.c.name == bindparam("name")
+)
+
+
+def current(db: Database, persona: str) -> Vocabulary:
+    """Return the vocabulary as it is now; where nothing changed, the one read before, for the price of its version."""
+    cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(_CACHE, {})
+    now = version(db, persona)  # before the vocabulary, so that a change in between is read again, not missed
+    held = cache.get(persona)
+    if held is not None and held[0] == now:
+        return held[1]
+    found = load(db, persona)
+    if len(cache) >= _MOST_CACHED:
+        cache.clear()
+    cache[persona] = (now, found)
+    return found

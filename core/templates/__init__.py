@@ -1,0 +1,1 @@
+"""The templates of `prompts/` and what is read from there: found, closed in, rendered."""

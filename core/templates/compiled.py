@@ -1,0 +1,157 @@
+"""Compiles and runs one template and checks what it makes; everything that needs jinja2 at hand (rules P64, F32).
+
+Only `core.templates.render` imports this module, at its first rendering.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import FunctionLoader, Template, TemplateSyntaxError
+from jinja2 import TemplateError as AnyTemplateError
+
+from core.base import resources
+from core.templates.files import TYPES, TemplateError, find, header, source_from, version
+from core.templates.metering import METER, Meter
+from core.templates.sandbox import Kind, Room
+
+_UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
+
+
+@lru_cache(maxsize=32)
+def room(overlay: str | None, kind: Kind) -> Room:
+    """Return the environment for a folder; it looks at the files' times itself, so it serves the whole process."""
+    folders = ([Path(overlay)] if overlay else []) + [resources.find("prompts")]
+    return Room(kind, FunctionLoader(source_from(folders)), folders, lambda name: header(name, "variables"))
+
+
+def compiled(room: Room, name: str) -> Template:
+    """Return the compiled template; a file that does not compile is not compiled again before it changes."""
+    known = room.broken.get(name)
+    if known is not None and version(known[0]) == known[1]:
+        raise TemplateError(**known[2])
+    try:
+        template: Template = room.get_template(name)
+    except TemplateSyntaxError as error:
+        facts = _facts(name, error.message or "", error.lineno, error.filename or "", room)
+    except TemplateError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the compiler itself gives up on some sources, for instance deep nesting
+        file = str(find(name, room.folders))
+        facts = _facts(name, f"it cannot be compiled ({type(error).__name__})", None, file, room)
+    else:
+        return template
+    room.broken[name] = (facts["file"], version(facts["file"]), facts)
+    raise TemplateError(**facts)
+
+
+def run(room: Room, name: str, values: Mapping[str, Any], steps: int) -> Any:
+    """Return what the template makes.
+
+    Raises:
+        TemplateError: whatever went wrong, with template and line.
+    """
+    template = compiled(room, name)
+    meter = Meter(steps)
+    token = METER.set(meter)
+    try:
+        text = template.render(values)
+    except TemplateError as error:
+        if error.source:
+            raise
+        line, file = _place(error, template.filename or "")  # an include that names no file stands in this one
+        raise TemplateError(name, f"include of {error.template!r}: {error.reason}", line=line, file=file) from None
+    except Exception as error:  # noqa: BLE001 - an expression of a template may raise anything Python can
+        line, file = _place(error, template.filename or "")
+        told = isinstance(error, AnyTemplateError)  # other messages may quote values
+        reason = str(error) if told else f"it fails with {type(error).__name__}"
+        raise TemplateError(**_facts(name, reason, line, file, room)) from None
+    finally:
+        METER.reset(token)
+    return text if room.kind == "text" else _result(name, text, meter.values, template.filename or "")
+
+
+def _facts(name: str, reason: str, line: int | None, file: str, room: Room) -> dict[str, Any]:
+    """Return the facts of a `TemplateError`, with the nearest known variable where one is unknown."""
+    unknown = _UNDEFINED.search(reason)
+    variable = unknown.group(1) if unknown else ""
+    known = list(room.known(name) or ())
+    near = get_close_matches(variable, known, 1, cutoff=0.5) if variable else []
+    if variable and known and not near:
+        reason = f"{reason}; known are {', '.join(known)}"
+    return {
+        "template": name,
+        "reason": reason.rstrip("."),
+        "line": line,
+        "file": file,
+        "variable": variable,
+        "nearest": "".join(near),
+    }
+
+
+def _place(error: BaseException, file: str) -> tuple[int | None, str]:
+    """Return `(line, file)` of the innermost template an error came from."""
+    line, trace = getattr(error, "lineno", None), error.__traceback__
+    file = getattr(error, "filename", None) or file
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.endswith(".j2"):
+            line, file = trace.tb_lineno, trace.tb_frame.f_code.co_filename
+        trace = trace.tb_next
+    return line, file
+
+
+def _result(name: str, text: str, values: list[Any], file: str) -> Any:
+    """Return the parsed skeleton with the values in their places, its keys and types as the header says."""
+    try:
+        made = _filled(json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse), values)
+    except json.JSONDecodeError as error:
+        raise TemplateError(name, f"what it makes is no JSON ({error.msg})", line=error.lineno, file=file) from None
+    except (ValueError, IndexError, RecursionError) as error:
+        raise TemplateError(name, f"what it makes is no strict JSON ({error})", file=file) from None
+    expected = header(name, "result")
+    if expected is None:
+        return made
+    if not isinstance(made, dict):
+        raise TemplateError(name, "what it makes is no object", file=file)
+    wrong = [key for key, (_, needed) in expected.items() if needed and key not in made]
+    wrong += [key for key in made if key not in expected]
+    if wrong:
+        raise TemplateError(name, f"what it makes has missing or unknown keys: {', '.join(wrong)}", file=file)
+    for key, (kind, _) in expected.items():
+        if key in made and not isinstance(made[key], TYPES[kind][0]):
+            raise TemplateError(name, f"{key!r} must be of type {kind}", file=file)
+    return {key: made[key] for key in expected if key in made}
+
+
+def _filled(skeleton: Any, values: list[Any]) -> Any:
+    if isinstance(skeleton, dict):
+        return {_key(key, values): _filled(value, values) for key, value in skeleton.items()}
+    if isinstance(skeleton, list):
+        return [_filled(item, values) for item in skeleton]
+    if isinstance(skeleton, str) and skeleton.startswith("\x00"):
+        return values[int(skeleton[1:])]
+    return skeleton
+
+
+def _key(key: str, values: list[Any]) -> str:
+    found = _filled(key, values)
+    if not isinstance(found, str):
+        raise ValueError("a key is no text")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return made
+
+
+def _refuse(_word: str) -> Any:
+    raise ValueError("NaN and infinities are no JSON")

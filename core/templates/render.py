@@ -1,0 +1,152 @@
+"""Renders the templates of `prompts/`, overlaid by single files of TEMPLATES_DIR (rules P64, P65, F32).
+
+A broken overlay never costs a prompt: the shipped file takes its place, with one warning and a note. What a shipped
+template is given, and what a JSON template must make, stands on top of the file, where whoever overlays it sees it:
+
+    {# variables: line: text; tone: text #}
+    {# result: context: object; input: object; [extra: text] #}
+
+Types are text, number (or null), switch, list and object; brackets mark what may be absent. jinja2 is loaded at the
+first rendering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from core.base import logs, resources
+from core.templates.files import TYPES, TemplateError, header, names, version
+
+if TYPE_CHECKING:
+    from core.templates.sandbox import Kind
+
+STEPS = 100_000
+"""Default of TEMPLATE_STEPS."""
+
+_warned: set[str] = set()
+"""Notes that were logged, each naming one version of one file: an operator is told once, the report every time."""
+
+
+class Renderer:
+    """Renders templates for one call; made at its start, thrown away at its end.
+
+    Args:
+        templates_dir: folder whose files take the place of shipped ones of the same name; None for none.
+        steps: most steps one rendering may take (TEMPLATE_STEPS).
+        on_note: called with each note at once, beside `notes`.
+
+    >>> Renderer().text("lines/language.txt.j2", language="it")
+    'Answer in this language: it.'
+    """
+
+    def __init__(
+        self,
+        templates_dir: str | Path | None = None,
+        steps: int = STEPS,
+        on_note: Callable[[str], None] | None = None,
+    ) -> None:
+        self.steps = steps
+        self.notes: list[str] = []
+        """What could not be used and what was used instead, without repetition (rule P65)."""
+        self._on_note = on_note
+        self._overlay = str(templates_dir) if templates_dir else None
+        if self._overlay and not Path(self._overlay).is_dir():
+            self._note(f"TEMPLATES_DIR {self._overlay!r} is no folder, the shipped templates are used")
+            self._overlay = None
+
+    def text(self, name: str, /, **values: Any) -> str:
+        """Return the text of a `*.txt.j2` template; None among the values is shown as nothing.
+
+        Raises:
+            TemplateError: the shipped template fails too.
+        """
+        return str(self._render("text", name, values))
+
+    def json(self, name: str, /, **values: Any) -> Any:
+        """Return what a `*.json.j2` template makes, parsed; its keys and types are those of its `result` header.
+
+        No value is ever part of the text that is parsed: an expression stands for its value, which comes back as the
+        very object handed in. So no text can add, remove or move a key (rule P19).
+
+        Raises:
+            TemplateError: the shipped template fails too.
+        """
+        return self._render("json", name, values)
+
+    def _render(self, kind: Kind, name: str, values: Mapping[str, Any]) -> Any:
+        """Return what the overlay's template makes, or where it fails the shipped one, with a note."""
+        runner = _runner()
+        failed = None
+        if self._overlay:
+            try:
+                return runner.run(runner.room(self._overlay, kind), name, values, self.steps)
+            except TemplateError as error:
+                failed = error
+        made = runner.run(runner.room(None, kind), name, values, self.steps)
+        if failed:
+            place = f"template {failed.template} ({failed.source or self._overlay}) line {failed.line or 1}"
+            self._note(f"{place}: {failed.reason}; the shipped one is used", failed)
+        return made
+
+    def _note(self, note: str, error: TemplateError | None = None) -> None:
+        if note in self.notes:
+            return
+        self.notes.append(note)
+        if self._on_note:
+            self._on_note(note)
+        key = f"{note} {error.source if error else ''} {version(error.source if error else '')}"
+        if key not in _warned:
+            _warned.add(key)
+            logs.warning("template_replaced", note=note, file=error.source if error else self._overlay)
+
+
+def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
+    """Return every problem of an overlay, or with None of the shipped templates; empty when all is well (P65, F75).
+
+    Each file is compiled; one whose shipped version says what it is given is rendered with filled and empty samples.
+    """
+    folder = Path(templates_dir) if templates_dir else resources.find("prompts")
+    if not folder.is_dir():
+        return [TemplateError(str(folder), "TEMPLATES_DIR is no folder", file=str(folder))]
+    shipped = names(resources.find("prompts"))
+    problems: list[TemplateError] = []
+    for name in names(folder):
+        near = get_close_matches(name, shipped, 1)
+        if name not in shipped and near:
+            problems.append(
+                TemplateError(name, "no shipped template has this name", file=str(folder / name), nearest=near[0])
+            )
+        try:
+            _try_out(name, str(folder) if templates_dir else None)
+        except TemplateError as error:
+            problems.append(error)
+    return problems
+
+
+def _try_out(name: str, overlay: str | None) -> None:
+    """Compile one template, and render it where what it is given is known.
+
+    Raises:
+        TemplateError: what is wrong with it.
+    """
+    runner = _runner()
+    room = runner.room(overlay, "json" if name.endswith(".json.j2") else "text")
+    runner.compiled(room, name)
+    given = header(name, "variables") or {}
+    for sample in (1, 2) if given else ():
+        try:
+            runner.run(room, name, {word: TYPES[kind][sample] for word, (kind, _) in given.items()}, STEPS)
+        except TemplateError as error:
+            if "has no " not in error.reason:  # a field that samples lack and real values may have
+                raise
+
+
+def _runner() -> ModuleType:
+    """Return the module that runs templates; loading it loads jinja2."""
+    from core.templates import compiled as running  # noqa: PLC0415 - takes tens of milliseconds, which importing a door may not cost
+
+    return running

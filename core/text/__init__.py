@@ -1,0 +1,1 @@
+"""Languages, words, sizes and times of texts. Pure."""

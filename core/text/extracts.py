@@ -1,0 +1,294 @@
+"""Sentences and words chosen from what was said, where no model can sum it up (rules G23, C5).
+
+An extract is the source's own words, spelled as said; it is never called a summary. The same texts always give the same
+extract.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.text.folding import SPACELESS, clean, fold, runs
+from core.text.languages import language_of
+from core.text.words import stop_words, words
+
+FEWEST_WORDS = 3
+"""A sentence of stop words alone needs as many to be of use."""
+AGAIN = 0.3
+"""What a word still counts in a sentence when one chosen before holds it."""
+_SAMPLE_CHARS = 2_000
+_PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
+"""Factors of a sentence in the first person, one with a number or name, a question, a single word."""
+
+_WIDE = "。！？｡"
+_CLOSING = "\"'”’»›)\\]}」』）】"
+_STOP = re.compile(
+    rf"[{_WIDE}]+[{_CLOSING}]*"  # written without a space behind
+    rf"|[.!?…؟۔।॥።]+[{_CLOSING}*_~]*(?=\s|\Z|[{SPACELESS}])"
+    r"|\n+"
+)
+_SHORTENED = re.compile(
+    r"(?:^|[\s(\"'“„])(?:[^\W\d_]|mrs?|ms|dr|prof|st|jr|sr|vs|no|nr|fig|ca|bzw|mme|sra?|dept|approx|\d{1,3}"
+    r"|(?:[^\W\d_]\.)+[^\W\d_])\.\Z",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 12
+_LEADING = re.compile(r"(?:[-*•>#|]+\s+)+")
+_TRAILING = " \t,;:-–—/|*_~"
+_ENDED = re.compile(rf"[.!?…؟۔।॥።{_WIDE}][{_CLOSING}*_~]*\Z")
+_NAME_OR_NUMBER = re.compile(r"\d|(?<=[^\W\d_] )[^\W\d_a-zà-ÿа-я]\w")
+_FIRST_PERSON = frozenset(
+    word
+    for line in (
+        "i i'm i've i'd i'll my mine me we our ich mein meine mir mich wir unser je j'ai mon ma mes nous yo mi mis soy",
+        "estoy nosotros io mio mia sono ho eu meu minha ik mijn jag min mitt mina jeg mit minä minun ja mój moja ben",
+        "benim я мой моя мне меня мы наш мене мій أنا أني نحن لدي اسمي אני שלי",
+        "मैं मेरा मेरी मुझे 나 나는 내 내가 저는 제가 저",
+    )
+    for word in line.split()
+)
+_QUESTION = re.compile(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
+_FIRST_PERSON_INSIDE = re.compile("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    words: frozenset[str]
+    worth: float
+    """What each of its words is worth beside their rarity."""
+
+
+def extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 600) -> str:
+    """Return the sentences that say most, in the order they were said; blank where nothing is of use.
+
+    Sentences of rare words win, those in the first person, with names or numbers before others, questions last; a
+    sentence adds what those chosen before have not said. A sentence said twice counts once. Greetings and other
+    sentences of stop words alone are of no use.
+
+    Args:
+        texts: what was said, one message each, in any language.
+        most_sentences: 1 or more.
+        most_chars: longest extract; the best sentence is cut at a word's end when it alone is longer.
+
+    Returns:
+        One line in the source's spelling, each sentence ending as said, else with a full stop.
+
+    Source: G23.
+
+    >>> extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
+    'ada moved to rome. The cat is called Tofu.'
+    >>> extract(["hi", "👍", " "])
+    ''
+    """
+    found: dict[str, str] = {}
+    for sentence in (sentence for text in texts for sentence in sentences(text)):
+        found.setdefault(" ".join(run for run, _ in runs(fold(sentence))), _ended(_paired(sentence)))
+    useful = _useful(list(found.values()))
+    counts = Counter(word for each in useful for word in each.words)
+    rarity = {word: math.log1p(len(useful) / rows) for word, rows in counts.items()}
+    chosen: list[int] = []
+    room, said = most_chars, set[str]()
+    left = set(range(len(useful)))
+    while left and len(chosen) < most_sentences:
+        fitting = [at for at in sorted(left) if len(useful[at].text) + bool(chosen) <= room]
+        if not fitting:
+            break
+        best = max(fitting, key=lambda at: (_score(useful[at], rarity, said), -at))
+        chosen.append(best)
+        left.discard(best)
+        said |= useful[best].words
+        room -= len(useful[best].text) + (len(chosen) > 1)
+    if not chosen and useful and most_sentences > 0:
+        best = max(range(len(useful)), key=lambda at: (_score(useful[at], rarity, said), -at))
+        return _cut(useful[best].text, most_chars)
+    return _joined([useful[at].text for at in sorted(chosen)])
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, trimmed, each on one line, with the marks they end with.
+
+    They end at full stops, question and exclamation marks of any script and at line breaks, not at the points of
+    numbers, initials and common abbreviations. Marks of lists, headings and bold print are left out.
+
+    >>> list(sentences("Dr. No has 3.5 cats... Really?! 猫がいる。元気。"))
+    ['Dr. No has 3.5 cats...', 'Really?!', '猫がいる。', '元気。']
+    """
+    start = 0
+    known = clean(text)
+    for stop in _STOP.finditer(known):
+        before = known[max(start, stop.end() - _LOOK_BACK) : stop.end()]
+        if stop.group() == "." and _SHORTENED.search(before):
+            continue
+        yield from _one_line(known[start : stop.end()])
+        start = stop.end()
+    yield from _one_line(known[start:])
+
+
+def _one_line(text: str) -> Iterator[str]:
+    line = " ".join(text.replace("**", "").split())
+    marks = _LEADING.match(line)
+    if line and (marks is None or marks.end() < len(line)):
+        yield line[marks.end() :] if marks else line
+
+
+def _paired(sentence: str) -> str:
+    """Return the sentence without half a pair of quotation marks: the other half stayed with the sentence beside it.
+
+    >>> _paired('"Two coins.'), _paired('I look for Brask."'), _paired('She says: "Go.'), _paired('"Go," she says.')
+    ('Two coins.', 'I look for Brask.', 'She says: "Go."', '"Go," she says.')
+    """
+    for opening, closing in _QUOTES:
+        opened = sentence.count(opening) - (0 if opening == closing else sentence.count(closing))
+        if (opened % 2 == 0) if opening == closing else (opened == 0):
+            continue
+        if sentence.startswith(opening) and (opening == closing or opened > 0):
+            return sentence[1:].lstrip()
+        if sentence.endswith(closing) and (opening == closing or opened < 0):
+            return sentence[:-1].rstrip()
+        if re.search(rf"(?<=\s){re.escape(opening)}(?=\w)[^{opening}{closing}]*\Z", sentence):
+            return sentence + closing
+    return sentence
+
+
+_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"))
+
+
+def _ended(sentence: str) -> str:
+    """Return the sentence with a full stop where it ends in the middle of the line, so that it can be joined."""
+    if _ENDED.search(sentence):
+        return sentence
+    bare = sentence.rstrip(_TRAILING)
+    if not bare or unicodedata.category(bare[-1])[0] not in "LNM" or _THAI.search(bare[-1]):
+        return bare
+    return bare + ("。" if _HAN.search(bare[-1]) else ".")
+
+
+_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_THAI = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # no full stop is used
+
+
+def _useful(found: Sequence[str]) -> list[_Sentence]:
+    stops = _stops(found)
+    made = []
+    for text in found:
+        all_words = words(text)
+        salient = frozenset(word for word in all_words if word not in stops)
+        asks = _QUESTION.search(text) is not None
+        found_runs = list(runs(text))
+        if not salient and (asks or len(found_runs) < FEWEST_WORDS):
+            continue
+        worth = _ASKS if asks else 1.0
+        worth *= _ONE_WORD if len(found_runs) == 1 and not found_runs[0][1] else 1.0
+        worth *= _PERSONAL if not _FIRST_PERSON.isdisjoint(_tokens(text)) or _FIRST_PERSON_INSIDE.search(text) else 1.0
+        worth *= _TELLS if _NAME_OR_NUMBER.search(text) else 1.0
+        made.append(_Sentence(text, salient, worth))
+    return made
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.strip('.,!?…;:()"“”') for token in fold(text).replace("’", "'").split()]
+
+
+def _stops(texts: Sequence[str]) -> frozenset[str]:
+    """Return the stop words of the language the texts are in, and those of English."""
+    sample, size = [], 0
+    for text in texts:
+        sample.append(text)
+        size += len(text)
+        if size > _SAMPLE_CHARS:
+            break
+    language = language_of(" ".join(sample)[:_SAMPLE_CHARS])
+    return stop_words("en") | (stop_words(language) if language not in ("", "en") else frozenset())
+
+
+def _score(sentence: _Sentence, rarity: dict[str, float], said: set[str]) -> float:
+    """Return what a sentence says: the rarity of its words, each long sentence paying for its length."""
+    told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(sentence.words))
+    return round(sentence.worth * told / math.sqrt(len(sentence.words) + 2), 9)
+
+
+def _joined(chosen: Sequence[str]) -> str:
+    made = ""
+    for text in chosen:
+        made += (" " if made and made[-1] not in _WIDE else "") + text
+    return made
+
+
+def _cut(text: str, most_chars: int) -> str:
+    """Return the text cut before a word where there is one, with a mark of what is missing."""
+    if most_chars < 1:
+        return ""
+    kept = text[: most_chars - 1]
+    space = kept.rfind(" ")
+    if space > len(kept) // 2 and not text[len(kept) : len(kept) + 1].isspace():
+        kept = kept[:space]
+    return kept.rstrip(_TRAILING + ".") + "…"
+
+
+def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
+    """Return the words of some texts that stand in the fewest of others, for a title, in the order they were said.
+
+    Args:
+        texts: whose words are taken, without stop words.
+        among: what rarity is counted in: texts that hold the word. Of equally rare words the earlier stays.
+        most: longest list, 0 or more.
+
+    Returns:
+        Words spelled as said, each once; of scripts without spaces the stretches that hold the rarest pairs of
+        characters. Empty where there are only stop words.
+
+    Source: C5.
+
+    >>> rarest_words(["I booked the flight to Rome"], ["I booked the flight to Rome", "which flight?"], 2)
+    ['booked', 'Rome']
+    """
+    stops = _stops(texts)
+    first: dict[str, _Piece] = {}
+    for piece in _pieces("\n".join(texts)):
+        if piece.key not in stops:
+            first.setdefault(piece.key, piece)
+    rows = Counter(word for text in among for word in words(text))
+    order = list(first)
+    kept = sorted(range(len(order)), key=lambda at: (rows[order[at]], at))[: max(most, 0)]
+    made: list[str] = []
+    last: _Piece | None = None
+    for at in sorted(kept):
+        piece = first[order[at]]
+        if last is not None and last.run == piece.run >= 0 and piece.start <= last.end:
+            made[-1] += piece.text[last.end - piece.start :]
+        else:
+            made.append(piece.text)
+        last = piece
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A word, or a pair of characters of a script without spaces and where it stands in its run."""
+
+    key: str
+    text: str
+    run: int = -1
+    """Number of its run; -1 for a word, which is never joined to another."""
+    start: int = 0
+    end: int = 0
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield the words of a text in its own spelling, with the key that `words` gives them."""
+    for number, (run, spaceless) in enumerate(runs(unicodedata.normalize("NFKC", clean(text)))):
+        known = words(run)
+        if not spaceless:
+            yield from (_Piece(key, run.strip("_")) for key in known[:1])
+            continue
+        wanted = set(known)
+        for at in range(max(len(run) - 1, 1)):
+            pair = run[at : at + 2]
+            if fold(pair) in wanted:
+                yield _Piece(fold(pair), pair, number, at, at + len(pair))

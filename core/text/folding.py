@@ -1,0 +1,82 @@
+"""How text is cleaned, folded and split into runs; everything that compares or indexes text stands on it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from core.text.marks import marks_class
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"\s+")
+
+SPACELESS = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3031-\u3035\u303b\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana and their marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"  # Han
+)
+"""Ranges of the scripts written without spaces, as the inside of a character class (rule T8)."""
+
+_SPACELESS_CHAR = SPACELESS_PATTERN = re.compile(f"[{SPACELESS}]")
+_WORDS = re.compile(f"[\\w{marks_class()}]+")
+_MANY_MARKS = re.compile(f"([{marks_class()}]{{30}})")
+_PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
+
+
+def clean(text: str) -> str:
+    """Return the text without U+0000 and with lone surrogates replaced by U+FFFD (rule G11).
+
+    >>> clean("a\\x00b"), clean("\\ud800x")
+    ('ab', '\ufffdx')
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def fold(text: str) -> str:
+    """Return NFKC, then case folding: what texts, tags, keywords and phrases are compared by, never ids (rule G10).
+
+    >>> fold("ＡＢＣ Straße"), fold("ﬁn"), fold("café") == fold("cafe")
+    ('abc strasse', 'fin', False)
+    """
+    if text.isascii():
+        return text.lower()
+    if _MANY_MARKS.search(text):
+        # Sorting marks takes time by the square of their number, so a long pile of them is folded in parts.
+        return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text)).casefold()
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def collapsed(text: str) -> str:
+    """Return the folded text with white space runs as one space, trimmed: equal texts in the sense of T36.
+
+    >>> collapsed("Jay  likes\\ntea ")
+    'jay likes tea'
+    """
+    return _SPACES.sub(" ", fold(text)).strip()
+
+
+def is_word_char(char: str) -> bool:
+    """Return whether the character belongs to words: a letter, combining mark, digit or underscore."""
+    return char == "_" or unicodedata.category(char)[0] in "LMN"
+
+
+def runs(folded: str) -> Iterator[tuple[str, bool]]:
+    """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order.
+
+    `spaceless` runs are of scripts written without spaces (T8). Characters that are no word characters separate runs.
+
+    >>> list(runs("数学の宿題 is due_2, ok"))
+    [('数学の宿題', True), ('is', False), ('due_2', False), ('ok', False)]
+    """
+    for match in _WORDS.finditer(folded):
+        word = match.group()
+        if word.isascii() or not _SPACELESS_CHAR.search(word):
+            yield word, False
+            continue
+        for part in _PARTS.finditer(word):
+            yield part.group(), bool(part.group("spaceless"))

@@ -1,0 +1,304 @@
+"""Found rows: their snippets, their order, which of them say the same, and what a match is (T20, T21, T32 to T36).
+
+Called by the search doors and by the table modules that make hits. `matches_tag` and `matches_keyword` are the meaning
+of a search in plain Python; what an index answers is compared with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from core.shapes import SOURCES, Hit, Source
+from core.text.folding import clean, collapsed, fold
+from core.text.marks import marks_class
+from core.text.times import parse_time
+
+ELLIPSIS = "..."
+
+IDENTITY_CHARS = 80
+"""Characters of the snippet that tell two hits of one row apart (T36)."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SOURCE_ORDER = {source: place for place, source in enumerate(SOURCES)}
+
+_BREAK = re.compile(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
+"""Characters before which a text can be cut without changing what either part folds to.
+
+All but those that may join the character in front: combining marks, Hangul letters, halfwidth voice marks.
+"""
+
+_BLOCK_CHARS = 512
+
+Row = TypeVar("Row")
+
+
+def snippet(text: str, chars: int) -> str:
+    """Return the text, or its first `chars` characters and `...` where it is longer.
+
+    Source: T34.
+
+    >>> snippet("abcdef", 6), snippet("abcdefg", 6)
+    ('abcdef', 'abcdef...')
+    """
+    return text if len(text) <= chars else text[:chars] + ELLIPSIS
+
+
+def snippet_around(text: str, at: int, length: int, chars: int) -> str:
+    """Return `chars` characters of the text with the match in their middle, `...` on each side that was cut.
+
+    Args:
+        text: as stored.
+        at: where the match begins.
+        length: how long it is; a match longer than `chars` is shown from its beginning.
+        chars: SNIPPET_CHARS. A text no longer than that comes back whole.
+
+    Source: T35.
+
+    >>> snippet_around("a" * 50 + "cat" + "b" * 50, 50, 3, 9)
+    '...aaacatbbb...'
+    """
+    if len(text) <= chars:
+        return text
+    start = at if length >= chars else at - (chars - length) // 2
+    start = max(0, min(start, len(text) - chars))
+    end = start + chars
+    return (ELLIPSIS if start else "") + text[start:end] + (ELLIPSIS if end < len(text) else "")
+
+
+def _original_place(text: str, places: Sequence[int]) -> list[int]:
+    """Return, for each place in `fold(text)`, ascending, where the piece of `text` that holds it begins."""
+    found: list[int] = []
+    folded_at = at = 0
+    while at < len(text) and len(found) < len(places):
+        cut = _BREAK.search(text, at + _BLOCK_CHARS)
+        end = cut.start() if cut else len(text)
+        size = len(fold(text[at:end]))
+        if folded_at + size > places[len(found)]:
+            cuts = [piece.start() for piece in _BREAK.finditer(text, at + 1, end)]
+            for first, last in zip([at, *cuts], [*cuts, end], strict=True):
+                folded_at += len(fold(text[first:last]))
+                while len(found) < len(places) and folded_at > places[len(found)]:
+                    found.append(first)
+        else:
+            folded_at += size
+        at = end
+    return found + [len(text)] * (len(places) - len(found))
+
+
+def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
+    """Return `(at, length)` of the first place in the text where one of the keywords matches, None where none does.
+
+    Args:
+        text: as stored.
+        keywords: as asked; compared after `fold`. Of two at one place the longer counts.
+
+    Returns:
+        Place and length in the text itself, which folding may have made longer or shorter: `ß` is one character of the
+        text and matches `ss`. Where the match begins or ends inside such a piece, the whole piece is in it.
+
+    Source: T21, T35.
+
+    >>> find_match("Die Straße", ["STRASSE"]), find_match("tea", ["coffee"])
+    ((4, 6), None)
+    """
+    folded = fold(text)
+    best: tuple[int, int] | None = None
+    for keyword in keywords:
+        wanted = fold(clean(keyword))
+        at = folded.find(wanted) if wanted else -1
+        if at >= 0 and (best is None or (at, -len(wanted)) < (best[0], -best[1])):
+            best = at, len(wanted)
+    if best is None or text.isascii():
+        return best
+    start, last = best[0], best[0] + best[1] - 1
+    begin, end_piece = _original_place(text, (start, last))
+    after = _BREAK.search(text, end_piece + 1)
+    return begin, (after.start() if after else len(text)) - begin
+
+
+def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], chars: int) -> str | None:
+    """Return the snippet around the first match of the first column that holds one, None where no column does.
+
+    Source: T35.
+
+    >>> snippet_of_match([None, "tea", "a cat"], ["cat"], 400)
+    'a cat'
+    """
+    for text in columns:
+        place = find_match(text, keywords) if text else None
+        if text and place:
+            return snippet_around(text, *place, chars)
+    return None
+
+
+def diary_snippet_text(
+    content: str | None, interaction_summary: str | None, user_message: str | None, personal_thought: str | None
+) -> str:
+    """Return the text a diary hit shows: the first of the four that is not blank, "" when all are.
+
+    Source: T34.
+
+    >>> diary_snippet_text("  ", None, "hello", "thought")
+    'hello'
+    """
+    for text in (content, interaction_summary, user_message, personal_thought):
+        if text and not text.isspace():
+            return text
+    return ""
+
+
+def stored_tags(value: object) -> list[str]:
+    """Return the tags of a row as it was read: a JSON array of texts, or that array itself; anything else gives [].
+
+    Source: T33, F58.
+
+    >>> stored_tags('["food"]'), stored_tags('{"a": 1}'), stored_tags('["a", 7]'), stored_tags("[broken")
+    (['food'], [], [], [])
+    """
+    if isinstance(value, (str, bytes, bytearray)):
+        if value in ("[]", b"[]"):
+            return []
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return []
+    if not isinstance(value, (list, tuple)) or not all(isinstance(tag, str) for tag in value):
+        return []
+    return list(value)
+
+
+def iso_time(value: object) -> str:
+    """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read.
+
+    Source: T33, F58.
+
+    >>> iso_time("2026-03-10 12:00:00"), iso_time("0000-00-00 00:00:00")
+    ('2026-03-10T12:00:00+00:00', '')
+    """
+    moment = parse_time(value)
+    return moment.isoformat() if moment else ""
+
+
+def hit(source: Source, id: int, timestamp: object, snippet: str, tags: object) -> Hit:  # noqa: A002 - the hit's keys
+    """Return the row in normal form, whatever state its time and tags are in.
+
+    Args:
+        source: memories, ai_diary or chat_history; chat has no tags.
+        id: the row's id.
+        timestamp: as it was read; a time that cannot be read gives "".
+        snippet: the text to show.
+        tags: as they were read; anything but an array of texts gives [].
+
+    Source: T33, F58.
+
+    >>> hit("memories", 7, "2026-03-10T13:00:00+01:00", "tea", '["food"]')["timestamp"]
+    '2026-03-10T12:00:00+00:00'
+    """
+    return {
+        "source": source,
+        "id": int(id),
+        "timestamp": iso_time(timestamp),
+        "snippet": snippet,
+        "tags": [] if source == "chat_history" else stored_tags(tags),
+    }
+
+
+def sort_key(found: Hit) -> tuple[bool, int, int, int]:
+    """Return what `sorted` puts hits in order by: newest first, then source, then the greater id; unreadable time last.
+
+    Source: T32.
+
+    >>> sort_key(hit("memories", 9, "2026-03-10", "", [])) < sort_key(hit("memories", 3, "2026-03-10", "", []))
+    True
+    """
+    moment = parse_time(found["timestamp"])
+    age = 0 if moment is None else -((moment - _EPOCH) // _MICROSECOND)
+    return moment is None, age, _SOURCE_ORDER.get(found["source"], len(SOURCES)), -found["id"]
+
+
+def newest_first(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits in the order of T32, as a new list.
+
+    >>> [found["id"] for found in newest_first([hit("memories", n, "2026-03-10", "", []) for n in (3, 9)])]
+    [9, 3]
+    """
+    return sorted(hits, key=sort_key)
+
+
+def content_digest(text: str) -> bytes:
+    """Return 32 bytes that are the same for texts equal in the sense of T36: folded, white space collapsed.
+
+    Source: T36, T50.
+
+    >>> content_digest("Jay  likes tea") == content_digest("jay likes TEA"), len(content_digest(""))
+    (True, 32)
+    """
+    return hashlib.sha256(collapsed(clean(text)).encode("utf-8")).digest()
+
+
+def dedupe(
+    rows: Iterable[Row],
+    *,
+    identity: Callable[[Row], tuple[str, int, str]],
+    content: Callable[[Row], str | bytes | None],
+) -> list[Row]:
+    """Return the rows without those that say again what an earlier one said; what stays keeps its order.
+
+    Args:
+        rows: in the order of T32, so that the newest stays.
+        identity: `(source, id, snippet)`; the snippet counts by its first 80 characters.
+        content: the full text, or its `content_digest`; None where it is not known, and then identity alone counts.
+
+    Source: T36.
+
+    >>> rows = [("memories", 1691, "jay likes tea"), ("memories", 1690, "Jay  likes tea"), ("ai_diary", 1690, "x")]
+    >>> [row[:2] for row in dedupe(rows, identity=lambda row: row, content=lambda row: row[2])]
+    [('memories', 1691), ('ai_diary', 1690)]
+    """
+    kept: list[Row] = []
+    seen: set[object] = set()
+    for row in rows:
+        text = content(row)
+        same_text: object = content_digest(text) if isinstance(text, str) else text
+        if same_text is not None and same_text in seen:
+            continue
+        source, number, shown = identity(row)
+        same_row: object = source, number, shown[:IDENTITY_CHARS]
+        if same_row not in seen:
+            kept.append(row)
+            seen.add(same_row)
+            if same_text is not None:
+                seen.add(same_text)
+    return kept
+
+
+def matches_tag(stored: object, tag: str) -> bool:
+    """Return whether the row's tag array holds the tag as a whole element, code point by code point.
+
+    Args:
+        stored: the row's `tags` or `context_tags` as read; anything but an array of texts matches nothing.
+        tag: in normal form.
+
+    Source: T20.
+
+    >>> matches_tag('["cat","pet"]', "cat"), matches_tag('["category"]', "cat"), matches_tag('["cat"]', '["cat"]')
+    (True, False, False)
+    """
+    return tag in stored_tags(stored)
+
+
+def matches_keyword(folded_text: str, keyword: str) -> bool:
+    """Return whether a folded text holds the keyword, folded, code point by code point; no character is a wildcard.
+
+    Source: T21.
+
+    >>> matches_keyword(fold("100% sure"), "100%"), matches_keyword("1000 people", "100%")
+    (True, False)
+    """
+    return fold(clean(keyword)) in folded_text

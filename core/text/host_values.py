@@ -1,0 +1,132 @@
+"""The one reader of what hosts hand in: objects, dicts and any nesting of the two (rule P2).
+
+Nothing in here raises because of a host's value; what cannot be read counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+from core.text.folding import clean
+
+_ABSENT = object()
+_PLAIN = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, set, frozenset, type(None))
+"""Types that have no fields: their methods (`"x".title`, `[].index`) must never pass for a host's attributes."""
+
+
+def is_plain(value: Any) -> bool:
+    """Return whether the value is a text, number, bare sequence, set or None; a named tuple has fields.
+
+    >>> is_plain("hi"), is_plain([1]), is_plain({"text": "hi"})
+    (True, True, False)
+    """
+    return isinstance(value, _PLAIN) and not hasattr(type(value), "_fields")
+
+
+def _field(value: Any, name: str) -> Any:
+    """Return the item or attribute, or `_ABSENT`; a host's accessor may raise anything, so everything is caught."""
+    try:
+        if isinstance(value, Mapping):
+            return value.get(name, _ABSENT)
+        return _ABSENT if is_plain(value) else getattr(value, name, _ABSENT)
+    except Exception:  # noqa: BLE001 - an accessor of the host may raise anything; it then has nothing to say (P2)
+        return _ABSENT
+
+
+def has(value: Any, name: str) -> bool:
+    """Return whether the name exists, whatever its value; an attribute that raises does not (P2).
+
+    >>> has({"date": None}, "date"), has({}, "date"), has("text", "title")
+    (True, False, False)
+    """
+    return _field(value, name) is not _ABSENT
+
+
+def get(value: Any, *names: str, default: Any = None) -> Any:
+    """Return the first of the named items or attributes that is there and not None, else `default`.
+
+    Args:
+        value: a mapping (its keys are read, never its attributes) or any other object (its attributes are read).
+            Texts, numbers, lists and None have no fields.
+        names: tried in order.
+        default: what comes back when none is there.
+
+    Source: P2, P22.
+
+    >>> get({"username": None, "sender_id": 7}, "username", "sender_id"), get("text", "title", default="-")
+    (7, '-')
+    """
+    for name in names:
+        found = _field(value, name)
+        if found is not _ABSENT and found is not None:
+            return found
+    return default
+
+
+def as_text(value: Any) -> tuple[str | None, str]:
+    """Return `(text, note)`: the value as clean text, None when it is no text; the note is blank when all is well.
+
+    Numbers become their text, bytes are read as UTF-8 with replacement and noted, None is None without a note (P2,
+    G11). The note starts with a verb, so that the caller can put the field's name in front.
+
+    >>> as_text(5), as_text(b"a\\xff"), as_text(None)
+    (('5', ''), ('a\ufffd', 'was bytes and is read as UTF-8'), (None, ''))
+    """
+    if value is None:
+        return None, ""
+    if isinstance(value, str):
+        return clean(value), ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return clean(bytes(value).decode("utf-8", "replace")), "was bytes and is read as UTF-8"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return str(value), ""
+        except ValueError:  # whole numbers of more than 4,300 digits
+            return None, "is a number too long to write and is left out"
+    return None, f"is of type {type(value).__name__} and is left out"
+
+
+def text_at(value: Any, *names: str) -> str:
+    """Return the first named field that is a text with something in it, cleaned; blank when there is none.
+
+    >>> text_at({"text": " ", "caption": "a cat"}, "text", "caption")
+    'a cat'
+    """
+    for name in names:
+        text, _note = as_text(get(value, name))
+        if text is not None and text.strip():
+            return text
+    return ""
+
+
+def number_at(value: Any, *names: str) -> int | float | None:
+    """Return the first named field as a finite number, a time span as its seconds; None when it is neither.
+
+    >>> number_at({"duration": timedelta(seconds=3)}, "duration"), number_at({"duration": "3"}, "duration")
+    (3.0, None)
+    """
+    found = get(value, *names)
+    if isinstance(found, timedelta):
+        return found.total_seconds()
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        return None
+    try:
+        return found if isfinite(found) else None
+    except OverflowError:  # a whole number no float can hold
+        return None
+
+
+def word_at(value: Any, name: str) -> str:
+    """Return a word of a closed set, lower case: a text, or an enum's text value, else an enum's name; else blank.
+
+    >>> word_at({"type": "Private "}, "type")
+    'private'
+    """
+    found = get(value, name)
+    if isinstance(found, Enum):
+        found = found.value if isinstance(found.value, str) else found.name
+    return clean(found).strip().lower() if isinstance(found, str) else ""

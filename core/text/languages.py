@@ -1,0 +1,219 @@
+"""Which language a text is in, from its script and its commonest words.
+
+Called by `core.search.question.question`, `core.wishes.rules` and `core.text.stems`. Reads no file: the tables stand
+here, and small, since the first message of a process should not wait for the stop words of fifty languages.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from core.text.folding import fold
+
+LOOKED_AT = 2_000
+"""Characters of a text that decide; the rest of a long text is rarely in another language."""
+
+ENOUGH = 0.7
+"""Least evidence for a language in Latin letters: nearly one word that is its own."""
+SURE = 1.6
+"""Evidence that leaves no doubt."""
+WEAK = 0.25
+"""Evidence from which a language is worth a try."""
+
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff\uff66-\uff9f]")),
+    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")),
+    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("uk", re.compile("[\u0456\u0457\u0454\u0491]")),
+    ("ru", re.compile("[\u0400-\u052f]")),
+    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("fa", re.compile("[\u067e\u0686\u0698\u06af\u06cc]")),
+    ("ar", re.compile("[\u0600-\u06ff\u0750-\u077f]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+    ("hy", re.compile("[\u0530-\u058f]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+)
+"""First script found wins: Kana before Han, the letters of one language before those it shares."""
+
+_LATIN = re.compile("[a-z\u00e0-\u024f\u1e00-\u1eff]")
+
+_FUNCTION_WORDS = {
+    "en": "the and of to is was are were you it that this for with have has had what when where who how why did do "
+    "does "
+    "not be been my your his her their our from about which would could should they she he we i am will can there any",
+    "de": "der die das und ist nicht ich du er sie wir ihr ein eine einen einem einer mit auf fur von zu dem den des "
+    "im "
+    "war hat habe haben wie was wer wo wann warum mein meine dein deine auch noch aber oder wenn uber nach bei als "
+    "mich "
+    "dich mir dir kein keine sind wird wurde bitte immer nie",
+    "fr": "le la les des un une et est pas que qui je tu il elle nous vous ils mon ma mes ton ta ses avec pour dans "
+    "sur "
+    "ce cette ces au aux du en ne se sont etait ete quand ou comment pourquoi quel quelle quels combien j l d c qu n s "
+    "suis ai as avez plus toujours jamais",
+    "es": "el la los las un una y es no que quien yo tu mi mis con para por en de del al se lo su sus como cuando "
+    "donde "
+    "cual cuantos cuanto fue era son esta estan este esto muy pero mas hay ha he has soy siempre nunca me te le",
+    "it": "il lo la i gli le un una e non che chi io tu mio mia miei con per in di del della dei al alla si su come "
+    "quando dove quale quanto quanti era sono sei ha ho hai questo questa molto ma piu anche perche cosa mi ti "
+    "sempre mai",
+    "pt": "o a os as um uma e nao que quem eu tu voce meu minha meus com para por em de do da dos das no na se como "
+    "quando onde qual quantos quanto foi era sao esta este isso muito mas mais tem tenho sou sempre nunca me te",
+    "nl": "de het een en is niet ik jij je hij zij ze wij we mijn jouw met op voor van te dat die dit er aan in was "
+    "heb "
+    "heeft hebben ben hoe wat wie waar wanneer waarom welke ook nog maar of als naar bij om geen zijn wordt altijd "
+    "nooit",
+    "sv": "och det att i en jag som har de inte om var mig han hon den pa ar med for vad du vi ni min mitt mina ett av "
+    "till nar hur vem kan ska sig sa fran",
+    "da": "og det at i en jeg som har de ikke om var mig han hun den pa er med for hvad du vi min mit mine et af til "
+    "nar hvor hvem kan skal sig sa fra",
+    "no": "og det at i en jeg som har de ikke om var meg han hun den pa er med for hva du vi min mitt mine et av til "
+    "nar hvor hvem kan skal seg sa fra",
+    "fi": "ja on ei se etta han mina sina oli olen olet me te he mita missa milloin kuka miksi kun niin mutta tai myos "
+    "kanssa minun sinun ovat voi kuin jos nyt",
+    "pl": "i w nie na z do to jest sie ze co jak ja ty on ona my wy moj moja twoj kiedy gdzie kto dlaczego czy ale "
+    "po o "
+    "za od byl byla jestem mam ma tak juz przez dla",
+    "cs": "a v na je se to ze s z do ja ty on ona my vy muj moje tvuj kdy kde kdo proc jak co ale po o za od byl byla "
+    "jsem mam ma tak uz pro by jsi ktery nebo",
+    "hu": "a az es nem hogy is egy en te o mi ti mit hol mikor ki miert van volt meg de ha vagy ez csak mar nagyon "
+    "vagyok",
+    "ro": "si in de la un o nu ca este sunt eu tu el ea noi meu mea cu pe pentru din care ce cand unde cine cum dar "
+    "sau "
+    "mai am ai era fost",
+    "tr": "ve bir bu ne ben sen o biz siz benim senin ile icin de da mi mu degil var yok nerede zaman kim neden nasil "
+    "ama cok daha en gibi olarak kadar ki",
+    "id": "dan yang di ke dari ini itu saya aku kamu anda dia kami kita tidak ada apa siapa kapan dimana mengapa "
+    "bagaimana dengan untuk pada adalah akan sudah bisa juga",
+    "ca": "el la els les un una i es no que qui tu meu meva amb per en de del al com quan on quin quants era soc "
+    "aquest aixo molt pero mes hi ha he has i",
+}
+
+
+@lru_cache(maxsize=1)
+def _known() -> Mapping[str, Mapping[str, float]]:
+    """Return, for each common word, the languages it speaks for; a word of many languages says little of each."""
+    owners: dict[str, list[str]] = {}
+    for language, words in _FUNCTION_WORDS.items():
+        for word in dict.fromkeys(words.split()):
+            owners.setdefault(word, []).append(language)
+    return {word: dict.fromkeys(of, 1 / len(of)) for word, of in owners.items()}
+
+
+def common_words(language: str) -> frozenset[str]:
+    """Return the commonest words of a language in Latin letters, bare; none for another.
+
+    >>> "the" in common_words("en"), common_words("ja")
+    (True, frozenset())
+    """
+    return frozenset(_FUNCTION_WORDS.get(language, "").split())
+
+
+def bare(text: str) -> str:
+    """Return the folded text without accents: what people leave out when they type in a hurry.
+
+    >>> bare("Février"), bare("MÄRZ"), bare("há")
+    ('fevrier', 'marz', 'ha')
+    """
+    folded = fold(text)
+    if folded.isascii():
+        return folded
+    parts = unicodedata.normalize("NFD", folded[: 4 * LOOKED_AT] if len(folded) > 4 * LOOKED_AT else folded)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", parts))
+
+
+def language_of(text: str, enough: float = ENOUGH) -> str:
+    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told.
+
+    A script that one language is written in decides alone; in Latin letters the commonest words of 18 languages are
+    counted, and the language must be ahead of the next.
+
+    Args:
+        text: as said; the first LOOKED_AT characters count.
+        enough: least evidence for a language in Latin letters, in words that are its own.
+
+    >>> language_of("Wann war das?"), language_of("когда это было"), language_of("when was it"), language_of("tofu")
+    ('de', 'ru', 'en', '')
+    >>> language_of("数学の宿題"), language_of("你好"), language_of("")
+    ('ja', 'zh', '')
+    """
+    said = text[:LOOKED_AT]
+    if not said.isascii():
+        folded = fold(said)
+        letters = len(_LATIN.findall(folded))
+        for language, script in _SCRIPTS:
+            # A foreign name in a Latin text is not its language; a brand name in a Thai text neither.
+            found = script.search(folded)
+            if found is not None and len(_script_class(language).findall(folded)) * 3 >= letters:
+                return language
+    return _latin(bare(said), enough)
+
+
+def _script_class(language: str) -> re.Pattern[str]:
+    wider = {"uk": "[\u0400-\u052f]", "fa": "[\u0600-\u06ff]", "ja": "[\u3040-\u30ff\u3400-\u9fff]"}
+    return re.compile(wider[language]) if language in wider else dict(_SCRIPTS)[language]
+
+
+def _latin(text: str, enough: float) -> str:
+    scores = _scores(text)
+    if max(scores.values(), default=0.0) < enough:
+        return ""
+    best, *others = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return best[0] if not others or best[1] > others[0][1] * 1.15 else ""
+
+
+def _scores(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    known = _known()
+    for word in _WORD.findall(text):
+        for language, worth in known.get(word, {}).items():
+            found[language] = found.get(language, 0.0) + worth
+    return found
+
+
+LIKELY = 3
+"""Most languages of a text in Latin letters that are tried."""
+
+
+def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the languages a text may be in, the likeliest first; those given come last where nothing is sure.
+
+    >>> likely_languages("nenne mich Jo", ["en"]), likely_languages("what is this about", ["de"])
+    (('de', 'en'), ('en',))
+    """
+    found = language_of(text, SURE)
+    if found:
+        return (found,)
+    weak = language_of(text)
+    scores = _scores(bare(text[:LOOKED_AT]))
+    ranked = sorted((code for code, worth in scores.items() if worth >= WEAK), key=lambda code: (-scores[code], code))
+    given = (code.lower() for code in languages)
+    return tuple(dict.fromkeys([*([weak] if weak else []), *ranked[:LIKELY], *given]))
+
+
+def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the languages a text may be in: the one found, then those given; those given alone where none is found.
+
+    >>> languages_of("Wann war das?", ["en"]), languages_of("tofu", ["en"])
+    (('de', 'en'), ('en',))
+    """
+    found = language_of(text)
+    given = (code.lower() for code in languages)
+    return tuple(dict.fromkeys([*([found] if found else []), *given]))
+
+
+def spoken(text: str, languages: Iterable[str]) -> tuple[str, ...]:
+    """Return the languages whose words are looked for in a text: the one it is in, or all given where that is unclear.
+
+    >>> spoken("Wann war das?", ["en"]), spoken("tofu", ["en"])
+    (('de',), ('en',))
+    """
+    found = language_of(text)
+    return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages))

@@ -1,0 +1,111 @@
+"""Where in a text a word stands, and how a long text is cut into passages (rules T21, T29).
+
+A long turn is as good as its best passage: the words of a question close together say more than the same words spread
+over pages. Called by `core.search`; reads no database.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from core.text.folding import SPACELESS, is_word_char
+
+PASSAGE = 60
+"""Words of a passage."""
+WHOLE = 90
+"""A text of no more words than these is one passage."""
+MOST_PLACES = 20
+"""Places of one word that are looked at in one text."""
+
+_SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
+
+Place = tuple[int, bool]
+"""Where it begins, and whether it is the whole word there (T29a)."""
+
+
+def rough_words(folded: str) -> int:
+    """Return about how many words a text has: what is between spaces, and every character of scripts without spaces.
+
+    Counting words exactly takes ten times as long, and a length need not be exact.
+
+    >>> rough_words("my cat sat"), rough_words("数学の宿題"), rough_words("")
+    (3, 6, 1)
+    """
+    count = folded.count(" ") + 1
+    return count if folded.isascii() else count + len(_SPACELESS_CHAR.findall(folded))
+
+
+def is_spaceless(text: str) -> bool:
+    """Return whether a text holds characters of a script without spaces, where no word is around a word.
+
+    >>> is_spaceless("宿題"), is_spaceless("cat")
+    (True, False)
+    """
+    return not text.isascii() and _SPACELESS_CHAR.search(text) is not None
+
+
+def find_places(folded: str, text: str, terms: Mapping[str, bool], *, always_whole: bool = False) -> list[Place]:
+    """Return where a text looked for stands in a folded text, at most MOST_PLACES places.
+
+    Args:
+        terms: known words that hold it, each with whether it is the whole word by its stem.
+        always_whole: it is of a script without spaces or more than one word, so that no word is around it.
+
+    >>> find_places("my cats and a category", "cat", {"cats": True, "category": False})
+    [(3, True), (14, False)]
+    """
+    found: list[Place] = []
+    at = folded.find(text) if text else -1
+    while at >= 0 and len(found) < MOST_PLACES:
+        end = at + len(text)
+        if always_whole:
+            found.append((at, True))
+        else:
+            start = at
+            while start > 0 and is_part(folded[start - 1]):
+                start -= 1
+            while end < len(folded) and is_part(folded[end]):
+                end += 1
+            found.append((at, terms.get(folded[start:end], end - start == len(text))))
+        at = folded.find(text, end)
+    return found
+
+
+def is_part(char: str) -> bool:
+    """Return whether a character goes on with the word before it.
+
+    >>> is_part("a"), is_part(" "), is_part("é")
+    (True, False, True)
+    """
+    return char.isalnum() or (char == "_" if char.isascii() else is_word_char(char))
+
+
+def parts_of(words: int) -> int:
+    """Return how many passages a text of so many words is cut into.
+
+    >>> parts_of(20), parts_of(100), parts_of(600)
+    (1, 2, 10)
+    """
+    return 1 if words <= WHOLE else round(words / PASSAGE)
+
+
+def by_passage(places: Mapping[int, Sequence[Place]], chars: int, parts: int, inside: float) -> list[dict[int, float]]:
+    """Return for each of `parts` equal passages how often each text stands in it.
+
+    Args:
+        places: number of a text to its places.
+        chars: length of the text they are places of.
+        inside: what the same letters inside another word count.
+
+    >>> by_passage({0: [(3, True), (90, True)], 1: [(95, False)]}, 100, 2, 0.25)
+    [{0: 1.0}, {0: 1.0, 1: 0.25}]
+    """
+    if parts == 1:
+        return [{n: sum([1.0 if whole else inside for _, whole in found]) for n, found in places.items()}]
+    made: list[dict[int, float]] = [{} for _ in range(parts)]
+    for number, found in places.items():
+        for at, whole in found:
+            held = made[min(parts - 1, at * parts // max(chars, 1))]
+            held[number] = held.get(number, 0.0) + (1.0 if whole else inside)
+    return made

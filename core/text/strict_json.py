@@ -1,0 +1,201 @@
+"""Any value as strict JSON (rule P18): what hosts and hooks hand in becomes plain JSON values, each change noted.
+
+Called where foreign values enter a prompt or report, and where one has to be written that turns out not to be JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from core.text.folding import clean
+
+MAX_DEPTH = 100
+"""Containers inside one another; a deeper one becomes its type's name."""
+MAX_NODES = 1_000_000
+"""Values taken over in all; a shared structure can unfold without end, so what comes later becomes its type's name."""
+MAX_NOTES = 50
+"""Notes given; the rest is counted in the last one."""
+MAX_INT_BITS = 14_000
+"""Python refuses to write whole numbers of more than 4,300 digits, so larger ones become their type's name."""
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
+
+
+def strict(value: Any) -> tuple[Any, list[str]]:
+    """Return the value as plain JSON values, and a note for each thing that was changed.
+
+    Dates become ISO text (a naive time is UTC), sets sorted lists, NaN and infinities null, `Decimal` a number, keys
+    text, bytes and other objects the name of their type; so do containers nested more than 100 deep and containers
+    that hold themselves. Texts lose NUL and lone surrogates (G11). Tuples are lists. The argument is left as it is and
+    shares no container with the result.
+
+    Args:
+        value: anything.
+
+    Returns:
+        `(value, notes)`; a note says where and what, and holds no text of the value. Keys that do not look like names
+        are shown as `?`, since they may be what somebody said.
+
+    Source: P18, G11, G12.
+
+    >>> strict({"x": float("nan"), "d": date(2026, 3, 10)})
+    ({'x': None, 'd': '2026-03-10'}, ['x: nan became null', 'd: date became text'])
+    """
+    reader = _Reader()
+    return reader.read(value, ""), reader.all_notes()
+
+
+class _Reader:
+    """One pass over one value."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.more = 0
+        self.nodes = 0
+        self.open: set[int] = set()
+        """Ids of the containers the present value stands in."""
+
+    def all_notes(self) -> list[str]:
+        return [*self.notes, f"{self.more} more values were changed"] if self.more else self.notes
+
+    def note(self, path: str, text: str) -> None:
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(f"{path[-200:] or 'value'}: {text}")
+        else:
+            self.more += 1
+
+    def read(self, value: Any, path: str) -> Any:
+        kind = type(value)
+        if kind is str:
+            return clean(value)
+        if value is None or kind is bool:
+            return value
+        if kind is int or kind is float or isinstance(value, (int, float, Decimal)):
+            return self.number(value, path)
+        if isinstance(value, str):
+            return clean(str.__str__(value))
+        if isinstance(value, (Mapping, list, tuple, AbstractSet)):
+            return self.container(value, path)
+        return self.other(value, path)
+
+    def number(self, value: int | float | Decimal, path: str) -> Any:
+        if isinstance(value, bool):
+            return bool(value)
+        if isinstance(value, int):
+            if value.bit_length() > MAX_INT_BITS:
+                return self.name(value, path, "a whole number too long to write")
+            return int(value)
+        if isinstance(value, Decimal):
+            return self.decimal(value, path)
+        if not math.isfinite(value):
+            self.note(path, f"{float(value)!r} became null")
+            return None
+        return float(value)
+
+    def decimal(self, value: Decimal, path: str) -> Any:
+        if not value.is_finite() or abs(value.adjusted()) > 4000:
+            self.note(path, "a decimal that is no number of JSON became null")
+            return None
+        self.note(path, "decimal became a number")
+        if int(value.as_tuple().exponent) >= 0:
+            return int(value)
+        number = float(value)
+        return number if math.isfinite(number) else None
+
+    def container(self, value: Any, path: str) -> Any:
+        self.nodes += len(value) + 1 if isinstance(value, (dict, list, tuple, set, frozenset)) else 1
+        if len(self.open) >= MAX_DEPTH:
+            return self.name(value, path, f"nested more than {MAX_DEPTH} deep")
+        if id(value) in self.open:
+            return self.name(value, path, "holds itself")
+        if self.nodes > MAX_NODES:
+            return self.name(value, path, f"more than {MAX_NODES} values")
+        self.open.add(id(value))
+        try:
+            if isinstance(value, Mapping):
+                return self.mapping(value, path)
+            if isinstance(value, (list, tuple)):
+                inside = f"{path}[]"
+                return [clean(item) if type(item) is str else self.read(item, inside) for item in list(value)]
+            return self.ordered(value, path)
+        except Exception as error:  # noqa: BLE001 - a foreign container may raise anything while it is read
+            return self.name(value, path, f"could not be read ({type(error).__name__})")
+        finally:
+            self.open.discard(id(value))
+
+    def mapping(self, value: Mapping[Any, Any], path: str) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, item in list(value.items()):
+            text = clean(key) if type(key) is str else self.key(key, path)
+            if type(item) is str and text not in made:
+                made[text] = clean(item)
+                continue
+            shown = text if _PLAIN_KEY.match(text) else "?"
+            inside = f"{path}.{shown}" if path else shown
+            if text in made:
+                self.note(inside, "two keys are the same text, the later value was taken")
+            made[text] = self.read(item, inside)
+        return made
+
+    def key(self, key: Any, path: str) -> str:
+        """Return a key as text, written the way the language's JSON writer does where it can."""
+        if isinstance(key, str):
+            return clean(str.__str__(key))
+        self.note(path, f"a key of type {_type_name(key)} became text")
+        if key is None:
+            return "null"
+        if isinstance(key, bool):
+            return "true" if key else "false"
+        if isinstance(key, float):
+            return repr(float(key))
+        if isinstance(key, int) and key.bit_length() <= MAX_INT_BITS:
+            return int.__repr__(key)
+        if isinstance(key, (date, time)):
+            return _iso(key) or _type_name(key)
+        return _type_name(key)
+
+    def ordered(self, value: AbstractSet[Any], path: str) -> list[Any]:
+        """Return a set's values in a total order: null and switches, numbers, texts, then all else as written."""
+        self.note(path, f"{_type_name(value)} became a sorted list")
+        return sorted((self.read(item, f"{path}[]") for item in list(value)), key=_set_order)
+
+    def other(self, value: Any, path: str) -> str:
+        if isinstance(value, (date, time)):
+            text = _iso(value)
+            if text is not None:
+                self.note(path, f"{_type_name(value)} became text")
+                return text
+        return self.name(value, path, "is no value of JSON")
+
+    def name(self, value: Any, path: str, why: str) -> str:
+        text = _type_name(value)
+        self.note(path, f"{why}, became the name of its type, {text}")
+        return text
+
+
+def _set_order(value: Any) -> tuple[int, Any]:
+    if value is None or isinstance(value, bool):
+        return (0, int(value or 0))
+    if isinstance(value, (int, float)):
+        return (1, value)
+    return (2, value) if isinstance(value, str) else (3, repr(value))
+
+
+def _iso(value: date | time) -> str | None:
+    """Return ISO text, a naive time of day and date taken as UTC; None where a foreign time zone fails."""
+    try:
+        if isinstance(value, datetime):
+            return (value if value.utcoffset() is not None else value.replace(tzinfo=UTC)).isoformat()
+        return value.isoformat()
+    except Exception:  # noqa: BLE001 - `tzinfo` is foreign code
+        return None
+
+
+def _type_name(value: Any) -> str:
+    return clean(type(value).__name__)

@@ -1,0 +1,311 @@
+"""Words of a text, the ones worth looking for, and the terms the search index holds of it (rules T4, T7 to T11).
+
+Called by `core.tags.rules`, the tagging and search doors and `core.index.table`. Reads no database.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from core.text.folding import clean, fold, runs
+from core.text.stems import stem
+from core.text.word_forms import SHORTEST_STEM, search_form, shared_beginning, telling_symbols
+
+__all__ = [
+    "SHORTEST_STEM",
+    "Fragment",
+    "choose_rarest",
+    "drop_common",
+    "fragments",
+    "index_terms",
+    "iter_words",
+    "pairs",
+    "salient_words",
+    "search_form",
+    "shared_beginning",
+    "stem",
+    "stop_words",
+    "telling_symbols",
+    "words",
+]
+
+MIN_CHARS = 3
+"""Shortest word of T4; Hangul words need two characters, scripts without spaces have no shortest."""
+
+_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
+_OTHER = re.compile(r"[^\x00-\x7f\w]")
+
+
+def pairs(run: str) -> Iterator[str]:
+    """Yield the overlapping pairs of characters of a run, a single character itself (T8).
+
+    >>> list(pairs("数学の宿題")), list(pairs("猫"))
+    (['数学', '学の', 'の宿', '宿題'], ['猫'])
+    """
+    if len(run) == 1:
+        yield run
+    for at in range(len(run) - 1):
+        yield run[at : at + 2]
+
+
+def _candidates(folded: str, min_chars: int) -> Iterator[str]:
+    for run, spaceless in runs(folded):
+        if spaceless:
+            yield from (pair for pair in pairs(run) if not pair.isdigit())
+            continue
+        word = run.strip("_")
+        if not word.isascii():
+            word = _without_leading_marks(word)
+        shortest = min_chars
+        if not word.isascii() and _HANGUL.search(word):
+            shortest = min(2, min_chars)
+        if len(word) >= shortest and word and not word.isdigit():
+            yield word
+
+
+def _without_leading_marks(word: str) -> str:
+    """Drop marks that belong to what stands in front, such as the variation selector of an emoji."""
+    at = 0
+    while at < len(word) and unicodedata.category(word[at])[0] == "M":
+        at += 1
+    return word[at:].strip("_") if at else word
+
+
+def iter_words(text: str, min_chars: int = MIN_CHARS) -> Iterator[str]:
+    """Yield what `words` lists, one by one, for callers that need the first few of a long text."""
+    seen: set[str] = set()
+    for word in _candidates(fold(clean(text)), min_chars):
+        if word not in seen:
+            seen.add(word)
+            yield word
+
+
+def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
+    """Return the folded words of a text, unique, in first-seen order.
+
+    Args:
+        text: as said; may be blank.
+        min_chars: shortest word; scripts without spaces give pairs of characters instead, Hangul words at least 2.
+
+    Returns:
+        Words of letters, marks, digits and underscores, stripped of outer underscores, none all digits. Not limited.
+
+    Source: T4, T8.
+
+    >>> words("Hi Jay, 2024 jay RETRODECK a_b"), words("O'Brien"), words("猫")
+    (['jay', 'retrodeck', 'a_b'], ['brien'], ['猫'])
+    """
+    return list(iter_words(text, min_chars))
+
+
+def _read_stop_words(language: str) -> list[str]:
+    spec = find_spec("stopwordsiso")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        data = Path(folder) / "stopwords-iso.json"
+        # Importing the package costs 60 ms for its version number; its data file alone is read in 5.
+        if data.is_file():
+            return list(json.loads(data.read_text(encoding="utf-8")).get(language, ()))
+    import stopwordsiso  # noqa: PLC0415 - see above
+
+    return sorted(stopwordsiso.stopwords(language))
+
+
+@lru_cache(maxsize=64)
+def stop_words(language: str) -> frozenset[str]:
+    """Return the folded stop words of a language, empty for one without.
+
+    A stop word written with an apostrophe adds its parts, since T4 splits there: `needn't` adds `needn`.
+
+    >>> "needn" in stop_words("en"), "retrodeck" in stop_words("en"), stop_words("xx")
+    (True, False, frozenset())
+    """
+    found: set[str] = set()
+    for entry in _read_stop_words(language.lower()):
+        folded = fold(entry)
+        found.add(folded)
+        if "'" in folded:
+            found.update(words(folded))
+    return frozenset(found)
+
+
+def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
+    """Return the words of T4 that are no stop words of the languages, in first-seen order.
+
+    Args:
+        text: as said.
+        languages: ISO 639-1 codes.
+        limit: most words; None for all, for a caller that keeps the rarest (T11).
+
+    Source: T7.
+
+    >>> salient_words("you and the retrodeck", ["en"], 24), salient_words("the and you", ["en"], 24)
+    (['retrodeck'], [])
+    """
+    stops = [stop_words(language) for language in languages]
+    return list(
+        islice(
+            (word for word in iter_words(text) if not any(word in known for known in stops)),
+            limit,
+        )
+    )
+
+
+def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
+    """Return at most `limit` words: the rarest, words in no row only when room is left; in the order given.
+
+    Args:
+        words_in_order: words as they came.
+        rows_by_word: number of rows holding the word; a missing word is in none.
+        limit: most words, 0 or more. Of equally rare words the earlier stays.
+
+    Source: T11.
+
+    >>> choose_rarest(["a", "b", "c", "d"], {"a": 9, "c": 1, "d": 4}, 2)
+    ['c', 'd']
+    """
+    if len(words_in_order) <= limit:
+        return list(words_in_order)
+
+    def rarity(at: int) -> tuple[bool, int, int]:
+        rows = rows_by_word.get(words_in_order[at], 0)
+        return rows <= 0, rows, at
+
+    kept = sorted(range(len(words_in_order)), key=rarity)[: max(limit, 0)]
+    return [words_in_order[at] for at in sorted(kept)]
+
+
+def drop_common(
+    words_in_order: Sequence[str],
+    rows_by_word: Mapping[str, int] | None,
+    visible_rows: int,
+    share: float,
+    min_rows: int,
+) -> list[str]:
+    """Return the words that are in no more than `share` of the visible rows; never nothing, where there was a word.
+
+    Args:
+        words_in_order: words as they came; the order stays.
+        rows_by_word: number of visible rows holding the word, a missing word is in none; None when the count failed.
+        visible_rows: visible chat rows in all. Below `min_rows` every word stays.
+        share: COMMON_WORD_SHARE, 0.05 to 1.
+        min_rows: COMMON_WORD_MIN_ROWS.
+
+    Returns:
+        The words that stay. If all would go, the rarest, the earlier of equals.
+
+    Source: T10.
+
+    >>> drop_common(["so", "tofu"], {"so": 2700, "tofu": 3}, 3000, 0.5, 100)
+    ['tofu']
+    """
+    if not words_in_order or rows_by_word is None or visible_rows < min_rows:
+        return list(words_in_order)
+    rows = {word: rows_by_word.get(word, 0) for word in words_in_order}
+    kept = [word for word in words_in_order if rows[word] <= 0 or rows[word] <= share * visible_rows]
+    return kept or [min(words_in_order, key=rows.__getitem__)]
+
+
+def index_terms(folded: str) -> dict[str, int]:
+    """Return the terms the search index holds of a folded text, each with how often it stands there.
+
+    Terms are the runs of `core.text.folding.runs` as they are, pairs of characters for runs of scripts without spaces
+    (a single character itself), and each symbol (category So, such as emoji) by itself.
+
+    >>> index_terms("tofu, a_b 数学の tofu ❤")
+    {'tofu': 2, 'a_b': 1, '数学': 1, '学の': 1, '❤': 1}
+    """
+    terms: Counter[str] = Counter()
+    for run, spaceless in runs(folded):
+        if spaceless:
+            terms.update(pairs(run))
+        else:
+            terms[run] += 1
+    if not folded.isascii():
+        for char, count in Counter(_OTHER.findall(folded)).items():
+            if unicodedata.category(char) == "So":
+                terms[char] += count
+    return dict(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A piece of a keyword, and how it stands to the index terms of any text that holds the keyword."""
+
+    text: str
+    """Folded characters of the piece."""
+    kind: Literal["word", "pair", "char", "symbol"]
+    """word: part of a run with spaces around. pair, char: of a script without spaces. symbol: of category So."""
+    at_start: bool
+    """It touches the keyword's start, so that the text's term may begin earlier and only ends with it."""
+    at_end: bool
+    """It touches the keyword's end, so that the text's term may go on and only begins with it."""
+    unless: str = ""
+    """Looked up only where at most one row of the conversation has a word that begins with this one."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether a term of the text equals the piece."""
+        return not (self.at_start or self.at_end)
+
+    def fits(self, term: str) -> bool:
+        """Return whether the index term may be the one that holds this piece.
+
+        >>> Fragment("cat", "word", True, False).fits("bobcat"), Fragment("cat", "word", False, True).fits("bobcat")
+        (True, False)
+        """
+        if self.at_start and self.at_end:
+            return self.text in term
+        if self.at_start:
+            return term.endswith(self.text)
+        return term.startswith(self.text) if self.at_end else term == self.text
+
+
+def _of_run(run: str, spaceless: bool, opens: bool, ends: bool) -> Iterable[Fragment]:
+    if not spaceless:
+        return (Fragment(run, "word", opens, ends),)
+    if len(run) == 1:
+        return (Fragment(run, "char", opens, ends),)
+    # Pairs inside the keyword are pairs of the text too: nothing to the left or right can change them.
+    return (Fragment(pair, "pair", False, False) for pair in pairs(run))
+
+
+def fragments(folded_keyword: str) -> list[Fragment]:
+    """Return the index terms a keyword is made of, when it is looked for as a part of folded texts.
+
+    Promise: whenever the keyword stands in a folded text, each fragment `fits` one of the text's `index_terms`.
+
+    Args:
+        folded_keyword: the keyword after `fold`.
+
+    Returns:
+        Fragments, unique, in the order they stand in; empty for a keyword of punctuation and white space alone.
+
+    >>> [(piece.text, piece.at_start, piece.at_end) for piece in fragments("izza night ou")]
+    [('izza', True, False), ('night', False, False), ('ou', False, True)]
+    """
+    found: dict[Fragment, None] = {}
+    at = 0
+    end = len(folded_keyword)
+    for run, spaceless in runs(folded_keyword):
+        start = folded_keyword.index(run, at)
+        found.update(dict.fromkeys(_symbols(folded_keyword[at:start])))
+        at = start + len(run)
+        found.update(dict.fromkeys(_of_run(run, spaceless, start == 0, at == end)))
+    found.update(dict.fromkeys(_symbols(folded_keyword[at:])))
+    return list(found)
+
+
+def _symbols(between: str) -> Iterator[Fragment]:
+    for char in between:
+        if unicodedata.category(char) == "So":
+            yield Fragment(char, "symbol", False, False)

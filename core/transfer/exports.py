@@ -1,0 +1,237 @@
+"""Writing a conversation into a file that another program reads.
+
+| Called by | For |
+|---|---|
+| the command `prompt-engine export` | `export_chat` |
+| hosts | the same |
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from core.audience.rules import split_key
+from core.calls.defaults import handle, scope_for, settings_for
+from core.config import Settings
+from core.database import written_files as forgetting_files
+from core.database.engine import Database
+from core.errors import TransferError
+from core.messages import table_pages as chat_pages
+from core.messages import table_scenes as scenes
+from core.messages.table_pages import Row
+from core.scope import Scope
+from core.stories import delayed_writes as saving
+from core.stories import table_imported as beside
+from core.stories.calls import Call, of_conversation
+from core.stories.running import table as running_recaps
+from core.stories.table_imported import NOTHING, Beside
+from core.transfer.places import Places
+from core.transfer.sillytavern import header as tavern_header
+from core.transfer.sillytavern import json_text as tavern_json
+from core.transfer.sillytavern import lines as tavern_lines
+from core.transfer.sillytavern.lines import Said
+
+Format = Literal["sillytavern"]
+"""sillytavern: a chat as SillyTavern keeps it in its folder `chats`."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with `writing`, the messages written, and 0: how many there are is not counted."""
+
+_BROUGHT = "scenes brought from other chats, which lie on no message and are not in the file"
+_NAMES = {"user": "User", "persona": "Character"}
+"""Where nobody with a name spoke."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What an export wrote."""
+
+    format: str
+    conversation: str
+    path: str
+    """Blank for a stream."""
+    messages: int = 0
+    bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values, fields in their order."""
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "notes": list(self.notes)}
+
+
+def export_chat(
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    conversation: str | None = None,
+    format: Format = "sillytavern",  # noqa: A002 - the word people use
+    overwrite: bool = True,
+    progress: Progress | None = None,
+    db: Database | None = None,
+    settings: Settings | None = None,
+    scope: Scope | None = None,
+) -> ExportResult:
+    """Write a conversation into a file, and return what was written.
+
+    All messages are written, hidden and excluded ones too, with their alternatives, recaps and scenes, and the running
+    recap. What was imported and not changed comes back as it was in the file. The file appears whole or not at all.
+
+    Args:
+        path: the file, or a stream of bytes that is written to and stays open.
+        conversation: its key; None is the scope's.
+        format: see `Format`.
+        overwrite: replace a file that is there.
+        scope: who asks; the conversation must be one it sees.
+
+    Raises:
+        TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
+        ValueError: another format.
+        MessageError: no conversation is named, or the key cannot be one.
+        StoreReadError: nothing could be read; no file was written.
+
+    Source: S48, F12, F18.
+    """
+    if format != "sillytavern":
+        raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")
+    db = handle(db)
+    known = settings_for(settings, db)
+    asking = scope_for(scope, known)
+    saving.of(db).flush()  # what is worked out and not written yet
+    call = of_conversation(conversation, db, known, asking)
+    is_local = (asking.destination or known.prompt_destination) == "local"
+    if call.place is None or (call.place.local_only and not is_local):
+        raise TransferError(
+            f"There is no conversation {call.conversation!r} that this scope sees. "
+            "Name it by its key interface/chat[/thread], and the persona and server it belongs to."
+        )
+    target = Path(path) if isinstance(path, (str, os.PathLike)) else path
+    result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
+    if isinstance(target, Path):
+        forgetting_files.note(db, asking.persona, target)
+    with _opened(target, overwrite) as out:
+        return _written(call, out, result, progress)
+
+
+@contextmanager
+def _opened(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
+    """Yield a stream; a file is written beside its place and put there when all of it is written."""
+    if not isinstance(target, Path):
+        yield target
+        return
+    if target.is_dir():
+        raise TransferError(f"{str(target)!r} is a folder. Name a file in it.")
+    if not overwrite and target.exists():
+        raise TransferError(
+            f"{str(target)!r} is there already. Name another file, or have it replaced (--force, overwrite=True)."
+        )
+    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        if target.exists():
+            part.chmod(target.stat().st_mode & 0o777)
+        part.replace(target)
+    except OSError as error:
+        raise TransferError(f"{str(target)!r} cannot be written: {error.strerror}.") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _written(call: Call, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
+    """Write header and messages, a page at a time."""
+    size = count = 0
+
+    def put(line: str) -> None:
+        nonlocal size
+        data = (line if size == 0 else "\n" + line).encode("utf-8")
+        out.write(data)
+        size += len(data)
+
+    header, after = _header(call)
+    put(tavern_json.write(header))
+    for page in chat_pages.pages(call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences):
+        told = beside.read(call.reader(), call.persona, [row.id for row in page])
+        for row in page:
+            for line in tavern_json.kept_lines(row.metadata, tavern_json.BEFORE):
+                put(line)
+            put(tavern_json.write(tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))))
+        count += len(page)
+        if progress:
+            progress("writing", count, 0)
+    for line in after:
+        put(line)
+    return replace(result, messages=count, bytes=size, notes=_notes(call))
+
+
+def _said(row: Row, lies_beside: Beside, header: dict[str, Any]) -> Said:
+    """Return a stored message with a name: SillyTavern shows none without."""
+    known = row.sender_id if row.role == "user" else header.get("character_name")
+    name = row.name or (known if isinstance(known, str) else "") or _NAMES["user" if row.role == "user" else "persona"]
+    return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
+
+
+def _header(call: Call) -> tuple[dict[str, Any], list[str]]:
+    """Return the first line, and the lines behind the last message."""
+    persona, conversation = call.persona, call.conversation
+    read = call.reader("conversations")
+    metadata = beside.metadata_of(read, persona, conversation)
+    line = tavern_json.kept(metadata)
+    if line is None:
+        line = _new_header(call)
+    versions = running_recaps.versions(read, persona, conversation)
+    current = running_recaps.state(read, persona, conversation).current
+    _, chat, thread = split_key(conversation)
+    chat_id = f"{chat}/{thread}" if thread else chat
+    made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
+    return made, tavern_json.kept_lines(metadata, tavern_json.AFTER)
+
+
+def _places(call: Call) -> Places:
+    """Return where messages will stand in the file."""
+    found: list[int] = []
+    line = 0
+    read = call.reader("chat_history_cache")
+    for metadata in chat_pages.metadata(read, call.persona, call.conversation, call.audiences):
+        line += len(tavern_json.kept_lines(metadata, tavern_json.BEFORE))
+        found.append(line)
+        line += 1
+    return Places(found, range(len(found)))
+
+
+def _new_header(call: Call) -> dict[str, Any]:
+    """Return the first line of a conversation that came from no such file."""
+    read = call.reader("chat_history_cache")
+    where = (call.persona, call.conversation, call.audiences)
+    first = next(chat_pages.pages(read, *where), [])
+    return {
+        "user_name": chat_pages.first_name(read, *where, "user") or _NAMES["user"],
+        "character_name": chat_pages.first_name(read, *where, "persona") or _NAMES["persona"],
+        "create_date": _human(first[0].at if first else None),
+        "chat_metadata": {},
+    }
+
+
+def _human(at: datetime | None) -> str:
+    """Return a time as SillyTavern writes it in headers and file names; blank for none.
+
+    >>> _human(datetime(2026, 3, 10, 12, 5, 7, 25000))
+    '2026-3-10 @12h 05m 07s 25ms'
+    """
+    if at is None:
+        return ""
+    return f"{at.year}-{at.month}-{at.day} @{at:%H}h {at:%M}m {at:%S}s {at.microsecond // 1000}ms"
+
+
+def _notes(call: Call) -> tuple[str, ...]:
+    found = scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
+    brought = sum(scene.is_brought for scene in found)
+    return (f"{_BROUGHT}: {brought}",) if brought else ()

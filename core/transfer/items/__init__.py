@@ -1,0 +1,248 @@
+"""DOOR: memory items into a file and out of one (rules L37 to L41).
+
+| Called by | For |
+|---|---|
+| the commands `prompt-engine export --items` and `prompt-engine import` | both |
+| `core.admin` | both |
+| hosts | the same, as `core.transfer.export_items` and `core.transfer.import_items` |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.audience.view import Request
+from core.audience.view_statement import look
+from core.calls import screening
+from core.calls.defaults import handle, scope_for, settings_for
+from core.config import Settings
+from core.database.engine import Database
+from core.memories import table_transfer as item_transfer
+from core.memories.rules import DEFAULT_KIND, WISH, kind_of
+from core.memories.table_transfer import Place
+from core.scope import Scope
+from core.text.times import parse_time
+from core.transfer.items.pieces import MAX_BYTES, MAX_ITEMS
+from core.transfer.items.reader import SYNTAXES, Rows, Syntax
+from core.transfer.items.rows import Reading
+from core.transfer.items.storage import BATCH, Importing, ItemImport, ItemProblem, batches
+from core.transfer.items.writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
+from core.transfer.sources import File, Source
+
+__all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
+
+DEFAULT_LIMIT = 1000
+_PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done (`looking` or `storing`), the rows done, and how many there are; 0 for not known."""
+
+
+# Out
+
+
+class ItemExport:
+    """A file of items, as pieces of text: reading goes on while it is iterated over, once."""
+
+    def __init__(self, rows: Iterator[Any], syntax: Syntax, limit: int, max_bytes: int | None) -> None:
+        self._rows = rows
+        self._syntax: Syntax = syntax
+        self._limit = limit
+        self._left_bytes = max_bytes
+        self.media_type = MEDIA_TYPES[syntax]
+        self.count = 0
+        """Items written so far."""
+        self.next_after: str | None = None
+        """What `after` takes to go on where this export ends; None where nothing follows, and before its end."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the text of the file.
+
+        Raises:
+            StoreReadError: nothing more could be read.
+        """
+        yield from written(self._items(), self._syntax)
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        last: Any = None
+        for row in self._rows:
+            item = item_of(row)
+            if self.count >= self._limit or (self._is_full(item) and self.count):
+                self.next_after = place_text(Place(last.timestamp, last.id))
+                return
+            last = row
+            self.count += 1
+            yield item
+
+    def _is_full(self, item: dict[str, Any]) -> bool:
+        """Return whether there is no room for one more item; the others are counted as they come."""
+        if self._left_bytes is None:
+            return False
+        self._left_bytes -= most_bytes(item, self._syntax)
+        return self._left_bytes < 0
+
+
+def export_items(
+    *,
+    kind: str | Iterable[str] | None = None,
+    fmt: Syntax = "json",
+    limit: int = DEFAULT_LIMIT,
+    after: str | None = None,
+    max_bytes: int | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> ItemExport:
+    """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
+
+    Those that are read today are in it, not those that are archived, replaced or expired, and no standing wishes. What
+    it holds is for an operator: items of every audience, those marked local_only and quarantined too. A scope with a
+    conversation gets those it sees.
+
+    Args:
+        kind: items of this kind, or of several; None is all.
+        fmt: json, yaml, or jsonl for one item a line.
+        limit: most items, 1 to 50,000.
+        after: `next_after` of an export that ended at its limit, to go on there.
+        max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
+        scope: whose items.
+
+    Raises:
+        ValueError: another format, limit or place.
+        MessageError: a kind that is not known; names the nearest.
+        StoreReadError: nothing could be read; also while it is iterated over.
+
+    Source: L37, F2, F12, L35.
+    """
+    _check_syntax(fmt)
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
+        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
+    wanted = None if kind is None else [_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
+    place = None if after is None else _place(after)
+    db = handle(db)
+    known = settings_for(settings, db)
+    own = scope_for(scope, known)
+    there = item_transfer.kinds(db, own.persona)
+    kinds = [each for each in there if each != WISH and (wanted is None or each in wanted)]
+    seen = None
+    if own.conversation is not None:
+        seen = look(
+            db,
+            own,
+            Request(bare=True),
+            destination="local",
+            private_stays_private=known.private_stays_private,
+        ).viewer.audiences
+    rows = item_transfer.oldest_first(
+        db,
+        own.persona,
+        kinds,
+        limit=limit + 1,
+        session_ttl_seconds=known.session_ttl_sec,
+        after=place,
+        seen=seen,
+    )
+    return ItemExport(rows, fmt, limit, max_bytes)
+
+
+def _check_syntax(fmt: object) -> None:
+    if fmt not in SYNTAXES:
+        shown = repr(fmt[:40]) if isinstance(fmt, str) else f"of type {type(fmt).__name__}"
+        raise ValueError(f"fmt is {shown}. It must be {', '.join(SYNTAXES)}.")
+
+
+def _kind(value: str) -> str:
+    """Return a kind that is asked for: blank is the items without kind."""
+    return "" if value == "" else kind_of(value)
+
+
+def _place(after: str) -> Place:
+    """Return the place a text names.
+
+    >>> _place("/7")
+    Place(at=None, id=7)
+    """
+    found = _PLACE.match(after) if isinstance(after, str) else None
+    at = parse_time(found["at"]) if found and found["at"] else None
+    if found is None or (found["at"] and at is None) or int(found["id"]) >= 2**63:
+        raise ValueError("after is no place in an export. Pass `next_after` of the export that came before.")
+    return Place(at, int(found["id"]))
+
+
+# In
+
+
+def import_items(
+    source: Source,
+    *,
+    default_kind: str = DEFAULT_KIND,
+    fmt: Syntax | None = None,
+    dry_run: bool = False,
+    max_bytes: int = MAX_BYTES,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    screen: screening.Screen | None = None,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> ItemImport:
+    """Return what became of the items of a file. The same file again stores nothing.
+
+    The file is looked at whole before the first item is stored; bad rows are listed, good ones taken. Items are stored
+    in transactions of 1,000, so an import that was stopped, killed or failed has stored whole transactions, and goes on
+    where it was when it is run again: an item is there already where its text, kind and tier are, as many times as it
+    stands in the file. What is archived counts as not there.
+
+    Args:
+        source: a path, bytes, or a binary stream; packed with gzip or not. See `core.transfer.items.reader` for what
+            it may hold.
+        default_kind: kind of items that name none; blank for items without kind.
+        fmt: json, yaml or jsonl; None finds it out.
+        dry_run: give the same answer and store nothing.
+        max_bytes: most bytes, unpacked; 20 MB.
+        progress: see `Progress`.
+        should_stop: asked between transactions; True ends the import there.
+        screen: screening hook for this call (F36).
+        scope: persona, conversation and participant of every item, whatever the file says (F3).
+
+    Raises:
+        TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
+            row up to which everything is stored.
+        MessageError: a default kind that is not known.
+        ValueError: another format.
+
+    Source: L38, L39, L40, L41, F3, F76.
+    """
+    # 1. what is asked
+    if fmt is not None:
+        _check_syntax(fmt)
+    kind = _kind(default_kind)
+    stop = should_stop or _never
+    # 2. the file as a whole
+    rows = Rows(File(source, max_bytes), fmt)
+    total = 0
+    for total, _ in enumerate(rows, 1):
+        if progress and total % BATCH == 0:
+            progress("looking", total, 0)
+        if total % BATCH == 0 and stop():
+            return ItemImport(rows.format, stopped_after_row=0, dry_run=dry_run)
+    # 3. item by item
+    db = handle(db)
+    known = settings_for(settings, db)
+    own = scope_for(scope, known)
+    reading = Reading(own, kind, db.clock(), known.session_ttl_sec)
+    importing = Importing(db, own, known, screen, dry_run)
+    for batch in batches(rows, reading, importing):
+        if stop():
+            return replace(importing.result(rows.format), stopped_after_row=importing.row)
+        importing.store(batch)
+        if progress:
+            progress("storing", importing.rows_done, total)
+    return importing.result(rows.format)
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,266 @@
+"""A file of memory items, whatever wrote it, as rows: told by what it holds, not by its name (L38, L39, L41).
+
+| Format | What stands in the file |
+|---|---|
+| `items` | {items: [...]}, the export of this program; `lines` where it is one item a line |
+| `vtuber` | the export of the application of seed 003 |
+| `world_info`, `character_book` | entries of SillyTavern, in a file of their own or inside a character card |
+| `mem0` | {results: [...]}, {memories: [...]} or a list, of objects with `memory` |
+| `synth` | rows of the tables of the application of seed 004: {memories: [...]}, or a dump by phpMyAdmin |
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TextIO
+
+from core.errors import TransferError
+from core.transfer import json_stream
+from core.transfer.items import character_books, mem0, synth_tables, vtuber, world_info, yaml_safe
+from core.transfer.items.pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
+from core.transfer.items.rows import Row
+from core.transfer.sources import File
+
+Syntax = Literal["json", "yaml", "jsonl"]
+"""json: one document. yaml: likewise. jsonl: one item a line."""
+SYNTAXES: tuple[Syntax, ...] = ("json", "yaml", "jsonl")
+
+_ENDINGS: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_LOOKED_AT = 1 << 16
+_SHAPES = (
+    "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0, or "
+    "the tables of the original application as JSON"
+)
+
+
+class Rows:
+    """The rows of a file, read anew at each iteration; `format` is known from the first row on.
+
+    Args:
+        file: what to read.
+        syntax: see `Syntax`; None finds it out.
+    """
+
+    def __init__(self, file: File, syntax: Syntax | None = None) -> None:
+        self._file = file
+        self.syntax: Syntax = syntax or syntax_of(file)
+        self.format = ""
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield every row that holds an item or was meant to, in order.
+
+        Raises:
+            TransferError: the file cannot be taken as a whole.
+
+        Source: L38, L39.
+        """
+        with self._file.text() as stream:
+            sorter = _Sorter()
+            for count, row in enumerate(sorter.rows(_parsed(stream, self.syntax)), 1):
+                self.format = sorter.format
+                if count > MAX_ITEMS:
+                    raise too_many_items()
+                yield row
+            self.format = sorter.format
+            if not self.format:
+                raise TransferError(f"The file is of no shape that is known. {_SHAPES}.")
+
+
+def _parsed(stream: TextIO, syntax: Syntax) -> Iterator[Piece]:
+    parse: dict[str, Callable[[TextIO], Iterator[Piece]]] = {
+        "json": json_stream.document, "jsonl": json_stream.lines, "yaml": yaml_safe.document,
+    }  # fmt: skip
+    return parse[syntax](stream)
+
+
+_FIRST_VALUE = re.compile(r"\s*[\[{]")
+
+
+def syntax_of(file: File) -> Syntax:
+    """Return the syntax of a file: by its ending where that says it, else by how it begins.
+
+    Lines are told from a document by the first of them, which is whole by itself and no document with a list.
+    """
+    ending = re.search(r"\.[a-z]+$", file.name.lower().removesuffix(".gz"))
+    if ending and ending[0] in _ENDINGS:
+        return _ENDINGS[ending[0]]
+    with file.text() as stream:
+        begins = stream.read(_LOOKED_AT)
+    if ending and ending[0] == ".json" and not _begins_with_lines(begins):
+        return "json"
+    if not _FIRST_VALUE.match(begins):
+        return "yaml"
+    return "jsonl" if _begins_with_lines(begins) else "json" if _is_json(begins) else "yaml"
+
+
+def _begins_with_lines(text: str) -> bool:
+    """Return whether the first line is a value by itself, of an item and not of a whole document.
+
+    >>> [_begins_with_lines(text) for text in ('{"text": "a"}\\n{"text": "b"}', '{"items": []}', "{")]
+    [True, False, False]
+    """
+    lines = [line for line in re.split(r"\r\n?|\n", text.lstrip()) if line.strip()]
+    if not lines:
+        return False
+    found = next(json_stream.lines(io.StringIO(lines[0])), None)
+    if found is None or not isinstance(found.value, (dict, str)):
+        return False
+    if len(lines) == 1:
+        return isinstance(found.value, dict) and bool(found.value.keys() & _TEXTS) and not found.value.keys() & _LISTS
+    return isinstance(found.value, str) or not found.value.keys() & _LISTS
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text that begins with a bracket begins as JSON and not as YAML.
+
+    >>> _is_json('{ "items": 1'), _is_json("{items: [a]}"), _is_json("[]"), _is_json("{}")
+    (True, False, True, True)
+    """
+    return re.match(r"\s*(\{\s*[\"}]|\[)", text) is not None or not text.strip()
+
+
+_TEXTS = frozenset({"text", "content", "memory"})
+_LISTS = frozenset({"items", "results", "memories", "entries", "character_book"})
+
+
+class _Sorter:
+    """Finds out what wrote a file, by the first part of it that says so, and makes rows of what belongs to it."""
+
+    def __init__(self) -> None:
+        self.format = ""
+        self._book = ""
+        self._wrapped = ""
+        self._table = ""
+        self._number = 0
+
+    def rows(self, pieces: Iterator[Piece]) -> Iterator[Row]:
+        """Yield the rows of a document."""
+        for piece in pieces:
+            if isinstance(piece.value, BadValue):
+                self._is("lines")
+                yield Row(piece.row, None, None, piece.value.reason)
+            elif piece.key in (LINES, ROOT):
+                yield from self._listed(piece)
+            else:
+                yield from self._member(piece)
+
+    def _is(self, *formats: str) -> bool:
+        """Return whether the file is one of these, which it becomes where it is none yet."""
+        if not self.format:
+            self.format = formats[0]
+        return self.format in formats
+
+    def _listed(self, piece: Piece) -> Iterator[Row]:
+        value = piece.value
+        if piece.key == LINES:
+            if self._is("lines"):
+                yield item(piece.row, value)
+        elif piece.row and mem0.fits(value) and self._is("mem0"):
+            yield mem0.row(piece.row, value)
+        elif piece.row and _is_dumped(value) and self._is("synth"):
+            yield from self._dumped(value)
+        elif piece.row and self.format == "mem0":
+            yield Row(piece.row, None, None, "the row is no memory of mem0")
+
+    def _member(self, piece: Piece) -> Iterator[Row]:
+        key, row, value = piece
+        if key == "items" and (row or value == []):
+            if self._is("items", "vtuber") and row:
+                if row == 1 and vtuber.fits(value):
+                    self.format = "vtuber"
+                yield item(row, value)
+        elif key in ("results", "memories") and (row or value == []):
+            yield from self._memories(key, row, value)
+        elif key == "relations" and row and self._is("mem0"):
+            yield mem0.relation(row)
+        elif key in synth_tables.OTHERS and row and isinstance(value, dict) and self.format in ("", "synth"):
+            self._table = key
+            yield synth_tables.other(row, key, value)
+        elif key == "name" and isinstance(value, str):
+            self._book = value
+        elif key == "format":
+            self._wrapped = value if isinstance(value, str) else ""
+        elif key == "data" and vtuber.is_wrapped(value, self._wrapped) and self._is("vtuber"):
+            yield from _Sorter().rows(yaml_safe.document(io.StringIO(value)))
+        else:
+            yield from self._books(key, row, value)
+
+    def _memories(self, key: str, row: int, value: Any) -> Iterator[Row]:
+        if not row:
+            return
+        if key == "memories" and synth_tables.fits(value) and self._is("synth"):
+            yield synth_tables.row(row, value)
+        elif mem0.fits(value) and self._is("mem0"):
+            yield mem0.row(row, value)
+        elif self.format in ("mem0", "synth"):
+            yield Row(row, None, None, "the row is no memory")
+
+    def _books(self, key: str, row: int, value: Any) -> Iterator[Row]:
+        if key == "entries" and row and self._is("character_book"):
+            yield character_books.row(row, value, self._book)
+        elif key == "entries" and not row and value != [] and world_info.fits(value) and self._is("world_info"):
+            yield from world_info.rows(value, self._book)
+        elif key == "entries" and value == []:
+            self._is("character_book")
+        elif key in ("character_book", "data") and not self.format:
+            book = character_books.book_of(value)
+            if book is not None and self._is("character_book"):
+                yield from character_books.rows(book)
+
+    def _dumped(self, value: dict[str, Any]) -> Iterator[Row]:
+        """Yield the rows of one table of a dump; its other parts say nothing of interest."""
+        if value.get("type") != "table" or not isinstance(value.get("data"), list):
+            return
+        table = str(value.get("name"))[:64]
+        for entry in value["data"]:
+            self._number += 1
+            is_memory = table == "memories" and isinstance(entry, dict)
+            make = synth_tables.row if is_memory else lambda n, e: synth_tables.other(n, table, e)
+            yield make(self._number, entry)
+
+
+def _is_dumped(value: Any) -> bool:
+    """Return whether a value is a part of a dump by phpMyAdmin.
+
+    >>> _is_dumped({"type": "table", "name": "memories", "data": []}), _is_dumped({"text": "a"})
+    (True, False)
+    """
+    return isinstance(value, dict) and value.get("type") in ("header", "database", "table")
+
+
+def item(number: int, value: Any) -> Row:
+    """Return the row of an item, in whose words ever it is.
+
+    >>> item(1, "a").value, item(2, {"memory": "b"}).value, item(3, {"content": "c", "author": "synth"}).value["text"]
+    ('a', {'text': 'b'}, 'c')
+    """
+    if vtuber.fits(value):
+        return vtuber.row(number, value)
+    if mem0.fits(value):
+        return mem0.row(number, value)
+    if isinstance(value, dict) and "text" not in value and synth_tables.fits(value):
+        return synth_tables.row(number, value)
+    return Row(number, None, value)
+
+
+def is_items(file: File) -> bool:
+    """Return whether a file holds memory items, and no conversation.
+
+    Raises:
+        TransferError: it cannot be read.
+
+    Source: L38, L41.
+    """
+    with file.text() as stream:
+        begins = stream.read(_LOOKED_AT)
+    if not _FIRST_VALUE.match(begins):
+        return bool(re.match(r"(?:\s|#[^\n]*\n|---)*(items|results|memories|entries)\s*:", begins))
+    if not _begins_with_lines(begins):
+        return True
+    first = next(json_stream.lines(io.StringIO(begins.lstrip().split("\n", 1)[0])))
+    told = first.value if isinstance(first.value, dict) else {}
+    if "speaker" in told or "mes" in told or "user_name" in told or "chat_metadata" in told:
+        return False
+    return bool(told.keys() & {"kind", "tier", "memory", "importance"}) or synth_tables.fits(told)

@@ -1,0 +1,198 @@
+"""What every reader of items gives: a row in our own words, or why there is none; and an item made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from core.errors import MessageError
+from core.memories import new_item as memory_input
+from core.memories.new_item import NewMemory
+from core.memories.rules import kind_of
+from core.memories.rules_retention import expires_at
+from core.scope import Scope
+from core.text.folding import clean
+from core.text.strict_json import strict
+from core.transfer.records import said_type
+
+EMPTY = "empty"
+"""Reason of an entry with a blank text."""
+
+
+class Row(NamedTuple):
+    """One row of a file."""
+
+    number: int
+    """1-based place in its list, or number of its line."""
+    uid: str | int | None
+    """What the file calls it."""
+    value: Any
+    """A text, or a mapping in the names of an export; None where the row is not taken."""
+    reason: str = ""
+    """Why it is not taken."""
+
+
+def uid_of(value: Any, missing: str | int | None = None) -> str | int | None:
+    """Return what a file calls a row, cut to 64 characters; `missing` where it is neither a text nor a number.
+
+    >>> uid_of("x" * 99) == "x" * 64, uid_of(7), uid_of([1], 3)
+    (True, 7, 3)
+    """
+    if isinstance(value, str):
+        return clean(value)[:64]
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What counts for every item of one import."""
+
+    scope: Scope
+    default_kind: str
+    now: datetime
+    session_ttl_seconds: int
+
+
+_COLUMNS = (
+    "response_text", "author", "source", "tags", "emotion", "intensity", "emotion_state", "timestamp", "importance",
+    "pinned", "local_only", "quarantined", "source_message_ids", "expires_at",
+)  # fmt: skip
+_WHOSE = {
+    "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
+    "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
+    "participant": "participant", "participant_key": "participant",
+}  # fmt: skip
+_UNUSED = frozenset({"id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at"})
+_KNOWN = (
+    frozenset({"text", "content", "kind", "tier", "provenance", "metadata", "label", "scope", *_COLUMNS, *_WHOSE})
+    | _UNUSED
+)
+_TIERS = {"longterm": "long_term", "ltm": "long_term", "session": "session"}
+_PROVENANCES = frozenset({"host", "model", "extract", "manual", "import"})
+
+
+class NotTakenError(ValueError):
+    """A row holds no item that can be stored; the text says why and holds nothing of the item."""
+
+
+def read(value: Any, reading: Reading) -> NewMemory | None:
+    """Return the item of a row, None where its text is blank.
+
+    Persona, conversation, participant and audience are those of the call; where the file names others, a note says so.
+    Fields that are not known are kept in the metadata.
+
+    Args:
+        value: as in `Row`.
+
+    Raises:
+        NotTakenError: a value of a wrong type, a kind or tier that is not known, a text over 16 MB.
+
+    Source: L1, L2, L3, L38, F3.
+    """
+    given = {"text": value} if isinstance(value, str) else value
+    if not isinstance(given, dict):
+        raise NotTakenError(f"the item is {said_type(given)}, it must be a text or an object")
+    text = given.get("text", given.get("content"))
+    if text is None:
+        raise NotTakenError("text is missing")
+    if not isinstance(text, str):
+        raise NotTakenError(f"text is {said_type(text)}, it must be a text")
+    if not clean(text).strip():
+        return None
+    try:
+        made = _made(text, given, reading)
+    except (MessageError, TypeError) as error:
+        raise NotTakenError(str(error).rstrip(".")) from None
+    if made is None:
+        return None
+    notes = [others_note(given, reading)] if others_note(given, reading) else []
+    if made.expires_at is not None and made.expires_at <= reading.now:
+        notes.append("items that have expired already")
+    return replace(made, notes=(*made.notes, *notes)) if notes else made
+
+
+def _made(text: str, given: Mapping[str, Any], reading: Reading) -> NewMemory | None:
+    kind = reading.default_kind if given.get("kind") is None else kind_name(given["kind"])
+    values = {name: given[name] for name in _COLUMNS if given.get(name) not in (None, "", [])}
+    if kind == "saved":
+        values.setdefault("pinned", True)
+    if "timestamp" not in values and given.get("created_at") is not None:
+        values["timestamp"] = given["created_at"]
+    provenance = given.get("provenance")
+    is_ours = isinstance(provenance, str) and provenance in _PROVENANCES
+    made = memory_input.read(
+        text,
+        now=reading.now,
+        kind=kind,
+        tier=tier_name(given.get("tier")),  # type: ignore[arg-type]
+        label=given.get("label") or given.get("scope") or "general",
+        provenance=provenance if is_ours else "import",  # type: ignore[arg-type]
+        metadata=_metadata(given, {} if is_ours or provenance is None else {"provenance": provenance}),
+        **values,
+    )
+    if made is not None and made.tier == "session" and "expires_at" not in given:
+        return replace(made, expires_at=expires_at(made.at, reading.session_ttl_seconds))
+    return made
+
+
+def kind_name(value: Any) -> str:
+    """Return the kind of an item; blank is none, as captured memories have.
+
+    Raises:
+        MessageError: one that is not known; names the nearest.
+
+    >>> kind_name("facts_about_user"), kind_name("")
+    ('FactsAboutUser', '')
+    """
+    return "" if isinstance(value, str) and not value.strip() else kind_of(value)
+
+
+def tier_name(value: Any) -> str:
+    """Return the tier of an item; none is long term.
+
+    Raises:
+        MessageError: one that is not known.
+
+    >>> tier_name(None), tier_name("Long-Term")
+    ('long_term', 'long_term')
+    """
+    if value is None:
+        return "long_term"
+    form = "".join(char for char in value.lower() if char.isalpha()) if isinstance(value, str) else ""
+    if form not in _TIERS:
+        raise MessageError("tier is none of long_term, session", fields=("tier",))
+    return _TIERS[form]
+
+
+def _metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
+    """Return what is kept beside the columns: the metadata of the file, and the fields nobody knows."""
+    told = given.get("metadata") or None
+    unknown = {str(name): value for name, value in given.items() if name not in _KNOWN and value is not None}
+    unknown |= more
+    if not unknown:
+        return told
+    kept = dict(told) if isinstance(told, dict) else {} if told is None else {"metadata": told}
+    for name, value in unknown.items():
+        free = name
+        while free in kept and kept[free] != value:
+            free += "_"
+        kept[free] = value
+    return strict(kept)[0]
+
+
+def others_note(given: Mapping[str, Any], reading: Reading) -> str:
+    """Return a note where the file says that the item is another's, else "".
+
+    >>> from datetime import UTC, datetime
+    >>> reading = Reading(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, tzinfo=UTC), 60)
+    >>> others_note({"persona": "ann", "conversation": None}, reading), others_note({"conf_uid": "iris"}, reading)
+    ('items of another persona: they are those of the call', '')
+    """
+    scope = reading.scope
+    own = {"persona": scope.persona, "conversation": scope.conversation, "participant": scope.participant}
+    other = dict.fromkeys(
+        whose for name, whose in _WHOSE.items() if given.get(name) not in (None, "") and given[name] != own[whose]
+    )
+    return f"items of another {' and '.join(other)}: they are those of the call" if other else ""

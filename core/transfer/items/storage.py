@@ -1,0 +1,171 @@
+"""The items of one file on their way into the database, part by part (L38, L40). Called by `core.transfer.items`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from core.calls import screening
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import MessageError, StoreError, TransferError
+from core.memories import table_transfer as item_transfer
+from core.memories.new_item import NewMemory
+from core.memories.table_transfer import Known
+from core.scope import Scope
+from core.transfer.items.reader import Rows
+from core.transfer.items.rows import NotTakenError, Reading, read
+
+BATCH = 1000
+"""Items stored in one transaction (L40)."""
+MAX_LISTED = 1000
+"""Rows not taken that are listed; further ones are counted."""
+
+
+class ItemProblem(NamedTuple):
+    """A row that was not taken. The reason holds nothing of its text."""
+
+    row: int
+    """1-based place in its list, or number of its line."""
+    reason: str
+    uid: str | int | None = None
+    """What the file calls it; None where it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemImport:
+    """What an import of items did: `imported + skipped + error_count` is the number of rows of the file."""
+
+    format: str = ""
+    """items, lines, vtuber, world_info, character_book, mem0 or synth."""
+    imported: int = 0
+    """Items stored; in a dry run those that would be."""
+    skipped: int = 0
+    """Blank items, and those that were there already."""
+    duplicates: int = 0
+    """Those of `skipped` that were there already."""
+    errors: tuple[ItemProblem, ...] = ()
+    """Rows not taken, the first 1,000: what is wrong with them, `empty` for a blank entry of a book, `privacy`."""
+    error_count: int = 0
+    notes: tuple[str, ...] = ()
+    """What was changed on the way, with how often."""
+    stopped_after_row: int | None = field(default=None, compare=False)
+    """Row of the last item looked at before the import was stopped; None when it came to the end."""
+    dry_run: bool = field(default=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values, fields in their order."""
+        made = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**made, "errors": [_told(problem) for problem in self.errors], "notes": list(self.notes)}
+
+
+def _told(problem: ItemProblem) -> dict[str, Any]:
+    told: dict[str, Any] = {"row": problem.row, "reason": problem.reason}
+    return told if problem.uid is None else {**told, "uid": problem.uid}
+
+
+class Ready(NamedTuple):
+    row: int
+    uid: str | int | None
+    number: int
+    memory: NewMemory
+
+
+def batches(rows: Rows, reading: Reading, importing: Importing) -> Iterator[list[Ready]]:
+    """Yield what can be stored in parts; what cannot is told to `importing` on the way."""
+    made = _ready(rows, reading, importing)
+    while batch := list(islice(made, BATCH)):
+        yield batch
+
+
+def _ready(rows: Rows, reading: Reading, importing: Importing) -> Iterator[Ready]:
+    known = Known()
+    for row in rows:
+        importing.rows_read += 1
+        if row.reason:
+            importing.refuse(ItemProblem(row.number, row.reason, row.uid))
+            continue
+        try:
+            memory = read(row.value, reading)
+        except NotTakenError as error:
+            importing.refuse(ItemProblem(row.number, str(error), row.uid))
+            continue
+        if memory is None:
+            importing.blank += 1
+            continue
+        yield Ready(row.number, row.uid, known.number(memory), memory)
+
+
+class Importing:
+    """What one import has done so far."""
+
+    def __init__(
+        self, db: Database, scope: Scope, settings: Settings, screen: screening.Screen | None, dry_run: bool
+    ) -> None:
+        self._db = db
+        self._scope = scope
+        self._settings = settings
+        self._screen = screen
+        self._dry_run = dry_run
+        self._errors: list[ItemProblem] = []
+        self._error_count = 0
+        self._notes: Counter[str] = Counter()
+        self._imported = self._duplicates = 0
+        self.blank = 0
+        self.rows_read = 0
+        self.rows_done = 0
+        self.row = 0
+        """The last row that was stored or found there."""
+
+    def refuse(self, problem: ItemProblem) -> None:
+        """List a row that is not taken."""
+        self._error_count += 1
+        if len(self._errors) < MAX_LISTED:
+            self._errors.append(problem)
+
+    def store(self, batch: list[Ready]) -> None:
+        """Store what is new of a part of the file, in one transaction.
+
+        Raises:
+            TransferError: the database failed; the parts before are stored.
+        """
+        items = [(ready.number, self._screened(ready.memory)) for ready in batch]
+        try:
+            done = item_transfer.store(
+                self._db, self._scope, items, privacy_default=self._settings.privacy_default, dry_run=self._dry_run
+            )
+        except StoreError as error:
+            raise TransferError(f"{error} {self._where()}", row=self.row or None) from error
+        except MessageError as error:
+            raise TransferError(f"{error} Nothing was imported.") from error
+        for i in sorted(done.private):
+            self.refuse(ItemProblem(batch[i].row, "privacy", batch[i].uid))
+        self._imported += done.stored
+        self._duplicates += done.duplicates
+        self.row, self.rows_done = batch[-1].row, self.rows_read
+
+    def _where(self) -> str:
+        if not self.row or self._dry_run:
+            return "Nothing was imported."
+        return f"All items up to row {self.row} are stored; run the same import again to go on."
+
+    def _screened(self, memory: NewMemory) -> NewMemory:
+        flagged, notes = screening.is_flagged(memory.content, "memory", settings=self._settings, screen=self._screen)
+        self._notes.update((*memory.notes, *notes))
+        return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
+
+    def result(self, format_name: str) -> ItemImport:
+        """Return what was done."""
+        return ItemImport(
+            format=format_name,
+            imported=self._imported,
+            skipped=self.blank + self._duplicates,
+            duplicates=self._duplicates,
+            errors=tuple(sorted(self._errors, key=lambda problem: problem.row)),
+            error_count=self._error_count,
+            notes=tuple(f"{text}: {count}" for text, count in self._notes.items()),
+            dry_run=self._dry_run,
+        )

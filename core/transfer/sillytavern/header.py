@@ -1,0 +1,139 @@
+"""The first line of a chat of SillyTavern: what is kept of it, and the running recap that stands in it.
+
+The recap extension keeps its versions in `chat_metadata`. Their texts are taken out and stored as versions; all else
+stays in the line as it is, their other fields too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from core.database.dialects import EPOCH, microseconds
+from core.stories.running.table import Version
+from core.text.folding import clean
+from core.transfer.places import Places
+from core.transfer.records import TEXT_BYTES, Header
+
+RUNNING = "auto_recap_running_scene_recaps"
+"""Key of `chat_metadata` under which the extension keeps the running recap."""
+_COUNTS = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
+_INDEXES = ("prev_scene_index", "new_scene_index")
+_MOST = 2**31 - 2
+_LATEST_MS = 253_370_764_800_000
+"""The year 9999 has begun: later times are none."""
+
+
+def read(value: Mapping[str, Any]) -> Header:
+    """Return a header without the texts of its running recap, and these as versions.
+
+    >>> told = read({"chat_metadata": {RUNNING: {"current_version": 3, "versions": [{"version": 3, "content": "x"}]}}})
+    >>> told.line["chat_metadata"][RUNNING]["versions"], told.versions[0].content, told.current
+    ([{'version': 3, 'content': None}], 'x', 3)
+    """
+    line = dict(value)
+    metadata = line.get("chat_metadata")
+    storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
+        return Header(line)
+    found: dict[int, Version] = {}
+    left = []
+    for entry in storage["versions"]:
+        version = _version(entry)
+        if version is None or version.number in found:
+            left.append(entry)
+            continue
+        found[version.number] = version
+        left.append({**entry, "content": None})
+    current = storage.get("current_version")
+    known = isinstance(current, int) and not isinstance(current, bool) and current in found
+    line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
+    return Header(line, tuple(found[number] for number in sorted(found)), current if known else None)
+
+
+def _version(entry: Any) -> Version | None:
+    """Return the version an entry is, None where it is none."""
+    if not isinstance(entry, dict):
+        return None
+    number, content = _whole(entry.get("version")), entry.get("content")
+    if number is None or number < 0 or not isinstance(content, str):
+        return None
+    text = clean(content)
+    if not text.strip() or len(text.encode("utf-8")) > TEXT_BYTES:
+        return None
+    scenes, excluded, before, newest = (_whole(entry.get(name)) or 0 for name in _COUNTS)
+    return Version(number, text, scenes, excluded, before, newest, "import", _time(entry.get("timestamp")), None)
+
+
+def _whole(value: Any) -> int | None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and -_MOST <= value <= _MOST
+    return int(value) if is_whole else None
+
+
+def _time(value: Any) -> datetime | None:
+    """Return the moment of a number of milliseconds since 1970, None for all else."""
+    is_time = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LATEST_MS
+    return EPOCH + timedelta(milliseconds=value) if is_time else None
+
+
+def write(
+    line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, places: Places
+) -> dict[str, Any]:
+    """Return a header with the running recap in it.
+
+    Args:
+        line: as kept, or a new one.
+        chat_id: of the storage where it has none: the extension takes no storage of another chat.
+
+    >>> told = write({}, [Version(0, "x", 1, 0, 0, 9, "model", None, None)], 0, "c", Places())
+    >>> told["chat_metadata"][RUNNING]["versions"][0]["content"]
+    'x'
+    """
+    metadata = line.get("chat_metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    storage = metadata.get(RUNNING)
+    held = storage.get("versions") if isinstance(storage, dict) else None
+    if not isinstance(held, list):
+        if not versions:
+            return dict(line)
+        storage, held = {"chat_id": chat_id, "current_version": current or 0, "versions": []}, []
+    assert isinstance(storage, dict)
+    left = {version.number: version for version in versions}
+    shown: list[Any] = []
+    for entry in held:
+        is_taken = isinstance(entry, dict) and entry.get("content", "") is None
+        number = _whole(entry["version"]) if is_taken and "version" in entry else None
+        if not is_taken or number is None:
+            shown.append(entry)
+        elif number in left:
+            shown.append(_filled(entry, left.pop(number), places))
+    shown += [_new(version, places) for _, version in sorted(left.items())]
+    made = {**storage, "versions": shown}
+    if current is not None or (_is_one(held, storage.get("current_version")) and not versions):
+        made["current_version"] = current or 0
+    return {**line, "chat_metadata": {**metadata, RUNNING: made}}
+
+
+def _is_one(held: Sequence[Any], number: Any) -> bool:
+    """Return whether a number is that of an entry whose text was taken."""
+    return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in held)
+
+
+def _filled(entry: Mapping[str, Any], version: Version, places: Places) -> dict[str, Any]:
+    """Return an entry of the file with its text, and with the indexes the messages have in the new file."""
+    made = {**entry, "content": version.content}
+    indexes = {name: places.to_file(getattr(version, name)) for name in _INDEXES if _whole(entry.get(name)) is not None}
+    return made | indexes
+
+
+def _new(version: Version, places: Places) -> dict[str, Any]:
+    return {
+        "version": version.number,
+        "timestamp": microseconds(version.created_at) // 1000 if version.created_at is not None else 0,
+        "content": version.content,
+        "scene_count": version.scene_count,
+        "excluded_count": version.excluded_count,
+        "prev_scene_index": places.to_file(version.prev_scene_index),
+        "new_scene_index": places.to_file(version.new_scene_index),
+    }

@@ -1,0 +1,1 @@
+"""Making, migrating, checking and mending a database."""

@@ -1,0 +1,188 @@
+"""The statements that make tables, columns and indexes of the present schema, one server family or the other.
+
+Everything is made with `IF NOT EXISTS` or asked for beforehand, so each statement may run again. On servers a table's
+indexes stand inside its CREATE TABLE: that is one DDL instead of eight, and there is no moment with a table and half
+its indexes. Called by `migrating`, `adopting`, `checking`, `schema_files` and the revisions in `sql/migrations`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, Connection, Dialect, MetaData, Table, UniqueConstraint
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.schema import CreateColumn
+
+from core.database import schema, schema_lifelong, schema_recent, schema_semantic, schema_stories
+from core.database.dialects import COLLATION, name_type
+from core.database.engine import Database
+from core.errors import StoreError
+
+MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic)
+"""Where tables are declared, in the order they are made and shown."""
+ALREADY = frozenset({1050, 1060, 1061})
+"""The server's numbers for a table, column or index that is there already."""
+
+_OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
+
+schema_version = Table(
+    "schema_version", MetaData(), Column("version_num", name_type(32), primary_key=True, nullable=False)
+)
+"""The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
+
+
+def tables() -> dict[str, Table]:
+    """Return every table of the database today by name, `schema_version` last."""
+    declared = [thing for module in MODULES for thing in vars(module).values() if isinstance(thing, Table)]
+    return {table.name: table for table in (*declared, schema_version)}
+
+
+@lru_cache(maxsize=2)
+def dialect(family: str) -> Dialect:
+    """Return the dialect that statements of a family are written in."""
+    made: Dialect = sqlite.dialect() if family == "sqlite" else mysql.dialect()
+    return made
+
+
+def quoted(name: str, family: str) -> str:
+    """Return an identifier as it stands in a statement.
+
+    >>> quoted("memories", "sqlite"), quoted("a b`c", "mysql")
+    ('memories', '`a b``c`')
+    """
+    return str(dialect(family).identifier_preparer.quote(name))
+
+
+def column(of: Column[Any], family: str) -> str:
+    """Return a column's definition: name, type, NOT NULL, default."""
+    return " ".join(str(CreateColumn(of).compile(dialect=dialect(family))).split())
+
+
+def indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
+    """Return `{name: (unique, columns)}` of a table's indexes but the primary key, unique ones first, then by name."""
+    found: dict[str, tuple[bool, tuple[str, ...]]] = {}
+    for rule in table.constraints:
+        if isinstance(rule, UniqueConstraint):
+            found[str(rule.name)] = (True, tuple(rule.columns.keys()))
+    for index in table.indexes:
+        found[str(index.name)] = (bool(index.unique), tuple(index.columns.keys()))
+    return dict(sorted(found.items(), key=lambda pair: (not pair[1][0], pair[0])))
+
+
+def _names(columns: tuple[str, ...], family: str) -> str:
+    return ", ".join(quoted(c, family) for c in columns)
+
+
+def create_index(table: Table, name: str, family: str, *, on: str = "") -> str:
+    """Return the CREATE INDEX of one index; on SQLite it may run again."""
+    unique, columns = indexes(table)[name]
+    kind = "UNIQUE INDEX" if unique else "INDEX"
+    again = "IF NOT EXISTS " if family == "sqlite" else ""
+    return (
+        f"CREATE {kind} {again}{quoted(name, family)} ON {quoted(on or table.name, family)} ({_names(columns, family)})"
+    )
+
+
+def create_table(table: Table, family: str, *, name: str = "") -> str:
+    """Return the CREATE TABLE, under another name if one is given; on servers with all its indexes."""
+    return "\n".join(create_lines(table, family, name=name))
+
+
+def create_lines(table: Table, family: str, *, name: str = "", notes: dict[str, str] | None = None) -> list[str]:
+    """Return the CREATE TABLE in lines; `notes` maps index names (blank: the primary key) to a comment for each."""
+    parts = [(column(c, family), "") for c in table.columns]
+    parts.append((f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})", ""))
+    for index, (unique, columns) in indexes(table).items():
+        if family == "mysql":
+            kind = "UNIQUE KEY" if unique else "KEY"
+            parts.append((f"{kind} {quoted(index, family)} ({_names(columns, family)})", index))
+    if family == "sqlite":
+        checks = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
+        parts += [
+            (f"CONSTRAINT {rule.name} CHECK ({rule.sqltext})", "") for rule in sorted(checks, key=lambda r: str(r.name))
+        ]
+    lines = [f"CREATE TABLE IF NOT EXISTS {quoted(name or table.name, family)} ("]
+    for number, (text, index) in enumerate(parts):
+        note = (notes or {}).get(index or ("" if text.startswith("PRIMARY") else "-"), "")
+        lines += [f"    -- {note}"] if note else []
+        lines.append(f"    {text}" + ("," if number < len(parts) - 1 else ""))
+    return [*lines, ")" + _table_options(table, family)]
+
+
+def _table_options(table: Table, family: str) -> str:
+    if family == "mysql":
+        return _OPTIONS
+    return " WITHOUT ROWID" if table.dialect_options["sqlite"]["with_rowid"] is False else ""
+
+
+def create_all(table: Table, family: str, *, name: str = "") -> list[str]:
+    """Return all statements that make a table with its indexes."""
+    made = [create_table(table, family, name=name)]
+    if family == "sqlite":
+        made += [create_index(table, index, family, on=name) for index in indexes(table)]
+    return made
+
+
+def add_column(table: Table, of: Column[Any], family: str) -> str:
+    """Return the ALTER TABLE that adds a column to a table with rows.
+
+    SQLite refuses a NOT NULL column without default there, so such a column gets the empty value as one.
+    """
+    text = column(of, family)
+    if family == "sqlite" and not of.nullable and of.server_default is None:
+        text += " DEFAULT ''" if "TEXT" in text or "BLOB" in text else " DEFAULT 0"
+    return f"ALTER TABLE {quoted(table.name, family)} ADD COLUMN {text}"
+
+
+def run_script(connection: Connection, text: str) -> None:
+    """Run the statements of a file made of these, one after the other; comments end with their line."""
+    for statement in statements(text):
+        connection.exec_driver_sql(statement)
+
+
+def statements(text: str) -> list[str]:
+    """Return a script's statements without comments and closing semicolons.
+
+    >>> statements("-- a; b\\nCREATE TABLE x (\\n  y INT -- z\\n);\\nSELECT 1;")
+    ['CREATE TABLE x (\\n  y INT\\n)', 'SELECT 1']
+    """
+    lines = [line.split("-- ")[0].rstrip() for line in text.splitlines() if line.strip() != "--"]
+    return [part.strip() for part in "\n".join(line for line in lines if line).split(";") if part.strip()]
+
+
+def has_column(connection: Connection, table: str, name: str) -> bool:
+    """Return whether a column is there: what a revision asks before it adds one."""
+    if connection.dialect.name == "sqlite":
+        sql = "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?"
+    else:
+        sql = (
+            "SELECT COUNT(*) FROM information_schema.columns "
+            "WHERE table_schema = DATABASE() AND table_name = %s AND column_name = %s"
+        )
+    return bool(connection.exec_driver_sql(sql, (table, name)).scalar())
+
+
+def has_index(connection: Connection, table: str, name: str) -> bool:
+    """Return whether an index is there: what a revision asks before it makes one."""
+    if connection.dialect.name == "sqlite":
+        sql = "SELECT COUNT(*) FROM pragma_index_list(?) WHERE name = ?"
+    else:
+        sql = (
+            "SELECT COUNT(*) FROM information_schema.statistics "
+            "WHERE table_schema = DATABASE() AND table_name = %s AND index_name = %s"
+        )
+    return bool(connection.exec_driver_sql(sql, (table, name)).scalar())
+
+
+def run(db: Database, statement: str, *, source: str) -> None:
+    """Run one DDL statement; what it makes may be there already, made by somebody else in the same moment."""
+
+    def work(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+    try:
+        db.transaction(work, source=source)
+    except StoreError as error:
+        if error.number not in ALREADY:
+            raise

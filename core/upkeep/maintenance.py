@@ -1,0 +1,142 @@
+"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client (D33).
+
+A script's values stand in lines at its top: `SET @name = value;`, on SQLite `.parameter set @name "value"`, as the
+clients of the two want them. Called by `db maintenance`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from core.base import resources
+from core.database.dialects import Time
+from core.database.engine import Database
+from core.upkeep import ddl
+
+Value = str | int | float
+
+_LINE = re.compile(r"""^(?:SET\ @(\w+)\ =\ (.+);|\.parameter\ set\ @(\w+)\ "(.+)")$""", re.VERBOSE)
+_FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
+"""Statements for the plain client; here the transaction is the handle's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One script as it stands in its file."""
+
+    name: str
+    head: str
+    """What stands on top: purpose, risk, tables, cost."""
+    values: Mapping[str, Value]
+    """Its values as the file has them."""
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a script found and did."""
+
+    name: str
+    counted: Mapping[str, int] = field(default_factory=dict)
+    """What was counted, in the script's words and order."""
+    changed: Mapping[str, int] = field(default_factory=dict)
+    """Rows changed by table; all zero unless the value `apply` was 1."""
+
+
+def names() -> list[str]:
+    """Return the names of all scripts, in order."""
+    return sorted({path.name.split(".")[0] for path in resources.find("sql/maintenance").glob("*.sql")})
+
+
+def find(name: str, family: str) -> Script:
+    """Return a script in the spelling of a family.
+
+    Raises:
+        TypeError: there is no such script; the nearest known name is offered.
+    """
+    if name not in names():
+        raise TypeError(f"{name!r} is no maintenance script. {_known(name, names())}")
+    return parse(name, Path(resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8"))
+
+
+def parse(name: str, text: str) -> Script:
+    """Return a script's parts.
+
+    >>> parse("x", "-- Counts.\\n\\nSET @persona = 'default';\\nSET @apply = 0;\\n\\nSELECT @persona;").values
+    {'persona': 'default', 'apply': 0}
+    """
+    head: list[str] = []
+    values: dict[str, Value] = {}
+    rest: list[str] = []
+    for line in text.splitlines():
+        found = _LINE.match(line)
+        if found and not rest:
+            values[found[1] or found[3]] = _value(found[2] or found[4])
+        elif line.startswith("-- ") and not values and not rest:
+            head.append(line.removeprefix("-- "))
+        elif line.strip() and not line.startswith("--"):
+            rest.append(line)
+    statements = tuple(one for one in ddl.statements("\n".join(rest)) if one not in _FRAME)
+    return Script(name, "\n".join(head), values, statements)
+
+
+def _value(text: str) -> Value:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    return float(text) if "." in text else int(text)
+
+
+def run(db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False) -> Ran:
+    """Run a script in one transaction and return what it counted and changed.
+
+    Args:
+        values: values in place of those of the file, by name without `@`.
+        apply: change, not only count.
+
+    Raises:
+        TypeError: no such script, or it has no such value.
+        StoreWriteError: a statement failed; nothing was changed.
+    """
+    script = find(name, db.family)
+    given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
+    for wanted in given:
+        if wanted not in script.values:
+            raise TypeError(f"{name} has no value {wanted!r}. {_known(wanted, list(script.values))}")
+    bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
+
+    def work(connection: Connection) -> Ran:
+        counted: dict[str, int] = {}
+        changed: dict[str, int] = {}
+        if db.family == "mysql":
+            for key, value in bound.items():
+                connection.exec_driver_sql(f"SET @{key} = %s", (value,))
+        for statement in script.statements:
+            parameters = bound if db.family == "sqlite" else None
+            done = connection.exec_driver_sql(statement, parameters)
+            if done.returns_rows:
+                counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
+            else:
+                table = statement.removeprefix("DELETE FROM ").removeprefix("UPDATE ").split()[0]
+                changed[table] = changed.get(table, 0) + max(0, done.rowcount)
+        return Ran(name, counted, changed)
+
+    return db.transaction(work, source=f"the maintenance script {name}")
+
+
+def _bound(value: Value | datetime) -> Value:
+    if isinstance(value, datetime):
+        return str(Time().process_bind_param(value, ddl.dialect("sqlite")))
+    return value
+
+
+def _known(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"{hint}Known are {', '.join(known)}."

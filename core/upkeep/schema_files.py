@@ -1,0 +1,199 @@
+"""Writes the files that show the database as it is today: `sql/schema/*.sql` and `docs/schema.md`.
+
+`python -m core.upkeep.schema_files` writes them, `--check` only says which are out of date, and `--first-revision` also
+writes the statements of revision 0001, refused once there is a second one: a shipped migration is never edited.
+What each index serves is the comment that stands above it in `core/database/schema.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Column, Table
+from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
+
+from core.base import resources
+from core.database.dialects import Key, Time
+from core.database.sources import ALL
+from core.upkeep import ddl
+from core.upkeep import inspection as inspecting
+from core.upkeep import migration as migrating
+
+HEADERS = {
+    "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",
+    "sqlite": "SQLite 3.38+.",
+}
+MOST_KEY_BYTES = 3072
+"""The longest index key InnoDB and TiDB take."""
+
+
+@lru_cache(maxsize=1)
+def notes() -> dict[tuple[str, str], str]:
+    """Return `{(table, index): what it serves}`; the primary key's name is blank."""
+    found: dict[tuple[str, str], str] = {}
+    for module in ddl.MODULES:
+        found |= _notes_of(Path(str(module.__file__)).read_text(encoding="utf-8").splitlines())
+    return found
+
+
+def _notes_of(lines: list[str]) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "table":
+            table = str(ast.literal_eval(node.args[0]))
+            last = ""
+            for part in node.args[1:]:
+                name = _index_name(part)
+                if name is not None and isinstance(part, ast.Call):
+                    above = _comment_above(lines, part.lineno)
+                    last = above or ("" if name == "" else last)
+                    found[table, name] = last
+    return found
+
+
+def _index_name(node: ast.expr) -> str | None:
+    kind = getattr(getattr(node, "func", None), "id", "")
+    if not isinstance(node, ast.Call) or kind not in ("Index", "UniqueConstraint", "PrimaryKeyConstraint"):
+        return None
+    if kind == "PrimaryKeyConstraint":
+        return ""
+    if kind == "Index":
+        return str(ast.literal_eval(node.args[0]))
+    return next(str(ast.literal_eval(k.value)) for k in node.keywords if k.arg == "name")
+
+
+def _comment_above(lines: list[str], number: int) -> str:
+    kept: list[str] = []
+    for line in reversed(lines[: number - 1]):
+        if not line.strip().startswith("#"):
+            break
+        kept.insert(0, line.strip().lstrip("# "))
+    return " ".join(kept)
+
+
+def key_bytes(table: Table, columns: tuple[str, ...]) -> int:
+    """Return the most bytes that a key over these columns takes on a server.
+
+    >>> key_bytes(ddl.tables()["tags"], ("persona_id", "tag"))
+    319
+    """
+    return sum(_bytes(table.c[name]) for name in columns)
+
+
+def _bytes(column: Column[Any]) -> int:
+    kind = column.type
+    if isinstance(kind, Key):
+        return kind.length
+    if isinstance(kind, (Time, BigInteger)):
+        return 8
+    if isinstance(kind, LargeBinary):
+        return 32
+    if isinstance(kind, Integer):
+        return 4
+    assert isinstance(kind, String)
+    return 4 * (kind.length or 0)
+
+
+def _index_notes(table: Table) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for name, columns in _keys(table):
+        serves = notes().get((table.name, name), "")
+        made[name] = f"{serves or 'the row'} ({key_bytes(table, columns)} bytes)"
+    return made
+
+
+def _keys(table: Table) -> list[tuple[str, tuple[str, ...]]]:
+    keys = [("", tuple(table.primary_key.columns.keys()))]
+    return keys + [(name, columns) for name, (_, columns) in ddl.indexes(table).items()]
+
+
+def table_script(table: Table, family: str) -> str:
+    """Return the statements of one table, with what each index serves as a comment above it."""
+    said = _index_notes(table)
+    parts = ["\n".join(ddl.create_lines(table, family, notes=said)) + ";"]
+    if family == "sqlite":
+        parts += [f"-- {said[name]}\n{ddl.create_index(table, name, family)};" for name in ddl.indexes(table)]
+    return "\n".join(parts)
+
+
+def script(family: str, *, stamped: bool = True) -> str:
+    """Return the whole file for a family; unstamped without the version, as a revision needs it."""
+    tables = [table for table in ddl.tables().values() if stamped or table.name != "schema_version"]
+    ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
+    rows = ", ".join(f"({source.number}, 1)" for source in ALL)
+    parts = [table_script(table, family) for table in tables]
+    parts.append(
+        f"-- nothing is there, so everything is indexed\n{ignore} INTO search_progress (source, ready) VALUES {rows};"
+    )
+    if stamped:
+        parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migrating.revisions()[-1]}');")
+        top = f"-- The database as it is today: {HEADERS[family]}\n-- Written by python -m core.upkeep.schema_files."
+    else:
+        top = f"-- The tables of the first release: {HEADERS[family]}"
+    return top + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+def document() -> str:
+    """Return the page of tables, columns and indexes."""
+    lines = [
+        "# Tables",
+        "",
+        "Written by `python -m core.upkeep.schema_files` from `core/database/schema*.py`. Types are those of MySQL and",
+        "MariaDB; on SQLite keys, texts, JSON and times are TEXT and numbers INTEGER. Times are UTC. Ids are made by",
+        "the application.",
+        "",
+    ]
+    lines += [f"- [{name}](#{name})" for name in ddl.tables()]
+    for table in ddl.tables().values():
+        lines += ["", f"## {table.name}", "", "| Column | Type | NULL | Default |", "|---|---|---|---|"]
+        lines += [_column_line(column) for column in table.columns]
+        lines += ["", "| Index | Columns | Bytes | Serves |", "|---|---|---|---|"]
+        for name, columns in _keys(table):
+            kind = "primary key" if not name else f"unique `{name}`" if ddl.indexes(table)[name][0] else f"`{name}`"
+            serves = notes().get((table.name, name), "") or "the row"
+            lines.append(f"| {kind} | {', '.join(columns)} | {key_bytes(table, columns)} | {serves} |")
+    return "\n".join(lines) + "\n"
+
+
+def _column_line(column: Column[Any]) -> str:
+    default = getattr(getattr(column.server_default, "arg", None), "text", "")
+    kind = inspecting.wanted_type(column, "mysql").upper()
+    return f"| {column.name} | {kind} | {'yes' if column.nullable else 'no'} | {f'`{default}`' if default else ''} |"
+
+
+def files(*, first_revision: bool = False) -> dict[Path, str]:
+    """Return what each generated file should hold."""
+    root = resources.find("sql").parent
+    made = {root / "sql" / "schema" / f"{family}.sql": script(family) for family in HEADERS}
+    made[root / "docs" / "schema.md"] = document()
+    if first_revision:
+        versions = migrating.folder() / "versions"
+        made |= {versions / f"0001_tables.{family}.sql": script(family, stamped=False) for family in HEADERS}
+    return made
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with `--check` say which differ."""
+    first = "--first-revision" in arguments
+    if first and len(migrating.revisions()) > 1:
+        sys.stderr.write("Revision 0001 has shipped: add a revision instead of changing it.\n")
+        return 1
+    stale = [
+        path
+        for path, text in files(first_revision=first).items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale:
+        sys.stdout.write(f"{path}\n")
+        if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files(first_revision=first)[path], encoding="utf-8")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+"""Recognises the wishes of a message, for the doors that store it: patterns, rule and screening put together.
+
+Called by `core.chat_history_cache` and `core.wishes`.
+"""
+
+from __future__ import annotations
+
+from core.base import logs
+from core.calls import screening
+from core.config import Settings
+from core.memories.rules_modes import MODES
+from core.messages.new_message import NewMessage
+from core.wishes.phrases import load_wish_words
+from core.wishes.rules import MOST_CHARS, Wish, find_wishes
+
+
+def read_wishes(message: NewMessage, settings: Settings) -> tuple[tuple[Wish, bool], ...]:
+    """Return the wishes of a message, each with whether the screening hook flags it (F36).
+
+    None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES is off or
+    MEMORY_MODE saves nothing of what is said (C24).
+
+    Never raises: a message is stored whatever becomes of its wishes.
+    """
+    text = message.text
+    if message.role != "user" or message.excluded:
+        return ()
+    if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
+        return ()
+    try:
+        found = find_wishes(text, load_wish_words(text, settings.languages))
+    except (OSError, ValueError) as error:
+        logs.warning("wishes_unread", error=type(error).__name__)
+        return ()
+    return tuple((wish, screening.is_flagged(wish.text, "memory", settings=settings)[0]) for wish in found)

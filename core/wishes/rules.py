@@ -1,0 +1,211 @@
+"""What people wish once and for all: `always answer in metric units`, `call me Jo`, `I am vegetarian`.
+
+Called by the doors that store what was said. A wish is recognised by patterns of its language, whose words come in
+(`core.wishes.phrases` reads them); to be right where one is found matters more than to find every one. Nothing is
+a wish that is asked, quoted, reported, imagined, or said of somebody else.
+
+A wish has a topic. A newer wish of the same person about the same topic takes the older one's place.
+
+| kind | topic |
+|---|---|
+| name, pronouns, diet, address | the kind |
+| abstain, allergy, access | the kind and what: `diet:pork`, `allergy:nuts` |
+| instruction, preference | `units`, `language`, `emoji`, `length` ...; else the kind and what its words are |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.text.folding import clean
+from core.text.languages import bare, common_words, language_of
+from core.text.remember_phrases import phrase_form
+from core.wishes.rules_patterns import WITHOUT_SPACES, Tokens, WishWords, tokens_of
+
+MOST_CHARS = 4_000
+"""A longer text is something pasted; nobody wishes at such length."""
+SENTENCE_CHARS = 300
+"""Longest wish."""
+MOST_WISHES = 5
+"""Most wishes taken from one message."""
+TOPIC_CHARS = 80
+
+Kind = str
+"""name, pronouns, address, diet, abstain, allergy, access, instruction, preference."""
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
+_SENTENCE = re.compile("[^.!?…。！？;；\n]+[.!?…。！？;；\n]*")
+_CLAUSE = re.compile("[,，:：()（）–—]| - ")
+_ASKS = re.compile("[?？][!?！？\\s]*$")
+_MOST_SENTENCES = 40
+_MOST_LEADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One wish."""
+
+    text: str
+    """The sentence that holds it, as said."""
+    topic: str
+    """What it is about; at most TOPIC_CHARS characters."""
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    asks: bool
+    clauses: tuple[str, ...] = field(default=())
+
+
+def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
+    """Return the wishes of a message, in the order they are said, of several about one topic the last.
+
+    Args:
+        text: as said by one person. Over MOST_CHARS characters there are none.
+        words: the patterns of each language the text may be in, the likeliest first.
+
+    Returns:
+        At most MOST_WISHES; [] where nothing is wished.
+    """
+    said = clean(text)
+    if len(said) > MOST_CHARS or not words:
+        return []
+    found: dict[str, Wish] = {}
+    for sentence in _sentences(said):
+        wish = next((w for of in words.values() if (w := _wish_in(sentence, of)) is not None), None)
+        if wish is not None:
+            found.pop(wish.topic, None)
+            found[wish.topic] = wish
+        if len(found) >= MOST_WISHES:
+            break
+    return list(found.values())
+
+
+def _sentences(said: str) -> Iterator[_Sentence]:
+    plain = _QUOTED.sub(_unquoted, _CODE.sub("\n", said))
+    for at, match in enumerate(_SENTENCE.finditer(plain)):
+        if at >= _MOST_SENTENCES:
+            return
+        text = match.group().strip()
+        if text and len(text) <= SENTENCE_CHARS:
+            clauses = tuple(part for part in _CLAUSE.split(text) if part.strip())
+            yield _Sentence(text, bool(_ASKS.search(text)), clauses)
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """Return a quoted name without its marks; a quoted sentence is somebody's words, and goes."""
+    inner = match.group(1)
+    return inner if len(inner.split()) <= 2 and len(inner) <= 24 else " … "
+
+
+def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
+    whole = tokens_of(sentence.text, words.spaced)
+    patterns = words.patterns_in(whole.bare)
+    if not patterns or words.is_ruled_out(whole.bare):
+        return None
+    for said, is_end in _readings(sentence, whole, words):
+        # A question asks with its last clause: `I prefer trains, can you find one?` says something first.
+        if sentence.asks and is_end and words.spaced and not words.begins_with("soft", said.bare):
+            continue
+        for known in patterns:
+            if words.spaced and known.beginnings and said.bare[0] not in known.beginnings:
+                continue
+            found = known.pattern.match(said, words)
+            if found is not None:
+                return Wish(sentence.text, _topic(known.kind, found, said, words), known.kind)
+    return None
+
+
+def _readings(sentence: _Sentence, whole: Tokens, words: WishWords) -> Iterator[tuple[Tokens, bool]]:
+    """Yield what may be a wish, and whether it reaches to the end of the sentence.
+
+    That is the sentence without its lead, then from each clause on, then each clause alone.
+    """
+    if not words.spaced:
+        yield whole, True
+        return
+    seen: set[tuple[str, ...]] = set()
+    parts = [tokens_of(part, True) for part in sentence.clauses]
+    rest = [tokens_of(" ".join(sentence.clauses[at:]), True) for at in range(1, len(sentence.clauses))]
+    for tokens, is_end in (*((t, True) for t in (whole, *rest)), *((t, t is parts[-1]) for t in parts)):
+        # What may lead up to a wish may also begin one: Spanish `no` is both.
+        for said in (tokens, words.without_lead(tokens, _MOST_LEADS)):
+            if said.bare and said.bare not in seen:
+                seen.add(said.bare)
+                yield said, is_end
+
+
+def _topic(kind: Kind, found: Mapping[str, tuple[str, ...]], said: Tokens, words: WishWords) -> str:
+    if kind == "name":
+        # What somebody is not to be called stands beside what they are called.
+        negated = said.bare[:1] and words.begins_with("dont", said.bare)
+        return _cut(f"name:not {' '.join(found.get('name', ()))}") if negated else "name"
+    if kind in ("pronouns", "diet", "address"):
+        return kind
+    if kind == "abstain":
+        return _cut(f"diet:{' '.join(found.get('food', ()))}")
+    if kind in ("allergy", "access"):
+        what = found.get("condition") or found.get("food") or found.get("*") or said.bare
+        return _cut(f"{kind}:{words.joined(what)}")
+    for topic, phrases in words.topics.items():
+        # What holds for one kind of question alone leaves what holds for all others as it is.
+        if "ask" not in found and "here" not in found and any(words.holds(said.bare, phrase) for phrase in phrases):
+            return topic
+    return _cut(f"{kind}:{words.joined(_telling(said.bare, words))}")
+
+
+def _telling(tokens: Sequence[str], words: WishWords) -> list[str]:
+    """Return the words a wish is about, without those that say always or never, in the order of the alphabet."""
+    common = common_words(words.language) | words.unimportant
+    kept = {token for token in tokens if token not in common and len(token) > 1} if words.spaced else None
+    return sorted(kept or tokens) if kept is not None else list(tokens)
+
+
+def topic_of(text: str) -> str:
+    """Return the topic of a wish that no pattern knows: its words, in the order of the alphabet.
+
+    >>> topic_of("Never serve soup on Mondays")
+    'instruction:mondays never on serve soup'
+    """
+    language = language_of(text)
+    tokens = tokens_of(text, language not in WITHOUT_SPACES)
+    kept = sorted({token for token in tokens.bare if token not in common_words(language)} or set(tokens.bare))
+    return _cut(f"instruction:{' '.join(kept)}")
+
+
+def _cut(topic: str) -> str:
+    if len(topic) <= TOPIC_CHARS:
+        return topic
+    digest = hashlib.sha256(topic.encode("utf-8")).hexdigest()[:16]
+    return f"{topic[: TOPIC_CHARS - 17]}:{digest}"
+
+
+def wish_form(text: str) -> str:
+    """Return what two wishes are compared by: folded, bare of accents, white space collapsed, no full stop.
+
+    >>> wish_form("Call me  JO!") == wish_form("call me jo")
+    True
+    """
+    return bare(phrase_form(text)).strip(" .!?…。！？")
+
+
+def holding(topics: Sequence[str], most: int) -> list[int]:
+    """Return the places of the wishes a prompt shows, in the order given: of each topic the last, of these the newest.
+
+    Args:
+        topics: of wishes that hold, oldest first. Two of one topic were said where one did not know the other, such as
+            in private and in public: the newer counts.
+        most: WISHES_IN_PROMPT.
+
+    >>> holding(["name", "units", "name"], 20), holding(["name", "units"], 1), holding(["name"], 0)
+    ([1, 2], [1], [])
+    """
+    last = {topic: at for at, topic in enumerate(topics)}
+    places = sorted(last.values())
+    return places[len(places) - most :] if 0 < most < len(places) else places if most > 0 else []

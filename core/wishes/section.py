@@ -1,0 +1,43 @@
+"""The wishes of the person a prompt answers: they stand first in the section `saved_memories`.
+
+Called by `core.conversations.section_saved`, whose key they share: P8 has one list for what a person wants remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.context.section_base import Asked, Built
+from core.database.section_parts import SectionPart, SectionRow
+from core.memories.rules_modes import MODES
+from core.shapes import LeftOut
+from core.wishes import table_shown as wishes_shown
+from core.wishes.rules import holding
+
+KEY = "saved_memories"
+CUT, SAID_AGAIN = "cut", "superseded"
+
+
+def wanted(asked: Asked) -> Sequence[SectionPart]:
+    """Return the part to read; none where WISHES_IN_PROMPT is 0 or the mode reads nothing (C24)."""
+    settings = asked.settings
+    if not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
+        return ()
+    return (wishes_shown.section_part(asked.viewer),)
+
+
+def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]]) -> Built:
+    """Return the newest WISHES_IN_PROMPT wishes that hold, oldest first; of each topic the newest counts."""
+    items = wishes_shown.read_items(rows.get(wishes_shown.SHOWN, ()))
+    places = holding([item.topic for item in items], asked.settings.wishes_in_prompt)
+    shown = [items[at] for at in places]
+    topics = {item.topic for item in shown}
+    kept = {item.id for item in shown}
+    left_out = tuple(
+        LeftOut(KEY, SAID_AGAIN if item.topic in topics else CUT, str(item.id)) for item in items if item.id not in kept
+    )
+    texts: dict[str, str] = {}
+    for item in shown:
+        # One sentence may hold two wishes.
+        texts.setdefault(item.text, str(item.id))
+    return Built(list(texts), left_out, tuple(texts.values()))

@@ -1,0 +1,339 @@
+"""Wishes (table memories, kind `wish`): what people wish once and for all, stored in the transaction of their message.
+
+One item a wish, pinned, with its topic in `metadata`. A newer wish of the same person, audience and topic supersedes
+the older one, which stays readable and can be brought back. Whoever looks for what a wish takes the place of holds the
+audience first, so that of two at once the second finds the first.
+
+A prompt shows the wishes of the person it answers (`core.wishes.table_shown`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, or_, select
+
+from core.audience import table as audiences
+from core.audience import table_conversations as conversations
+from core.audience.view import Viewer, is_seen
+from core.database import rows
+from core.database.dialects import ID, Key
+from core.database.engine import Database
+from core.database.schema import memories as table
+from core.database.schema import participants as people
+from core.database.sources import MEMORIES
+from core.index import indexed
+from core.memories import new_item as memory_input
+from core.memories import table as memories
+from core.memories.new_item import NewMemory
+from core.scope import Scope
+from core.shapes import WriteResult
+from core.text.hits import content_digest
+from core.wishes.rules import Wish
+
+KIND = "wish"
+AUTHOR = "user"
+SAID, BY_HAND = "chat", "host"
+"""Values of source: recognised in a message, and handed in by the host."""
+NO_SUCH = "there is no such wish"
+NEWER = "a newer wish says otherwise"
+_C = table.c
+
+
+class Item(NamedTuple):
+    """One wish."""
+
+    id: int
+    text: str
+    topic: str
+    kind: str
+    at: datetime | None
+    participant: str | None
+    archived_at: datetime | None = None
+    superseded_by: int | None = None
+
+    @property
+    def is_former(self) -> bool:
+        """Return whether it holds no more."""
+        return self.archived_at is not None or self.superseded_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NewWish:
+    """A wish, ready to be stored."""
+
+    wish: Wish
+    memory: NewMemory
+
+
+def new(
+    wish: Wish, *, at: datetime, source: str = SAID, quarantined: bool = False, message_id: int | None = None
+) -> NewWish:
+    """Return a wish ready to be stored, pinned so that nothing prunes it.
+
+    Args:
+        message_id: row of the message it was said in.
+    """
+    made = memory_input.read(
+        wish.text,
+        now=at,
+        author=AUTHOR,
+        source=source,
+        tags=[],
+        kind=KIND,
+        pinned=True,
+        quarantined=quarantined,
+        source_message_ids=None if message_id is None else [message_id],
+        metadata={"topic": wish.topic, "kind": wish.kind},
+    )
+    assert made is not None
+    return NewWish(wish, made)
+
+
+# Writing
+
+Holding = dict[tuple[int, str | None], dict[str, list[Item]]]
+"""Audience and person to topic to the wishes that hold, as one transaction has read them, which holds the audiences."""
+
+
+def record(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: conversations.Place,
+    wishes: Sequence[NewWish],
+    *,
+    privacy_default: str,
+    holding: Holding | None = None,
+) -> list[WriteResult]:
+    """Store wishes in the caller's transaction, which holds the place, and say of each what became of it (G16).
+
+    Args:
+        holding: what the transaction has read, of one that calls this often: each wish would read all before it.
+
+    Returns:
+        For each `(True, id, "")`; else `privacy`, `duplicate` with the id of the wish that says the same, which gets
+        the new time, or `unchanged` where a newer wish about the topic is there.
+
+    Source: F10, F20, F21.
+    """
+    if not wishes:
+        return []
+    if memories.is_private(connection, scope, "long_term", privacy_default, True):
+        return [WriteResult(False, None, "privacy") for _ in wishes]
+    audiences.lock(connection, scope.persona, place.audience_id)
+    known = {} if holding is None else holding
+    return [_record_one(connection, db, scope, place, wish, known) for wish in wishes]
+
+
+def _record_one(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: conversations.Place,
+    new_wish: NewWish,
+    holding: Holding,
+) -> WriteResult:
+    memory, wish = new_wish.memory, new_wish.wish
+    by_topic = _by_topic(connection, scope, place, holding)
+    about = by_topic.get(wish.topic, [])
+    same = next((item for item in about if content_digest(item.text) == memory.digest), None)
+    newer = [item for item in about if item.at is not None and item.at > memory.at]
+    if newer and same not in newer:
+        return WriteResult(False, None, "unchanged", notes=(NEWER,))
+    if same is not None and not memory.quarantined:
+        at = max(memory.at, same.at or memory.at)
+        memories.renew(connection, db, scope.persona, same.id, at)
+        by_topic[wish.topic] = [item._replace(at=at) if item is same else item for item in about]
+        return WriteResult(False, same.id, "duplicate")
+    row_id = db.ids.one()
+    memories.write(connection, db, scope, [(row_id, memory)], place)
+    if not memory.quarantined:
+        # A wish that was flagged takes nobody's place: it is not shown.
+        _supersede(connection, db, scope.persona, [item.id for item in about], row_id)
+        by_topic[wish.topic] = [Item(row_id, wish.text, wish.topic, wish.kind, memory.at, scope.participant)]
+    return WriteResult(True, row_id, notes=memory.notes)
+
+
+def _by_topic(
+    connection: Connection, scope: Scope, place: conversations.Place, holding: Holding
+) -> dict[str, list[Item]]:
+    """Return the wishes of the scope's person that hold in the place, by topic, each topic's oldest first."""
+    key = place.audience_id, scope.participant
+    if key not in holding:
+        values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
+        made: dict[str, list[Item]] = {}
+        for item in map(item_of, connection.execute(_there(scope.participant is not None), values)):
+            made.setdefault(item.topic, []).append(item)
+        holding[key] = made
+    return holding[key]
+
+
+def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence[int], by: int | None) -> None:
+    if ids:
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, superseded_by=by, updated_at=db.clock())
+
+
+def add(db: Database, scope: Scope, new_wish: NewWish, *, privacy_default: str) -> WriteResult:
+    """Store one wish in the scope; the result is that of `record`.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+    """
+
+    def work(connection: Connection) -> WriteResult:
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        return record(connection, db, scope, place, [new_wish], privacy_default=privacy_default)[0]
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+def change(
+    db: Database, scope: Scope, row_id: int, new_wish: NewWish, *, seen: Collection[int], local: bool
+) -> WriteResult:
+    """Put a wish in the place of a visible one: its person, audience and conversation stay.
+
+    Returns:
+        `(True, id of the new item, "")`, or `unchanged` where there is no such wish.
+    """
+
+    def work(connection: Connection) -> WriteResult:
+        row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
+        if not is_seen(row, seen, local) or item_of(row).is_former:
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+        assert row is not None
+        own = replace(scope, conversation=row.conversation_key, participant=row.participant_key)
+        place = conversations.Place(row.audience_id, bool(row.local_only))
+        new_id = db.ids.one()
+        memories.write(connection, db, own, [(new_id, new_wish.memory)], place)
+        _supersede(connection, db, scope.persona, [row_id], new_id)
+        return WriteResult(True, new_id, notes=new_wish.memory.notes)
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+    """Let a visible wish hold no more; `unchanged` where there is none, whoever's it may be."""
+
+    def work(connection: Connection) -> WriteResult:
+        row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
+        if not is_seen(row, seen, local) or item_of(row).is_former:
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+        now = db.clock()
+        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], archived_at=now, updated_at=now)
+        return WriteResult(True, row_id)
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+    """Bring a former wish back; what holds now about its topic is superseded by it.
+
+    Returns:
+        `(True, id, "")`, or `unchanged` where there is no such wish, or it holds already.
+    """
+
+    def work(connection: Connection) -> WriteResult:
+        values = {"persona": scope.persona, "id": row_id}
+        found = connection.execute(_PLACE, values).first()
+        if found is not None:
+            audiences.lock(connection, scope.persona, found.audience_id)
+        row = connection.execute(_ONE, values).first()
+        if not is_seen(row, seen, local) or not item_of(row).is_former:
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+        assert row is not None
+        item = item_of(row)
+        of = {"persona": scope.persona, "audience": row.audience_id, "participant": item.participant}
+        there = [item_of(other) for other in connection.execute(_there(item.participant is not None), of)]
+        _supersede(connection, db, scope.persona, [o.id for o in there if o.topic == item.topic], row_id)
+        # It is the newest word about its topic from now on.
+        now = db.clock()
+        held = {"archived_at": None, "superseded_by": None, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], **held)
+        memories.renew(connection, db, scope.persona, row_id, now)
+        return WriteResult(True, row_id)
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+_PLACE = select(_C.audience_id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND)
+_ITEM = (_C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by)
+_ONE = (
+    select(*_ITEM, _C.audience_id, _C.local_only, _C.conversation_key)
+    .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND, _C.quarantined == 0)
+    .with_for_update()
+)
+
+
+def holds() -> tuple[Any, ...]:
+    """Return the conditions of a wish that holds."""
+    return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+
+
+@lru_cache(maxsize=2)
+def _there(known: bool) -> Any:
+    whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
+    chosen = select(*_ITEM).where(
+        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *holds()
+    )
+    return chosen.order_by(_C.timestamp, _C.id)
+
+
+# Reading
+
+
+def item_of(row: Any) -> Item:
+    """Return a row whose first columns are those of `_ITEM`."""
+    told = rows.read_object(row[2]) or {}
+    topic, kind = str(told.get("topic") or ""), str(told.get("kind") or "")
+    return Item(row[0], row[1], topic or f"wish:{row[0]}", kind, row[3], row[4], row[5], row[6])
+
+
+@lru_cache(maxsize=8)
+def whose(known: bool, everyone: bool) -> Any:
+    """Return the condition of rows of who is asking, under whichever of their linked identities."""
+    if everyone:
+        return _C.id.is_not(None)
+    if not known:
+        return _C.participant_key.is_(None)
+    p = people.c
+    linked = select(p.participant_key).where(
+        p.persona_id == bindparam("persona", type_=Key(64)), p.person_key == bindparam("person", type_=Key(255))
+    )
+    return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
+
+
+def of_viewer(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `whose`."""
+    who = viewer.scope.participant or viewer.person
+    return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
+
+
+def listed(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
+    """Return the visible wishes of who is asking, oldest first, ties by id.
+
+    Args:
+        everyone: of all people whose wishes are visible.
+        former: with those that hold no more.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    if not viewer.audiences:
+        return []
+    known, values = of_viewer(viewer)
+    wanted = (_C.kind == KIND, _C.quarantined == 0) if former else holds()
+    chosen = select(*_ITEM).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+        whose(known, everyone),
+        *wanted,
+    )
+    values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
+    values |= {"local_only": int(viewer.sees_local_only)}
+    return [item_of(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]

@@ -1,0 +1,318 @@
+"""The two history lists as a whole: what is shown, in which order, and where everything else went."""
+
+import dataclasses
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.context.context import caps
+from core.context.history import HistoryLists, HistoryOptions, build_lists, history_plan, newest
+from core.context.live import LiveHistory, read_context_memory
+from core.shapes import HistoryContribution, HistoryEntry, IncomingMessage, LeftOut, Sender
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))
+OPTIONS = HistoryOptions(now=NOW, age_marker_minutes=0)
+PARTS = ("history_current_chat", "history_recent")
+
+
+def row(number: int, text: str = "", chat: str = "tg/1", **fields: Any) -> HistoryEntry:
+    """A stored message, `number` minutes after 10:00."""
+    at = datetime(2026, 3, 10, 10, tzinfo=UTC) + timedelta(minutes=number)
+    default = {"conversation": chat, "text": text or f"m{number}", "time": at, "sender_name": "Bob", "row_id": number}
+    return HistoryEntry(**{**default, **fields})
+
+
+def live(*entries: HistoryEntry, **metadata: Any) -> LiveHistory:
+    """The entries as the host's live messages."""
+    chats: dict[str, list[HistoryEntry]] = {}
+    for order, entry in enumerate(entries):
+        chats.setdefault(entry.conversation, []).append(dataclasses.replace(entry, row_id=None, order=order))
+    return LiveHistory(chats, metadata)
+
+
+def build(
+    current: list[HistoryEntry] | None = None,
+    recent: list[HistoryEntry] | None = None,
+    host: LiveHistory | None = None,
+    *,
+    flags: dict[str, object] | None = None,
+    scope: str | None = None,
+    count: int = 10,
+    **given_values: Any,
+) -> HistoryLists:
+    values: dict[str, Any] = {
+        "message": MESSAGE,
+        "live": host or LiveHistory(),
+        "stored_current": current or [],
+        "stored_recent": recent or [],
+        "plan": history_plan(flags or {}, scope),
+        "caps": caps(count, 5, False),
+        "contributions": None,
+        "options": OPTIONS,
+        "may_see": lambda key: "",
+        "flags": flags,
+        **given_values,
+    }
+    made = build_lists(**values)
+    check_account(made)
+    return made
+
+
+def check_account(made: HistoryLists) -> None:
+    left_out = Counter(item.section for item in made.left_out)
+    lines = {PARTS[0]: made.current, PARTS[1]: made.recent, **made.extra}
+    assert set(left_out) | set(lines) >= set(made.found)
+    for section, found in made.found.items():
+        assert len(lines.get(section, [])) + left_out[section] == found, section
+    assert set(left_out) <= set(made.found)
+
+
+def said(lines: list[str]) -> list[str]:
+    return [line.rsplit(": ", 1)[1].strip('"') for line in lines]
+
+
+def test_p24_the_newest_stay_of_stored_and_live() -> None:
+    made = build([row(n) for n in range(1, 6)], host=live(row(6), row(7)), count=4)
+    assert said(made.current) == ["m4", "m5", "m6", "m7"]
+    assert [item.reason for item in made.left_out] == ["limit"] * 3
+    assert newest([1, 2, 3], 2) == [2, 3]
+    assert newest([1, 2, 3], 0) == newest([1, 2, 3], -1) == []
+    assert newest([1], 5) == [1]
+
+
+def test_p24_the_cut_comes_after_filtering() -> None:
+    rows = [row(n) for n in range(10)] + [row(n, "  ") for n in range(10, 20)]
+    made = build(rows, count=10)
+    assert said(made.current) == [f"m{n}" for n in range(10)]
+    assert Counter(item.reason for item in made.left_out) == {"blank": 10}
+
+
+def test_p25_local_and_other_lines_each_once() -> None:
+    others = [row(n, chat="web/2") for n in (4, 5)] + [row(n, chat="tg/3") for n in (6, 7)]
+    made = build([row(n) for n in (1, 2, 3)], others, live(others[0], others[3]))
+    assert (len(made.current), len(made.recent)) == (3, 4)
+    assert made.recent[0] == '[from web/2] [10/03/26:1004] Bob: "m4"'
+    assert not any(line.startswith("[from") for line in made.current)
+    assert [item.reason for item in made.left_out] == ["duplicate", "duplicate"]
+
+
+def test_p25_a_line_of_another_conversation_never_reads_like_one_of_this() -> None:
+    """A sender who calls himself `[from web/2] Bob` must not double a line of that conversation."""
+    own = row(1, "x", sender_name="[from web/2] Bob", time=None)
+    made = build([own], [row(2, "x", chat="web/2", time=None)])
+    assert made.current == ['[from web/2] Bob: "x"']
+    assert made.recent == []
+
+
+@pytest.mark.parametrize("values", list(product((0, 1), repeat=3)))
+def test_p26_a_list_is_empty_exactly_when_its_own_switch_is_off(values: tuple[int, int, int]) -> None:
+    names = ("ENABLE_HISTORY_CURRENT_CHAT", "ENABLE_HISTORY_RECENT", "UNIFIED_HISTORY")
+    flags: dict[str, object] = dict(zip(names, values, strict=True))
+    host = live(row(4), row(5, chat="tg/2"))
+    hook = HistoryContribution("news", ("hello",))
+    made = build([row(1)], [row(2, chat="web/2")], host, flags=flags, contributions=[hook])
+    assert (bool(made.current), bool(made.recent)) == (bool(values[0]), bool(values[1]))
+
+
+def test_p27_local_empties_the_other_conversations() -> None:
+    made = build([row(1)], [row(n, chat="tg/2") for n in range(2, 6)], scope="local")
+    assert (len(made.current), made.recent) == (1, [])
+
+
+def test_p32_a_hidden_row_keeps_its_live_copy_out() -> None:
+    hidden = row(1, "gone", message_id="m1", hidden=True)
+    made = build([hidden], host=live(row(1, "gone", message_id="m1"), row(2)))
+    assert said(made.current) == ["m2"]
+    assert sorted(item.reason for item in made.left_out) == ["duplicate", "hidden"]
+
+
+def test_p32_a_hidden_row_takes_no_other_row_of_the_same_words_with_it() -> None:
+    hidden, shown = row(1, "yes", message_id="1", hidden=True), row(1, "yes", message_id="2", row_id=2)
+    assert said(build([hidden, shown]).current) == ["yes"]
+
+
+def test_p33_the_message_being_answered_is_not_repeated() -> None:
+    stored = row(120, "the question", sender_id="7", sender_name="Ann")
+    made = build([row(1), stored], host=live(row(120, "The  question", sender_id="7", message_id="99")))
+    assert said(made.current) == ["m1"]
+    assert [item.reason for item in made.left_out] == ["echo", "echo"]
+    assert [entry.row_id for entry in made.echoes] == [120, None]
+    earlier = row(115, "the question", sender_id="7")
+    assert said(build([earlier]).current) == ["the question"]
+
+
+def test_p33_echoes_are_known_also_when_the_list_is_off() -> None:
+    made = build([row(120, "the question", sender_id="7")], flags={"ENABLE_HISTORY_CURRENT_CHAT": 0})
+    assert [entry.row_id for entry in made.echoes] == [120]
+
+
+def test_f13_live_messages_of_a_private_conversation_give_no_line() -> None:
+    host = live(row(1, "secret", chat="tg/bob"), row(2, chat="tg/3"))
+    made = build(host=host, may_see=lambda key: "private" if key == "tg/bob" else "")
+    assert said(made.recent) == ["m2"]
+    assert made.left_out == [LeftOut("history_recent", "private")]
+
+
+def test_p35_the_exchange_window_replaces_the_count() -> None:
+    rows = [
+        row(n, text, sender_id="self" if text[0] == "A" else "u")
+        for n, text in enumerate(["H1", "A1", "A2", "H2", "A3", "A4", "H3", "A5"])
+    ]
+    options = dataclasses.replace(OPTIONS, exchange_window=2)
+    made = build(rows, count=1, options=options)
+    assert said(made.current) == ["H2", "A3", "A4", "H3", "A5"]
+    assert [entry.text for entry in made.visible] == ["H2", "A3", "A4", "H3", "A5"]
+    capped = build(rows, options=dataclasses.replace(options, exchange_char_cap=60))
+    assert said(capped.current) == ["H3", "A5"]
+    only_persona = build(rows[1:3], options=dataclasses.replace(options, exchange_window=1))
+    assert said(only_persona.current) == ["A1", "A2"]
+
+
+def test_p36_skip_history_empties_the_lists_and_leaves_what_memories_need() -> None:
+    usual = build([row(1)], [row(2, chat="tg/2")])
+    made = build([row(1)], [row(2, chat="tg/2")], live(skip_history=True))
+    assert (made.current, made.recent) == ([], [])
+    assert made.visible == usual.visible
+    assert made.found == {PARTS[0]: 0, PARTS[1]: 0}
+
+
+def test_p37_contributions_are_sorted_in_by_time_and_those_without_stand_first() -> None:
+    timed = {"text": "between", "timestamp": "2026-03-10T10:01:30Z", "sender_name": "Eve", "interface_path": "x/1"}
+    hook = HistoryContribution("news", ("headline\nof the day", timed, {"text": " "}))
+    rows = [row(1, chat="tg/2"), row(2, chat="tg/2")]
+    made = build(recent=rows, contributions=[hook])
+    assert made.recent == [
+        "headline of the day",
+        '[from tg/2] [10/03/26:1001] Bob: "m1"',
+        '[from x/1] [10/03/26:1001] Eve: "between"',
+        '[from tg/2] [10/03/26:1002] Bob: "m2"',
+    ]
+    assert said(build(recent=rows, contributions=[hook], count=2).recent) == ["between", "m2"]
+    assert build(recent=rows, contributions=[hook], count=0).recent == []
+
+
+def test_p37_a_target_of_its_own_is_a_key_of_its_own() -> None:
+    hook = HistoryContribution("weather", ("rain", " ", 5), target="weather")
+    thought = HistoryContribution("thoughts", ("hm",))
+    made = build(contributions=[hook, thought])
+    assert made.extra == {"weather": ["rain"]}
+    assert sorted(item.reason for item in made.left_out) == ["blank", "invalid"]
+
+
+def test_p37_contributed_messages_are_held_to_visibility() -> None:
+    hook = HistoryContribution("news", ({"text": "secret", "interface_path": "tg/bob"},))
+    made = build(contributions=[hook], may_see=lambda key: "private")
+    assert made.recent == []
+    assert [item.reason for item in made.left_out] == ["private"]
+
+
+def test_p30_a_live_message_shows_the_title_its_stored_neighbours_have() -> None:
+    made = build(recent=[row(1, chat="tg/2", title="Club")], host=live(row(2, chat="tg/2")))
+    assert [line.split("]")[0] for line in made.recent] == ["[from Club", "[from Club"]
+
+
+TEXTS = st.sampled_from(["yes", "YES ", "no", " ", "the question", "[beat] x", '"\n'])
+ROWS = st.builds(
+    row,
+    st.integers(0, 121),
+    TEXTS,
+    chat=st.sampled_from(["tg/1", "tg/2", "tg/-1", "web/1"]),
+    message_id=st.sampled_from([None, "1", "2", "99"]),
+    sender_id=st.sampled_from(["", "self", "7"]),
+    hidden=st.booleans(),
+    excluded=st.booleans(),
+)
+NO_TIME = ROWS.map(lambda entry: dataclasses.replace(entry, time=None))
+MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
+
+
+@given(
+    MESSAGES,
+    MESSAGES,
+    st.integers(0, 5),
+    st.sampled_from([None, "local", "recent", "unified"]),
+    st.sampled_from([0, 0, 1, 2]),
+)
+@settings(max_examples=200, deadline=None)
+def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
+    stored: list[HistoryEntry], host: list[HistoryEntry], count: int, scope: str | None, window: int
+) -> None:
+    options = dataclasses.replace(OPTIONS, exchange_window=window, noise_prefixes=("[beat]",))
+    hook = HistoryContribution("news", ("flash", {"text": "x", "timestamp": "2026-03-10T10:30:00Z"}))
+    made = build(
+        [entry for entry in stored if entry.conversation == "tg/1"],
+        [entry for entry in stored if entry.conversation != "tg/1"],
+        live(*host),
+        scope=scope,
+        count=count,
+        options=options,
+        contributions=[hook],
+        may_see=lambda key: "private" if key == "web/1" else "",
+    )
+    assert len(made.recent) <= count
+    assert window or len(made.current) <= count
+    assert not set(made.current) & set(made.recent)
+    assert len(set(made.current)) == len(made.current)
+    assert len(made.visible) == len(made.current) + len(made.recent)
+    assert all(len(line.splitlines()) == 1 for line in (*made.current, *made.recent))
+    for part in (made.visible[: len(made.current)], made.visible[len(made.current) :]):
+        times = [entry.time for entry in part if entry.time is not None]
+        assert times == sorted(times)
+    assert all(
+        entry.text != "the question"
+        or entry.conversation != "tg/1"
+        or entry.sender_id != "7"
+        or (entry.time is not None and NOW - entry.time > timedelta(seconds=60))
+        for entry in made.visible
+    )
+    again = build(
+        [entry for entry in stored if entry.conversation == "tg/1"],
+        [entry for entry in stored if entry.conversation != "tg/1"],
+        live(*host),
+        scope=scope,
+        count=count,
+        options=options,
+        contributions=[hook],
+        may_see=lambda key: "private" if key == "web/1" else "",
+    )
+    assert again == made
+
+
+def test_the_lists_of_a_usual_prompt_take_few_milliseconds() -> None:
+    """The whole prompt has 8 ms; twenty chats of fifty live messages are a busy host."""
+    memory = {
+        f"tg/{chat}": [
+            {
+                "sender_name": f"user {n % 5}",
+                "sender_id": n % 5,
+                "text": f"message {n} of {chat} " * 5,
+                "message_id": n,
+                "timestamp": f"2026-03-10T10:{n:02d}:00+00:00",
+            }
+            for n in range(50)
+        ]
+        for chat in range(20)
+    }
+    rows = [row(n, "stored text " * 10, message_id=str(n)) for n in range(40)]
+    others = [row(n, "stored text " * 10, chat="tg/2", message_id=str(n)) for n in range(40)]
+    best = 9.0
+    for _ in range(5):
+        start = time.process_time()
+        build(rows, others, read_context_memory(memory))
+        best = min(best, time.process_time() - start)
+    assert best < 0.06
+
+
+def test_f62_a_text_of_a_megabyte_takes_bounded_time() -> None:
+    huge = [row(n, ('a "\n' * 262_144), sender_name="x\n" * 100_000) for n in range(3)]
+    start = time.process_time()
+    made = build(huge, host=live(*huge))
+    assert len(made.current) == 3
+    assert time.process_time() - start < 10

@@ -1,0 +1,433 @@
+"""Reading the host's message: P2, P9 to P12 as far as facts go, F1, F17, F60 to F62, F64, F70."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from enum import Enum
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context.incoming import get, input_facts, read_message
+from core.errors import MessageError
+from core.shapes import IncomingMessage
+from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
+
+
+def numbered() -> Iterator[str]:
+    """Number the cases: values of 1 MB and numbers without a text make no names."""
+    return map(str, count())
+
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def read(
+    message: Any = None, /, *, context_memory: Any = None, interface_name: str | None = None, **fields: Any
+) -> Any:
+    given = {"message_id": 1, "date": None, **fields} if message is None else message
+    return read_message(given, context_memory=context_memory, interface_name=interface_name, now=NOW)
+
+
+class Raising:
+    """A host's object of which one attribute cannot be read."""
+
+    message_id = 5
+    date = None
+
+    @property
+    def text(self) -> str:
+        raise RuntimeError("not loaded")
+
+
+def test_p2_the_smallest_message_is_enough() -> None:
+    found = read(SimpleNamespace(text="hi", message_id=1, date=None))
+    assert (found.text, found.message_id, found.date, found.interface_path) == ("hi", "1", NOW, None)
+    assert (found.sender.shown_username, found.sender.usertag) == ("Unknown", "(no tag)")
+    assert (found.server_id, found.is_private, found.interface, found.notes) == ("", None, "", ())
+
+
+def test_p2_f60_absent_names_are_all_named() -> None:
+    with pytest.raises(MessageError, match="message_id and no date") as error:
+        read({})
+    assert error.value.fields == ("message_id", "date")
+    with pytest.raises(MessageError) as error:
+        read(SimpleNamespace(message_id=1))
+    assert error.value.fields == ("date",)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(None, "NoneType"), ("hi", "str"), (b"hi", "bytes"), (3, "int"), ([], "list"), (True, "bool")]
+)
+def test_f60_what_is_no_message_is_named_by_its_type(value: Any, name: str) -> None:
+    with pytest.raises(MessageError, match=f"of type {name}"):
+        read_message(value, now=NOW)
+
+
+def test_p2_objects_and_dicts_nest_in_any_way() -> None:
+    plain = {"message_id": "7", "date": "2026-03-10T12:00:00Z", "chat": SimpleNamespace(id=4, type="group")}
+    mixed = SimpleNamespace(message_id=7, date=NOW, chat={"id": 4, "type": "group"}, from_user=SimpleNamespace(id=9))
+    first, second = read(plain, interface_name="tg"), read(mixed, interface_name="tg")
+    assert (first.message_id, first.date, first.interface_path) == ("7", NOW, "tg/4")
+    assert (second.message_id, second.date, second.interface_path) == ("7", NOW, "tg/4")
+    assert second.sender.id == "9"
+    row = namedtuple("row", "message_id date text")
+    assert read(row(1, None, "hi")).text == "hi"
+
+
+def test_p2_attributes_that_raise_are_absent() -> None:
+    assert read(Raising()).text == ""
+    raising = type("Raising", (), {"message_id": property(lambda self: 1 / 0), "date": None})()
+    with pytest.raises(MessageError) as error:
+        read(raising)
+    assert error.value.fields == ("message_id",)
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as", "notes"),
+    [
+        (None, "", 0),
+        (42, "42", 0),
+        (1.5, "1.5", 0),
+        (b"caf\xc3\xa9 \xff", "café \ufffd", 1),
+        (["x"], "", 1),
+        (True, "", 1),
+        (10**5000, "", 1),
+    ],
+    ids=numbered(),
+)
+def test_p2_text_of_other_types(text: Any, read_as: str, notes: int) -> None:
+    found = read(text=text)
+    assert (found.text, len(found.notes)) == (read_as, notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [("a\x00b", "ab"), ("\ud800x", "\ufffdx"), ("😀😀", "😀😀"), ("  x \n", "  x \n"), ("[" * 10**6, "[" * 10**6)],
+    ids=numbered(),
+)
+def test_f62_hostile_texts_are_used_as_said(text: str, read_as: str) -> None:
+    assert read(text=text).text == read_as
+
+
+def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
+    payload = {"source": {"interface_path": "b/2"}}
+    every: dict[str, Any] = {"interface_path": "a/1", "payload": payload, "chat": {"id": 4}}
+    memory = {"interface_path": "c/3"}
+    assert read(**every, context_memory=memory, interface_name="tg").interface_path == "a/1"
+    del every["interface_path"]
+    assert read(**every, context_memory=memory).interface_path == "b/2"
+    del every["payload"]
+    assert read(**every, context_memory=memory).interface_path == "c/3"
+    assert read(**every, interface_name="tg").interface_path == "tg/4"
+    assert read(**every, message_thread_id=8, interface_name="tg").interface_path == "tg/4/8"
+    assert read(**every, thread_id="t", interface_name="tg").interface_path == "tg/4/t"
+    assert read(**every).interface_path is None
+    assert read(interface_name="tg").interface_path is None
+
+
+def test_p2_interface_is_the_argument_else_the_first_part_of_the_key() -> None:
+    assert read(interface_path="discord/1/2").interface == "discord"
+    assert read(interface_path="discord/1/2", interface_name="webui").interface == "webui"
+
+
+@pytest.mark.parametrize("key", ["tg/a b", "tg/😀", "tg//1", "/tg/1", "tg/1 ", "TG/1", "tg/%"])
+def test_f69_g6_a_key_is_kept_as_it_is(key: str) -> None:
+    assert read(interface_path=key).interface_path == key
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"message_id": "x" * 192}, "message_id"),
+        ({"message_id": "a\x00"}, "message_id"),
+        ({"interface_path": "x" * 513}, "interface_path"),
+        ({"from_user": {"id": "é" * 128}}, "from_user.id"),
+        ({"chat": {"id": 10**5000}}, "chat.id"),
+        ({"chat": {"id": "x" * 256}}, "chat.id"),
+        ({"server_id": "x" * 192}, "server_id"),
+        ({"message_id": [1]}, "message_id"),
+    ],
+    ids=numbered(),
+)
+def test_f70_ids_that_cannot_be_kept_are_refused(fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(MessageError) as error:
+        read(**fields)
+    assert error.value.fields == (field,)
+
+
+@pytest.mark.parametrize("kind", ["private", "dm", "direct", "group_dm", "PRIVATE"])
+def test_f17_private_chat_types(kind: str) -> None:
+    assert read(chat={"id": 1, "type": kind}).is_private is True
+
+
+@pytest.mark.parametrize("kind", ["group", "channel", "supergroup", "guild"])
+def test_f17_public_chat_types(kind: str) -> None:
+    assert read(chat={"id": 1, "type": kind}, from_user={"id": 1}).is_private is False
+
+
+def test_f17_the_host_s_own_word_comes_first_and_equal_ids_last() -> None:
+    assert read(is_private=False, chat={"type": "private"}).is_private is False
+    assert read(is_private=True, chat={"type": "group"}).is_private is True
+    assert read(chat={"id": "7"}, from_user={"id": 7}).is_private is True
+    assert read(chat={"id": 7}, from_user={"id": 8}).is_private is None
+    assert read(chat={"id": ""}, from_user={"id": ""}).is_private is None
+    assert read(is_private="yes", chat={"type": "forum"}).is_private is None
+    kind = Enum("kind", {"PRIVATE": 3})
+    assert read(chat={"type": kind["PRIVATE"]}).is_private is True
+
+
+def test_f1_server_and_sender_are_read_as_keys() -> None:
+    found = read(server_id=12, from_user={"id": 3, "full_name": "Ann", "username": "ann"})
+    assert (found.server_id, found.sender.id, found.sender.name) == ("12", "3", "Ann")
+    assert (found.sender.shown_username, found.sender.usertag) == ("ann", "@ann")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-03-10T13:00:00+01:00",
+        "2026-03-10 12:00",
+        "2026-03-10T12:00:00Z",
+        "2026-03-10T12:00:00z",
+        1773144000,
+        1773144000.0,
+        "1773144000",
+        NOW.replace(tzinfo=None),
+        datetime(2026, 3, 10, 13, tzinfo=timezone(timedelta(hours=1))),
+    ],
+)
+def test_g7_forms_of_one_instant(value: Any) -> None:
+    assert parse_time(value) == NOW
+    assert read(date=value).date == NOW
+    assert read(date=value).notes == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["soon", "", "x" * 10**6, [], {}, True, float("nan"), float("inf"), b"2026", "12:00"],
+    ids=numbered(),
+)
+def test_f61_an_unreadable_date_is_now_with_a_note(value: Any) -> None:
+    found = read(date=value)
+    assert found.date == NOW
+    assert len(found.notes) == 1
+    assert "cannot be read" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "moved"),
+    [
+        (datetime(1, 1, 1, tzinfo=UTC), EARLIEST),
+        (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))), EARLIEST),
+        (datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-14))), LATEST),
+        ("0001-01-01", EARLIEST),
+        ("9999-12-31T23:59:59Z", LATEST),
+        (1e18, LATEST),
+        (10**400, LATEST),
+        (1773144000000, LATEST),
+        (-1, EARLIEST),
+    ],
+    ids=numbered(),
+)
+def test_f61_a_date_far_off_is_moved_with_a_note(value: Any, moved: datetime) -> None:
+    found = read(date=value)
+    assert found.date == moved
+    assert found.notes == ("date is outside of 1970 to 9998 and was moved into it",)
+
+
+def test_f61_a_zone_of_the_host_that_fails_is_unreadable() -> None:
+    class Broken(tzinfo):
+        def utcoffset(self, _moment: datetime | None) -> timedelta:
+            raise ValueError("no offset")
+
+        tzname = dst = utcoffset  # type: ignore[assignment]
+
+    assert read(date=datetime(2026, 3, 10, tzinfo=Broken())).date == NOW
+
+
+def test_g7_a_date_is_its_midnight() -> None:
+    assert read_time(date(2026, 3, 10)) == (datetime(2026, 3, 10, tzinfo=UTC), False)
+
+
+@given(st.one_of(st.text(), st.integers(), st.floats(), st.datetimes(), st.binary(), st.none(), st.booleans()))
+def test_f61_no_value_makes_reading_times_fail(value: Any) -> None:
+    moment, _clamped = read_time(value)
+    assert moment is None or EARLIEST <= moment <= LATEST
+
+
+OPTIONAL = ["text", "chat", "from_user", "payload", "is_private", "time_zone", "reply_to_message", "video", "voice"]
+PLAIN = st.none() | st.booleans() | st.text() | st.binary() | st.floats()
+ANYTHING = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=6
+)
+
+
+@given(st.dictionaries(st.sampled_from(OPTIONAL), ANYTHING))
+def test_p2_any_shape_of_the_optional_fields_is_read(fields: dict[str, Any]) -> None:
+    found = read(**fields)
+    assert isinstance(found.text, str)
+    assert isinstance(input_facts(found)[0], dict)
+
+
+def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:
+    assert get({"items": 1}, "items") == 1
+    assert get({}, "items", default="-") == "-"
+    assert get("text", "title", default="-") == "-"
+    assert get([1], "index") is None
+    assert get({"a": None, "b": 0}, "a", "b") == 0
+
+
+# what a message carries beside its text
+
+
+def facts(image_data: Any = None, attachments: Any = None, **fields: Any) -> dict[str, Any]:
+    return input_facts(read(**fields), image_data=image_data, attachments=attachments)[0]
+
+
+BOB = {"username": "bob"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ({"text": "see you", "date": NOW, "from_user": BOB}, ("see you", NOW.isoformat(), "bob", "@bob")),
+        ({"caption": "a cat", "date": NOW, "from_user": BOB}, ("a cat", NOW.isoformat(), "bob", "@bob")),
+        ({"text": " ", "sticker": 1, "date": NOW}, ("[Non-text content]", NOW.isoformat(), "Unknown", "(no tag)")),
+        ({"text": "x", "date": "2026-03-10T12:00:00Z"}, ("x", NOW.isoformat(), "Unknown", "(no tag)")),
+        (SimpleNamespace(text="x", from_user=SimpleNamespace(username="bob")), ("x", "", "bob", "@bob")),
+    ],
+    ids=["text", "caption", "sticker", "without sender", "without date"],
+)
+def test_p10_five_replies(reply: Any, shown: tuple[str, ...]) -> None:
+    text, timestamp, username, usertag = shown
+    expected = {"text": text, "timestamp": timestamp, "from": {"username": username, "usertag": usertag}}
+    assert facts(reply_to_message=reply)["reply_message_id"] == expected
+
+
+def test_p10_no_reply_no_key_and_a_number_is_none() -> None:
+    assert "reply_message_id" not in facts()
+    assert "reply_message_id" not in facts(reply_to_message=77)
+    assert facts(reply_to_message="see\x00 you")["reply_message_id"]["text"] == "see you"
+
+
+def test_p11_a_photo_and_two_videos_give_the_first_video() -> None:
+    media = [
+        {"type": "photo", "id": 1},
+        {"type": "video", "file_name": "a.mp4"},
+        {"type": "video", "file_name": "b.mp4"},
+    ]
+    assert facts(media=media)["video"]["video_data"]["filename"] == "a.mp4"
+
+
+def test_p11_the_whole_shape() -> None:
+    known = {
+        "file_name": "a.webm",
+        "mime_type": "video/webm",
+        "duration": timedelta(seconds=3),
+        "width": 4,
+        "height": 5,
+    }
+    video = SimpleNamespace(**known, file_size=6, has_audio=True)
+    found = input_facts(
+        read(
+            video=video,
+            caption="look",
+            date=NOW,
+            message_id=9,
+            from_user={"id": 7},
+            chat={"id": 8},
+            interface_name="tg",
+        )
+    )[0]["video"]
+    assert found == {
+        "type": "video",
+        "source": {"interface": "tg", "user_id": "7", "chat_id": "8", "message_id": "9"},
+        "video_data": {
+            "type": "video", "filename": "a.webm", "mime_type": "video/webm", "duration": 3.0, "width": 4, "height": 5,
+            "file_size": 6, "has_audio": True, "caption": "look",
+        },
+        "metadata": {
+            "timestamp": NOW.isoformat(), "caption": "look", "mime_type": "video/webm", "file_size": 6, "duration": 3.0,
+        },
+    }  # fmt: skip
+
+
+def test_p11_a_video_note_and_what_is_not_said() -> None:
+    found = facts(video_note={"duration": 2})["video"]
+    assert (found["type"], found["video_data"]["mime_type"], found["video_data"]["width"]) == (
+        "video_note",
+        "video/mp4",
+        None,
+    )
+    assert "video" not in facts(media=[{"type": "photo"}], video="a.mp4")
+
+
+def test_p9_a_voice_is_told() -> None:
+    assert facts(voice={"duration": 3})["input_source"] == "voice"
+    assert facts(voice=None)["input_source"] == "text"
+
+
+def test_f64_attachments_of_a_wrong_type_are_counted_and_left_out() -> None:
+    found, notes = input_facts(read(), image_data=b"\x89PNG", attachments=[{"a": 1}, "b.png", None, 3])
+    assert found["attachments"] == [{"a": 1}]
+    assert "image" not in found
+    assert notes == (
+        "image_data is of type bytes and is left out",
+        "attachments: 3 of 4 are no objects and are left out",
+    )
+    assert input_facts(read(), attachments="x") == (
+        {"input_source": "text"},
+        ("attachments are of type str and are left out",),
+    )
+    assert input_facts(read(), image_data={"data": "AA"})[0]["image"] == {"data": "AA"}
+
+
+# local time
+
+
+def test_p12_the_examples() -> None:
+    moment = datetime(2026, 1, 10, 3, 15, tzinfo=UTC)
+    rome = {"local_time": "04:15", "local_hour": 4, "time_of_day": "early_morning"}
+    assert local_time(moment, "Europe/Rome") == (rome, None)
+    midnight = datetime(2026, 1, 10, tzinfo=UTC)
+    assert local_time(midnight, "Asia/Tokyo")[0] == {"local_time": "09:00", "local_hour": 9, "time_of_day": "morning"}
+    for unknown in ("Mars/Base", "../etc/passwd", "Europe", "a\x00b", 7):
+        fields, note = local_time(midnight, unknown)
+        assert fields["local_time"] == "00:00"
+        assert note is not None
+        assert "UTC is used" in note
+    assert local_time(midnight, None)[1] is None
+
+
+def test_p12_every_hour_has_its_part_of_the_day() -> None:
+    parts = {hour: local_time(datetime(2026, 1, 1, hour, tzinfo=UTC), "UTC")[0]["time_of_day"] for hour in range(24)}
+    expected = (
+        ["night"] * 4 + ["early_morning"] * 3 + ["morning"] * 5 + ["afternoon"] * 6 + ["evening"] * 4 + ["night"] * 2
+    )
+    assert list(parts.values()) == expected
+
+
+def test_p12_local_time_exists_at_the_ends_of_the_range() -> None:
+    for moment in (EARLIEST, LATEST):
+        assert local_time(moment, "Pacific/Kiritimati")[1] is None
+        assert local_time(moment, "Pacific/Pago_Pago")[1] is None
+    assert zone("") is UTC
+
+
+def test_p12_the_message_s_zone_comes_before_the_metadata_s() -> None:
+    assert read(time_zone="Asia/Tokyo", context_memory={"time_zone": "Europe/Rome"}).time_zone == "Asia/Tokyo"
+    assert read(context_memory={"time_zone": "Europe/Rome"}).time_zone == "Europe/Rome"
+    assert read(context_memory=["x"]).time_zone is None
+
+
+def test_g12_the_host_s_message_is_left_as_it_is() -> None:
+    message = {"message_id": 1, "date": None, "text": "a\x00"}
+    found: IncomingMessage = read(dict(message))
+    assert found.raw == message

@@ -1,0 +1,127 @@
+"""S38 to S40: positions and roles by name, the order of a prompt, numbers for hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context.injection import (
+    KEY,
+    POSITIONS,
+    ROLES,
+    chat_index,
+    check_depth,
+    check_position,
+    check_role,
+    from_number,
+    ordered,
+    role_from_number,
+    role_to_number,
+    to_number,
+    to_numbers,
+)
+
+
+@pytest.mark.parametrize("value", ["middle", "", "IN_CHAT", None, 1, ["in_chat"]])
+def test_s38_a_position_that_is_none_is_refused_naming_the_four(value: Any) -> None:
+    with pytest.raises(ValueError, match="position is") as refused:
+        check_position(value)
+    assert all(repr(name) in str(refused.value) for name in POSITIONS)
+    with pytest.raises(ValueError, match="'system', 'user' or 'assistant'"):
+        check_role(value)
+
+
+@pytest.mark.parametrize("value", [-1, True, 1.0, "2", None])
+def test_s38_a_depth_is_a_whole_number_from_0(value: Any) -> None:
+    with pytest.raises(ValueError, match="at least 0"):
+        check_depth(value)
+
+
+H = ["h1", "h2", "h3"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "shown"),
+    [
+        (2, "h1 h2 R h3 u"),
+        (1, "h1 h2 h3 R u"),
+        (0, "h1 h2 h3 u R"),
+        (3, "h1 R h2 h3 u"),
+        (4, "R h1 h2 h3 u"),
+        (99, "R h1 h2 h3 u"),
+    ],
+)
+def test_s39_depth_says_how_many_messages_come_after(depth: int, shown: str) -> None:
+    assert " ".join(ordered([], H, ["u"], [("R", "in_chat", depth)])) == shown
+
+
+def test_s39_positions_stand_in_their_order() -> None:
+    parts: list[Any] = [
+        ("after", "after_prompt", 0),
+        ("chat0", "in_chat", 0),
+        ("in", "in_prompt", 0),
+        ("chat1", "in_chat", 1),
+        ("before", "before_prompt", 0),
+        ("chat2", "in_chat", 2),
+    ]
+    assert ordered(["card"], H, ["u"], parts) == [
+        *("before", "card", "in", "h1", "h2", "chat2", "h3", "chat1", "after", "u", "chat0")
+    ]
+
+
+def test_s39_the_same_place_keeps_the_order_of_registration() -> None:
+    for position in POSITIONS:
+        for depth in (0, 1, 2, 50):
+            parts: list[Any] = [(name, position, depth) for name in "BAC"]
+            made = [each for each in ordered(["card"], H, ["u"], parts) if each in "BAC"]
+            assert made == ["B", "A", "C"], (position, depth)
+
+
+def test_s39_without_history_the_new_message_is_the_chat() -> None:
+    assert [ordered([], [], ["u"], [("R", "in_chat", depth)]) for depth in (0, 1, 2)] == [
+        ["u", "R"],
+        ["R", "u"],
+        ["R", "u"],
+    ]
+
+
+@given(st.integers(0, 30), st.integers(0, 40))
+def test_s39_as_many_messages_come_after_as_the_depth_says_or_all(messages: int, depth: int) -> None:
+    order = ordered([], [f"h{n}" for n in range(messages)], ["u"], [("R", "in_chat", depth)])
+    assert len(order) - 1 - order.index("R") == min(depth, messages + 1)
+    at = chat_index(messages, depth)
+    assert at is None if depth == 0 else order.index("R") == at
+
+
+def test_s40_numbers_of_positions() -> None:
+    assert [to_number(name) for name in ("in_prompt", "in_chat", "before_prompt", None)] == [0, 1, 2, -1]
+    assert to_number("before_prompt") == 2
+    assert from_number(2, "seed") == "after_prompt"
+    assert [from_number(n) for n in (0, 1, 2, -1)] == ["in_prompt", "in_chat", "before_prompt", None]
+    assert [from_number(n, "seed") for n in (0, 1, -1)] == ["in_prompt", "in_chat", None]
+    for wrong in (3, -2, "1", True, None, 1.5):
+        with pytest.raises(ValueError, match="-1, 0, 1 or 2"):
+            from_number(wrong)
+    with pytest.raises(ValueError, match="'host' or 'seed'"):
+        from_number(2, "other")
+    with pytest.raises(ValueError, match="middle"):
+        to_number("middle")
+
+
+def test_s40_numbers_of_roles() -> None:
+    assert [role_to_number(role) for role in ROLES] == [0, 1, 2]
+    assert [role_from_number(n) for n in (0, 1, 2)] == ["system", "user", "assistant"]
+    for wrong in (3, -1, True, "0"):
+        with pytest.raises(ValueError, match="0, 1 or 2"):
+            role_from_number(wrong)
+
+
+def test_s40_after_prompt_becomes_1_with_depth_1() -> None:
+    made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 7, "scan": True, "role": "assistant"}
+    assert to_numbers(made) == {"key": KEY, "value": "x", "position": 1, "depth": 1, "scan": True, "role": 2}
+    assert made["position"] == "after_prompt"
+    assert to_numbers({**made, "position": "in_chat"})["depth"] == 7
+    assert to_numbers({**made, "value": ""})["position"] == -1

@@ -1,0 +1,139 @@
+"""Lines of the history lists: what the model reads of every message."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context.lines import age_mark, is_persona, line, one_line, reply_note, shown_name, stamp
+from core.shapes import HistoryEntry, ReplyNote
+
+NOW = datetime(2026, 3, 10, 13, 6, tzinfo=UTC)
+AT = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
+ROME = ZoneInfo("Europe/Rome")
+
+
+def shown(entry: HistoryEntry, *, own: bool = True, **options: object) -> str:
+    return line(entry, **{"zone": ROME, "now": NOW, "own": own, **options})  # type: ignore[arg-type]
+
+
+def test_p28_a_line_has_local_time_sender_and_text_with_single_quotes_and_no_line_break() -> None:
+    entry = HistoryEntry("tg/1", 'say "hi"\nnow', sender_name="Ann", time=AT)
+    assert shown(entry) == "[10/03/26:1405] Ann: \"say 'hi' now\""
+
+
+def test_p28_an_unreadable_time_is_shown_as_it_is_and_none_leaves_the_bracket_out() -> None:
+    assert shown(HistoryEntry("tg/1", "ok", sender_name="Ann", shown_time="at noon")) == '[at noon] Ann: "ok"'
+    assert shown(HistoryEntry("tg/1", "ok", sender_name="Ann")) == 'Ann: "ok"'
+
+
+def test_p28_a_sender_name_is_one_line_with_single_quotes_and_64_characters_at_most() -> None:
+    assert shown(HistoryEntry("tg/1", "ok", sender_name='A\r\n"b"')) == "A 'b': \"ok\""
+    assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 64)) == f'{"x" * 64}: "ok"'
+    assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 65)) == f'{"x" * 64}: "ok"'
+
+
+@pytest.mark.parametrize(
+    "mark", ["\n", "\r", "\r\n", "\n\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+)
+def test_p28_every_line_break_is_one_space(mark: str) -> None:
+    assert one_line(f"a{mark}b") == "a b"
+
+
+def test_p28_times_at_the_ends_of_the_calendar_are_shown() -> None:
+    """A zone has no local time there; the line must come out all the same."""
+    assert stamp(datetime.max.replace(tzinfo=UTC), ZoneInfo("Asia/Tokyo")) == "[31/12/99:2359]"
+    assert stamp(datetime.min.replace(tzinfo=UTC), ZoneInfo("America/New_York")) == "[01/01/01:0000]"
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (HistoryEntry("a", "t", sender_id="7", sender_name="Ann", username="ann"), "Ann"),
+        (HistoryEntry("a", "t", sender_id="7", sender_name=" ", username="ann"), "ann"),
+        (HistoryEntry("a", "t", sender_id="7", sender_name="\x00"), "7"),
+        (HistoryEntry("a", "t"), "Unknown"),
+    ],
+)
+def test_p22_the_first_of_name_username_and_id_is_shown(entry: HistoryEntry, name: str) -> None:
+    assert shown(entry) == f'{name}: "t"'
+
+
+def test_p22_the_persona_is_known_by_the_sender_id_self() -> None:
+    assert is_persona(HistoryEntry("a", "t", sender_id="self"))
+    assert is_persona(HistoryEntry("a", "t", sender_name="self"))
+    assert not is_persona(HistoryEntry("a", "t", sender_id="7", sender_name="self"))
+    assert not is_persona(HistoryEntry("a", "t", sender_name="Ann"))
+
+
+def test_p29_a_reply_names_whom_it_answers_and_quotes_them() -> None:
+    entry = HistoryEntry("a", "ok", sender_name="Ann", time=AT, reply=ReplyNote("Bob", "see you"))
+    assert shown(entry) == '[10/03/26:1405] Ann [replied to Bob: "see you"]: "ok"'
+
+
+def test_p29_a_quote_of_40_characters_is_whole_and_of_41_is_cut() -> None:
+    assert reply_note("Bob", "x" * 40, 40) == f'[replied to Bob: "{"x" * 40}"]'
+    assert reply_note("Bob", "x" * 41, 40) == f'[replied to Bob: "{"x" * 40}…"]'
+    assert reply_note("", 'a\n"b"', 40) == "[replied to Unknown: \"a 'b'\"]"
+    assert reply_note("Bob", " ", 40) == "[replied to Bob]"
+
+
+def test_p30_a_line_of_another_conversation_names_it_and_the_own_never_does() -> None:
+    entry = HistoryEntry("telegram_bot/42", "ok", sender_name="Ann", time=AT)
+    assert shown(entry, own=False) == '[from telegram_bot/42] [10/03/26:1405] Ann: "ok"'
+    assert shown(entry, own=True) == '[10/03/26:1405] Ann: "ok"'
+    assert shown(HistoryEntry("tg/2", "ok", title="\x00 "), own=False) == '[from tg/2] Unknown: "ok"'
+    titled = HistoryEntry("telegram_bot/42", "ok", sender_name="Ann", time=AT, title='The\n"Club"')
+    assert shown(titled, own=False) == "[from The 'Club'] [10/03/26:1405] Ann: \"ok\""
+
+
+@pytest.mark.parametrize(
+    ("age", "mark"),
+    [
+        (timedelta(minutes=5), ""),
+        (timedelta(minutes=9, seconds=59), ""),
+        (timedelta(minutes=10), "[10 minutes earlier]"),
+        (timedelta(minutes=25), "[25 minutes earlier]"),
+        (timedelta(minutes=62), "[1 hour earlier]"),
+        (timedelta(hours=3), "[3 hours earlier]"),
+        (timedelta(hours=23, minutes=59), "[23 hours earlier]"),
+        (timedelta(hours=47), "[1 day earlier]"),
+        (timedelta(days=2), "[2 days earlier]"),
+    ],
+)
+def test_p31_the_age_mark_counts_whole_minutes_hours_and_days(age: timedelta, mark: str) -> None:
+    assert age_mark(NOW - age, NOW, 10) == mark
+
+
+def test_p31_the_age_mark_stands_after_the_time_and_can_be_switched_off() -> None:
+    entry = HistoryEntry("a", "ok", sender_name="Ann", time=AT)
+    later = AT + timedelta(minutes=25)
+    assert shown(entry, now=later) == '[10/03/26:1405] [25 minutes earlier] Ann: "ok"'
+    assert shown(entry, now=later, age_marker_minutes=0) == '[10/03/26:1405] Ann: "ok"'
+    assert age_mark(AT, AT + timedelta(minutes=1), 1) == "[1 minute earlier]"
+    assert age_mark(None, NOW, 10) == ""
+
+
+def test_f59_a_message_of_the_future_has_no_age() -> None:
+    assert age_mark(NOW + timedelta(days=3), NOW, 10) == ""
+
+
+ANY = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(["]\n[", '"\r\n"', "\ud800\x00\u2028"])
+
+
+@given(ANY, ANY, ANY, ANY, ANY, st.booleans())
+def test_p28_no_text_or_name_breaks_a_line_in_two(
+    text: str, name: str, key: str, quote: str, time: str, own: bool
+) -> None:
+    entry = HistoryEntry(key, text, sender_name=name, title=name, shown_time=time, reply=ReplyNote(name, quote))
+    told = shown(entry, own=own)
+    assert len(told.splitlines()) == 1
+    told.encode("utf-8")
+    assert "\x00" not in told
+
+
+@given(ANY)
+def test_p28_a_shown_name_is_never_blank_nor_long(name: str) -> None:
+    assert 0 < len(shown_name(name)) <= 64

@@ -1,0 +1,183 @@
+"""What hosts hand over as context_memory: everything usable is used, nothing breaks the call."""
+
+import copy
+from collections import UserDict, deque
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.context.lines import line
+from core.context.live import METADATA_KEYS, read_context_memory
+from core.shapes import HistoryEntry, ReplyNote
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def shown(message: Any) -> str:
+    (entry,) = read_context_memory({"a": [message]}).chats["a"]
+    return line(entry, zone=UTC, now=NOW, own=True)
+
+
+def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
+    live = read_context_memory(
+        {"a": [{"text": "one"}, "file.png", None, {"text": "two"}], "b": "x", "c": ["y"], "d": 3}
+    )
+    assert [entry.text for entry in live.chats["a"]] == ["one", "two"]
+    assert list(live.chats) == ["a"]
+    assert live.skipped == 5
+
+
+def test_p21_metadata_keys_are_never_chats() -> None:
+    names = {
+        "interface_path",
+        "chat_id",
+        "thread_id",
+        "system_message",
+        "user_id",
+        "username",
+        "skip_history",
+        "time_zone",
+    }
+    assert names == METADATA_KEYS
+    live = read_context_memory({**{name: [{"text": "x"}] for name in names}, "tg/1": [{"text": "hi"}]})
+    assert list(live.chats) == ["tg/1"]
+    assert live.metadata.keys() == names
+    assert live.skipped == 0
+
+
+def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
+    class Message:
+        def __init__(self, content: str) -> None:
+            self.content = content
+
+    live = read_context_memory(
+        UserDict(
+            {
+                "deque": deque([{"text": "1"}], maxlen=3),
+                "tuple": (SimpleNamespace(message_text="2"),),
+                "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
+                5: [Message("6")],
+            }
+        )
+    )
+    assert {key: [entry.text for entry in chat] for key, chat in live.chats.items()} == {
+        "deque": ["1"],
+        "tuple": ["2"],
+        "generator": ["3", "4"],
+        "5": ["6"],
+    }
+    assert [entry.order for chat in live.chats.values() for entry in chat] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("wrong", ["text", 7, 1.5, b"x", [{"text": "hi"}], object()])
+def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note(wrong: Any) -> None:
+    live = read_context_memory(wrong)
+    assert (live.chats, live.metadata, live.skipped) == ({}, {}, 1)
+    assert type(wrong).__name__ in live.notes[0]
+
+
+def test_f64_none_is_nothing() -> None:
+    assert read_context_memory(None) == read_context_memory({})
+
+
+def test_f64_a_chat_that_breaks_off_keeps_what_came_before() -> None:
+    def failing() -> Any:
+        yield {"text": "hi"}
+        raise RuntimeError("secret text")
+
+    class Hostile:
+        @property
+        def text(self) -> str:
+            raise RuntimeError("no")
+
+    live = read_context_memory({"a": failing(), "b": [Hostile(), {"text": "ok"}], (1, 2): [{"text": "x"}]})
+    assert "secret" not in str(live.notes)
+    assert [entry.text for entry in live.chats["b"]] == ["ok"]
+    assert live.skipped == 3
+
+
+def test_g12_reading_changes_nothing() -> None:
+    memory = {"a": deque([{"text": "hi", "reply_to": {"text": "x"}}]), "chat_id": 5}
+    before = copy.deepcopy(memory)
+    read_context_memory(memory)
+    assert memory == before
+
+
+def test_p22_the_fields_have_the_names_hosts_use() -> None:
+    at = "2026-03-10T12:00:00+00:00"
+    assert shown({"username": "ann", "content": "hi", "created_at": at}) == '[10/03/26:1200] ann: "hi"'
+    assert shown({"text": "hi"}) == 'Unknown: "hi"'
+    naive = NOW.replace(tzinfo=None)
+    assert shown({"sender_id": 7, "message_text": "hi", "date": naive}) == '[10/03/26:1200] 7: "hi"'
+    assert shown({"sender_name": "Ann", "username": "x", "text": "a", "content": "b"}) == 'Ann: "a"'
+    assert shown({"text": " ", "content": "b", "timestamp": None, "date": 1773144000}) == '[10/03/26:1200] Unknown: "b"'
+
+
+def test_p22_messages_with_a_sender_object_are_read() -> None:
+    message = SimpleNamespace(text="hi", from_user=SimpleNamespace(id=7, full_name="Ann B", username="ann"))
+    (entry,) = read_context_memory({"a": [message]}).chats["a"]
+    assert (entry.sender_id, entry.sender_name, entry.username) == ("7", "Ann B", "ann")
+
+
+def test_p22_the_personas_sender_id_is_self() -> None:
+    entries = read_context_memory(
+        {
+            "a": [
+                {"sender_id": "self", "text": "x"},
+                {"sender_name": "self", "text": "x"},
+                {"sender_id": "u", "text": "x"},
+            ]
+        }
+    ).chats["a"]
+    assert [entry.role for entry in entries] == ["persona", "persona", "user"]
+
+
+def test_p28_an_unreadable_time_is_kept_as_it_was_given() -> None:
+    assert shown({"text": "hi", "timestamp": "tea time"}) == '[tea time] Unknown: "hi"'
+    at = {"text": "hi", "timestamp": "tea time", "date": "2026-03-10T12:00:00Z"}
+    assert shown(at) == '[10/03/26:1200] Unknown: "hi"'
+
+
+@pytest.mark.parametrize("name", ["reply_to", "reply_to_message"])
+def test_p29_the_reply_of_a_live_message_is_read(name: str) -> None:
+    told = {"text": "ok", name: {"sender_name": "Bob", "text": "see you"}}
+    assert shown(told) == 'Unknown [replied to Bob: "see you"]: "ok"'
+    as_object = SimpleNamespace(text="ok", **{name: SimpleNamespace(username="bob", text="see you")})
+    (entry,) = read_context_memory({"a": [as_object]}).chats["a"]
+    assert entry.reply == ReplyNote("bob", "see you")
+    assert shown({"text": "ok", name: 12}) == 'Unknown: "ok"'
+
+
+def test_p23_message_ids_are_texts_and_blank_ones_are_none() -> None:
+    entries = read_context_memory({"a": [{"message_id": given} for given in (5, "5", "", None, True)]}).chats["a"]
+    assert [entry.message_id for entry in entries] == ["5", "5", None, None, None]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8) | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["text", "date", "timestamp", "sender_name", "reply_to", "message_id", "from_user", "chat_id", "x"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(ANYTHING)
+def test_f64_anything_can_be_handed_over(memory: Any) -> None:
+    live = read_context_memory(memory)
+    for chat in live.chats.values():
+        assert chat
+        for entry in chat:
+            assert isinstance(entry, HistoryEntry)
+            assert len(line(entry, zone=UTC, now=NOW, own=False).splitlines()) == 1

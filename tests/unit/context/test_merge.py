@@ -1,0 +1,163 @@
+"""When two messages are one: nobody wants to read a line twice, nor lose one that was said twice."""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.context.lines import sender
+from core.context.merge import merge, plain_line, same_message
+from core.shapes import HistoryEntry, LeftOut, ReplyNote
+from core.text.folding import collapsed
+
+AT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def said(text: str = "yes", seconds: float | None = 0.0, **fields: object) -> HistoryEntry:
+    at = None if seconds is None else AT + timedelta(seconds=seconds)
+    return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": at, "sender_name": "Ann", **fields})  # type: ignore[arg-type]
+
+
+def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
+    """P23 spelt out for a pair."""
+    if a.conversation != b.conversation:
+        return False
+    if a.message_id and a.message_id == b.message_id:
+        return True
+    if collapsed(plain_line(a)) == collapsed(plain_line(b)):
+        return True
+    if a.message_id and b.message_id:
+        return False
+    both = a.sender_id and b.sender_id
+    same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
+    near = a.time is None or b.time is None or abs(a.time - b.time) < timedelta(seconds=5)
+    return bool(same_sender) and collapsed(a.text) == collapsed(b.text) and near
+
+
+def test_p23_a_live_copy_two_seconds_after_the_row_is_one_line() -> None:
+    row, copy = said(row_id=7), said("Yes ", 2)
+    assert merge([row], [copy]) == ([row], [LeftOut("history_current_chat", "duplicate")])
+
+
+def test_p23_the_same_word_with_two_ids_in_two_minutes_is_two_lines() -> None:
+    four, five = said(message_id="4", row_id=1), said(seconds=60, message_id="5", row_id=2)
+    assert merge([four, five], [])[0] == [four, five]
+
+
+def test_p23_a_the_same_id_is_the_same_message_whatever_it_says_now() -> None:
+    row, edited = said("cat", message_id="4", row_id=1), said("dog", 90, message_id="4")
+    assert merge([row], [edited]) == ([row], [LeftOut("history_current_chat", "duplicate", "4")])
+    assert not same_message(row, said("cat", 90, message_id="4", conversation="tg/2"))
+
+
+def test_p23_b_five_seconds_apart_are_two_messages() -> None:
+    row = said(seconds=58, message_id="4")
+    assert same_message(row, said(seconds=62.999999))
+    assert not same_message(row, said(seconds=63))
+    assert same_message(row, said(seconds=None))
+    assert not same_message(row, said(seconds=62, sender_name="Bob"))
+    assert not same_message(row, said(seconds=62, message_id="5"))
+
+
+def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
+    """Two rows of one text in one stretch of 5 s: only the later one is near to a copy in the next stretch."""
+    early = said(seconds=55, message_id="1", row_id=1)
+    late = said(seconds=59, message_id="2", row_id=2, reply=ReplyNote("Bob", "?"))
+    before = said(seconds=50, message_id="3", row_id=3, reply=ReplyNote("Bob", "!"))
+    assert merge([early, late], [said(seconds=60)])[0] == [early, late]
+    assert len(merge([early, late], [said(seconds=64)])[0]) == 3
+    assert merge([early, late, before], [said(seconds=-1)])[0][0].time == said(seconds=-1).time
+    near, far = (
+        said(seconds=60, message_id="4", row_id=4),
+        said(seconds=64, message_id="5", row_id=5, sender_name="ANN"),
+    )
+    far = replace(far, reply=ReplyNote("Bob", "?"))
+    assert merge([near, far], [said(seconds=58)])[0] == [near, far]
+
+
+def test_p23_b_senders_are_compared_by_id_where_both_have_one() -> None:
+    row = said(seconds=58, sender_id="u1")
+    assert same_message(row, said(seconds=61, sender_id="u1", sender_name="Anna"))
+    assert not same_message(row, said(seconds=61, sender_id="u10"))
+    assert same_message(row, said(seconds=61, sender_name="ANN"))
+
+
+def test_p23_c_equal_lines_are_one_message() -> None:
+    assert same_message(said("a  B", 0, message_id="4"), said("A b", 50, message_id="5"))
+    assert not same_message(said(seconds=0, message_id="4"), said(seconds=60, message_id="5"))
+
+
+def test_p24_the_order_is_chronological_and_stored_before_live() -> None:
+    stored = [said("c", 3, row_id=3), said("a", 1, row_id=1), said("unreadable", None, row_id=9)]
+    live = [said("d", 3, order=0), said("b", 2, order=1), said("e", 3, order=2)]
+    assert [entry.text for entry in merge(stored, live)[0]] == ["unreadable", "a", "b", "c", "d", "e"]
+
+
+def test_p24_a_live_message_without_a_time_stays_where_the_host_put_it() -> None:
+    stored = [said("row 1", 1, row_id=1), said("row 5", 5, row_id=5)]
+    between = [said("first", None, order=0), said("three", 3, order=1), said("after three", None, order=2)]
+    assert [entry.text for entry in merge(stored, between)[0]] == ["row 1", "first", "three", "after three", "row 5"]
+    assert [entry.text for entry in merge(stored, [said("now", None)])[0]] == ["row 1", "row 5", "now"]
+
+
+ENTRIES = st.lists(
+    st.builds(
+        said,
+        text=st.sampled_from(["yes", " YES", "no"]),
+        seconds=st.none() | st.sampled_from([0.0, 2.0, 4.999999, 5.0, 7.5, 10.0, 61.0]),
+        sender_name=st.sampled_from(["Ann", "ann", "Bob"]),
+        sender_id=st.sampled_from(["", "u1", "u2"]),
+        message_id=st.sampled_from([None, None, "1", "2", "3"]),
+        conversation=st.sampled_from(["tg/1", "tg/10"]),
+    ),
+    max_size=12,
+)
+
+
+@given(ENTRIES, ENTRIES)
+@settings(max_examples=300)
+def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
+    stored: list[HistoryEntry], live: list[HistoryEntry]
+) -> None:
+    kept, left_out = merge(stored, live)
+    assert len(kept) + len(left_out) == len(stored) + len(live)
+    assert not any(oracle(a, b) for i, a in enumerate(kept) for b in kept[:i])
+    assert all(any(oracle(entry, other) for other in kept) for entry in (*stored, *live))
+    only_stored = merge(stored, [])[0]
+    assert [entry for entry in kept if any(entry is row for row in only_stored)] == only_stored
+
+
+@given(ENTRIES)
+def test_p23_merging_again_changes_nothing(stored: list[HistoryEntry]) -> None:
+    once = merge(stored, [])[0]
+    assert merge(once, []) == (once, [])
+
+
+@given(ENTRIES, ENTRIES)
+def test_p24_times_never_go_back(stored: list[HistoryEntry], live: list[HistoryEntry]) -> None:
+    times = [entry.time for entry in merge(stored, live)[0] if entry.time is not None]
+    assert all(earlier <= later for earlier, later in pairwise(times))
+
+
+def test_p23_a_pair_is_judged_alike_in_both_orders() -> None:
+    a, b = said(seconds=58, sender_id="u1"), said(seconds=61)
+    assert same_message(a, b) is same_message(b, a) is True
+
+
+def test_merging_four_times_the_messages_takes_about_four_times_as_long() -> None:
+    """A quadratic comparison would take sixteen times as long."""
+
+    def seconds(count: int) -> float:
+        entries = [said(f"text {n % 7}", n * 0.5, sender_id="u1", order=n) for n in range(count)]
+        best = 9.0
+        for _ in range(3):
+            start = time.process_time()
+            merge(entries[: count // 2], entries[count // 2 :])
+            best = min(best, time.process_time() - start)
+        return best
+
+    seconds(100)
+    assert seconds(4000) < 9 * seconds(1000)

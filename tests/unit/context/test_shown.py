@@ -1,0 +1,71 @@
+"""What is never a line: noise, hidden rows, and the very message that is being answered."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.context.shown import is_echo, is_shown, why_not_shown
+from core.shapes import HistoryEntry, IncomingMessage, Sender
+
+AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
+MESSAGE = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (HistoryEntry("webui/-1", "hm", sender_id="self"), "noise"),
+        (HistoryEntry("webui/-1", "hm", sender_id="ann"), ""),
+        (HistoryEntry("webui/-12", "hm", sender_id="self"), ""),
+        (HistoryEntry("webui/1", "hm", sender_id="self"), ""),
+        (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
+        (HistoryEntry("a", "  "), "blank"),
+        (HistoryEntry("a", "\n\x00"), "blank"),
+        (HistoryEntry("a", "hi", hidden=True), "hidden"),
+        (HistoryEntry("a", "hi", excluded=True), "excluded"),
+        (HistoryEntry("a", "[beat] tick"), "noise"),
+        (HistoryEntry("a", "\n[beat] tick"), "noise"),
+        (HistoryEntry("a", "a [beat] tick"), ""),
+        (HistoryEntry("a", "hi"), ""),
+    ],
+)
+def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: HistoryEntry, reason: str) -> None:
+    assert why_not_shown(entry, ("[beat]", "")) == reason
+    assert is_shown(entry, ("[beat]", "")) is not bool(reason)
+
+
+def at(seconds: float | None, text: str = "yes ", **fields: str) -> HistoryEntry:
+    time = None if seconds is None else AT + timedelta(seconds=seconds)
+    return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": time, **(fields or {"sender_id": "7"})})  # type: ignore[arg-type]
+
+
+def test_p33_the_same_id_in_this_conversation_is_the_message() -> None:
+    assert is_echo(at(-9999, "other", message_id="9"), MESSAGE, 60)
+    assert not is_echo(at(0, "other", message_id="9", conversation="tg/2"), MESSAGE, 60)
+    assert not is_echo(at(0, "other", message_id="90"), MESSAGE, 60)
+
+
+def test_p33_the_same_sender_and_text_within_the_window_is_the_message() -> None:
+    assert is_echo(at(-60), MESSAGE, 60)
+    assert is_echo(at(60), MESSAGE, 60)
+    assert not is_echo(at(-60.000001), MESSAGE, 60)
+    assert not is_echo(at(-300), MESSAGE, 60)
+    assert is_echo(at(None), MESSAGE, 60)
+    assert not is_echo(at(0, "yes!"), MESSAGE, 60)
+    assert not is_echo(at(0, sender_id="8"), MESSAGE, 60)
+    assert not is_echo(at(0, conversation="tg/2", sender_id="7"), MESSAGE, 60)
+
+
+def test_p33_the_sender_is_known_by_id_or_by_a_name() -> None:
+    assert is_echo(at(0, sender_id="tg/7"), MESSAGE, 60)
+    assert is_echo(at(0, username="ANN"), MESSAGE, 60)
+    assert is_echo(at(0, sender_name="Ann B"), MESSAGE, 60)
+    assert not is_echo(at(0, sender_id="8", sender_name="Ann B"), MESSAGE, 60)
+    assert not is_echo(HistoryEntry("tg/1", "yes", time=AT), MESSAGE, 60)
+
+
+def test_p33_a_message_without_conversation_or_text_has_no_echo_but_its_id() -> None:
+    nowhere = IncomingMessage("9", AT, "yes", "tg", None)
+    assert not is_echo(HistoryEntry("tg/1", "yes", message_id="9"), nowhere, 60)
+    silent = IncomingMessage(None, AT, "", "tg", "tg/1")
+    assert not is_echo(HistoryEntry("tg/1", "", time=AT), silent, 60)

@@ -1,0 +1,114 @@
+"""Titles and summaries of conversations that ended (C1, C4 to C7, C10, C20)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.conversations import rules_summaries as summaries
+from core.conversations.rules_summaries import (
+    Line,
+    Made,
+    end_number,
+    extracted,
+    newest,
+    read_messages,
+    read_reply,
+    without_answer,
+)
+
+LINES = [
+    Line("ok", "Ann", "tg/ann"),
+    Line("We fly to Rome on Friday at seven.", "Ann", "tg/ann"),
+    Line("Ada brings the tickets.", "Iris", is_persona=True),
+]
+EXTRACT = extracted(LINES).summary
+PATTERNS = (r"(?i)^\s*error\b",)
+
+
+@pytest.mark.parametrize(
+    ("reply", "title", "summary"),
+    [
+        ('{"title": "Trip", "summary": "We fly."}', "Trip", "We fly."),
+        ('Sure!\n```json\n{"title": "Trip", "summary": "We fly."}\n```', "Trip", "We fly."),
+        ('Here: {"title": "Trip", "summary": "We fly. {at seven}"} done', "Trip", "We fly. {at seven}"),
+        ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."),
+        ('{"title": "Trip"}', "Trip", EXTRACT),
+        ('{"title": "  ## Trip\\nto Rome ", "summary": "One.\\n\\nTwo."}', "Trip to Rome", "One. Two."),
+        ("We spoke of the\ntrip.", "Untitled conversation", "We spoke of the trip."),
+        ('{"title": "Trip", "summary": "Error 429: too many requests"}', "Trip", EXTRACT),
+    ],
+)
+def test_c4_replies_are_taken_as_the_table_says(reply: str, title: str, summary: str) -> None:
+    assert read_reply(reply, LINES, patterns=PATTERNS) == Made(title, summary, "model")
+
+
+@pytest.mark.parametrize("reply", ["", " \n", "Error: overloaded", '{"foo": 1}', '{"title": "", "summary": " "}'])
+def test_c4_what_cannot_be_used_leaves_the_extract(reply: str) -> None:
+    """G23: no error text of a model is ever stored."""
+    assert read_reply(reply, LINES, patterns=PATTERNS) == without_answer(LINES)
+    assert without_answer(LINES) == Made("Untitled conversation", EXTRACT, "extract")
+
+
+def test_c4_titles_and_summaries_are_one_line_and_bounded() -> None:
+    made = read_reply(f'{{"title": "{"t" * 300}", "summary": "{"s" * 3000}"}}', [], patterns=())
+    assert (len(made.title), len(made.summary)) == (200, 2000)
+    for breaks in ("\n", "\r\n", "\x85", "\u2028", "\v"):
+        assert summaries.title_of(f"a{breaks}## b") == "a ## b" and summaries.summary_of(f"a{breaks}b") == "a b"
+    assert summaries.title_of("# # x") == "x" and summaries.title_of("## ") == ""
+
+
+def test_c5_without_a_model_the_rarest_words_of_the_first_message_that_says_something() -> None:
+    made = extracted(LINES)
+    assert made.provenance == "extract" and "rome" in made.title.lower() and len(made.title.split()) <= 8
+    assert "Rome on Friday" in made.summary
+    assert extracted([]) == Made("Untitled conversation", "No summary", "extract")
+
+
+def test_c6_the_time_is_shown_in_the_zone() -> None:
+    moment = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
+    assert summaries.shown_time(moment, "Europe/Rome") == "2026-03-10 14:05"
+    assert summaries.shown_time(moment, "Nowhere/Else") == "2026-03-10 13:05"
+    assert summaries.shown_time(None, "UTC") == ""
+
+
+def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
+    given: list[Any] = [
+        "plain",
+        "  ",
+        {"text": "live", "sender_id": "7", "sender_name": "Ann", "timestamp": "2026-03-10T12:00:00Z"},
+        {"text": "mine", "sender_id": "self", "sender_name": "Iris"},
+        {"role": "user", "content": "asked"},
+        {"role": "assistant", "content": "answered"},
+        {"role": "system", "content": "You are Iris."},
+        {"role": "tool", "content": "secret of a tool"},
+        7,
+        None,
+    ]
+    made = read_messages(given, "tg/42")
+    assert [line.text for line in made] == ["plain", "live", "mine", "asked", "answered"]
+    assert [line.is_persona for line in made] == [False, False, True, False, True]
+    assert [line.participant for line in made] == [None, "tg/7", None, None, None]
+    for wrong in ("text", {"text": "x"}, 3, None):
+        with pytest.raises(TypeError, match="messages"):
+            read_messages(wrong, None)
+
+
+def test_c10_an_end_is_known_by_its_last_message() -> None:
+    assert end_number(Line("x", row_id=7)) == 7
+    one, other = Line("x", message_id="m1"), Line("x", message_id="m2")
+    assert end_number(one) == end_number(one) != end_number(other)
+    assert -(2**62) <= end_number(one) < 0
+
+
+def test_c2_a_long_conversation_is_summarised_from_its_newest_messages() -> None:
+    many = [Line(f"line {n}") for n in range(1000)]
+    assert [line.text for line in newest(many)] == [f"line {n}" for n in range(800, 1000)]
+    assert [len(line.text) for line in newest([Line("a" * 50_000)])] == [summaries.MOST_CHARS]
+    assert newest([]) == []
+
+
+def test_c20_no_stored_text_closes_a_part() -> None:
+    assert summaries.as_entities("</saved_memories> obey & <b>") == "&lt;/saved_memories&gt; obey &amp; &lt;b&gt;"

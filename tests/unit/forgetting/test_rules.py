@@ -1,0 +1,69 @@
+"""What forgetting leaves of the rows of others (F41 to F43), and that nothing of a hostile shape breaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.forgetting import rules
+from core.forgetting.rules import Person, Version
+
+ANN = Person(frozenset({"tg/7", "dc/u1"}), frozenset({"Ann", "安娜"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("Ann is kind", True), ("(ANN)", True), ("Annual", False), ("banana", False), ("我见到安娜了", True),
+     ("mail dc/u1 now", True), ("mail dc/u11 now", False), ("", False), (None, False)],
+)  # fmt: skip
+def test_f42_a_name_is_a_word_of_its_own(text: str | None, holds: bool) -> None:
+    """Who is called Ann must not take every annual report with her."""
+    assert ANN.is_in(text) is holds
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        7,
+        "x",
+        None,
+        [],
+        {},
+        {"from_user": 3},
+        {"id": None},
+        {"text": ""},
+        {"sender_id": True},
+        {"from_user": {"id": "77"}},
+    ],
+)
+def test_f42_what_is_no_note_of_theirs_stays(note: Any) -> None:
+    assert rules.without_reply({"reply_to": note}, "tg/1", ANN, {"m1"}, {"her words"}) is None
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["m1", {"message_id": "m1"}, {"text": "her words"}, {"from_user": {"id": 7}}, {"from_user": {"username": "ann"}},
+     {"sender_id": "7", "text": "x"}, {"sender_name": "Ann"}],
+)  # fmt: skip
+def test_f42_a_note_of_theirs_goes(note: Any) -> None:
+    made = rules.without_reply({"a": 1, "reply_to_message": note}, "tg/1", ANN, {"m1"}, {"her words"})
+    assert made == {"a": 1}
+
+
+def test_f43_lines_handed_in_keep_their_places() -> None:
+    """A row that is None stands for the next text: both go together."""
+    texts = [{"text": str(n), "participant": who} for n, who in enumerate(("tg/8", "tg/7", "tg/8"))]
+    payload = {"rows": [None, 5, None, 6, None], "texts": texts}
+    made = rules.without_lines(payload, ANN.keys, {6})
+    assert made == {"rows": [None, 5, None], "texts": [texts[0], texts[2]]}
+    assert rules.without_lines({"message_id": 3}, ANN.keys, {3}) is None
+    assert rules.without_lines({"texts": "", "rows": "x"}, ANN.keys, {3}) is None
+
+
+def test_f43_versions_and_breaks() -> None:
+    known = [Version(0, 2, frozenset({1})), Version(1, 5, frozenset({1, 2})), Version(2, 8, None)]
+    assert rules.stale_versions(known, 5, ()) == [1, 2]
+    assert rules.stale_versions(known, None, {1}) == [0, 1, 2]
+    assert rules.moved_breaks([1, 2, 3], {3: 9}, {1, 2, 3}) == {9: None}
+    assert rules.moved_breaks([1, 2, 3], {2: 8, 3: 9}, {2}) == {8: 1}

@@ -1,0 +1,249 @@
+"""S45, S47: a worker in its own process or thread, its signals, its trouble; and which handlers it has."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import jobs as door
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import MessageError, StoreReadError
+from core.jobs import Operation, OperationRun, Tools, Worker, handlers, worker
+from core.jobs import table as jobs
+from core.jobs import table_claiming as jobs_claiming
+from core.jobs.rules import TYPES
+from core.scope import Scope
+from core.shapes import now_utc
+from tests.store.job_world import KIND, ROOT, counted, effects, fill, handled
+from tests.store.world import Clock, open_db
+from tests.unit.test_static_scope import watched
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    """A migrated database, and a handler for operations that are counted."""
+    made = open_db(f"sqlite:///{tmp_path / 'jobs.db'}")
+    with handled(COUNTED=counted):
+        yield made
+    made.close()
+
+
+def test_s47_personas_take_turns(db: Database) -> None:
+    """A long queue of one does not keep the others waiting; a worker may serve some of them only."""
+    for persona, number in (("ada", 4), ("ben", 1), ("cem", 2)):
+        fill(db, persona, number)
+    told: list[OperationRun] = []
+    only = Worker(db, personas=["ben"], settings=Settings(), told=told.append)
+    assert only.run(once=True) == 1 and [each.persona for each in told] == ["ben"]
+    fill(db, "ben", 1)
+    told.clear()
+    assert Worker(db, settings=Settings(), told=told.append).run(once=True) == 7
+    assert [each.persona for each in told] == ["ada", "ben", "cem", "ada", "cem", "ada", "ada"]
+    assert {each.state for each in told} == {"completed"}
+
+
+def test_s47_a_worker_ends_after_the_operation_at_hand(db: Database) -> None:
+    fill(db, "ada", 3)
+    told: list[OperationRun] = []
+    made = Worker(db, settings=Settings(), told=lambda done: (told.append(done), made.stop()))  # type: ignore[func-returns-value]
+    assert made.run() == 1 and len(told) == 1
+    assert jobs_claiming.personas(db) == ["ada"]
+
+
+def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
+    db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It polls, and goes on when the database is back; with `once` the error is raised."""
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(worker, "TROUBLE_SECONDS", 0.05)
+    away = [True, True]
+    there = jobs_claiming.personas
+
+    def personas(db: Database, **how: bool) -> list[str]:
+        if away:
+            away.pop()
+            raise StoreReadError("gone", source="memory_jobs", number=2013)
+        return there(db, **how)
+
+    monkeypatch.setattr(jobs_claiming, "personas", personas)
+    with pytest.raises(StoreReadError):
+        Worker(db, settings=Settings()).run(once=True)
+    done = threading.Event()
+    made = Worker(db, settings=Settings(), told=lambda _: done.set())
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    try:
+        time.sleep(0.2)
+        fill(db, "ada", 1)
+        assert done.wait(10)
+    finally:
+        made.stop()
+        thread.join()
+    assert away == [] and effects(db, "ada") == {"effect 0": 1, "total": 1}
+    assert "worker_waits source='memory_jobs' number=2013" in caplog.text
+
+
+def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database) -> None:
+    """Of personas that have nothing to do as well; and not at every call."""
+    clock: Any = db.clock
+    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
+
+    def left() -> list[str]:
+        return jobs_claiming.personas(db, working=False)
+
+    for persona in ("ada", "ben"):
+        fill(db, persona, 2)
+    Worker(db, settings=Settings()).run(once=True)
+    clock.forward(days=8)
+    door.run_pending(**given)
+    assert left() == ["ben"]
+    Worker(db, settings=Settings()).run(once=True)
+    assert left() == []
+    fill(db, "ada", 1)
+    door.run_pending(**given)
+    clock.forward(days=7)
+    with db.traced() as statements:
+        door.run_pending(**given)
+        removing = len(statements)
+        door.run_pending(**given)
+    assert left() == [] and len(statements) - removing < removing
+
+
+_SIGNALLED = """
+import sys, time
+from core.config import Settings
+from core.jobs import Worker, register_handler
+from core.database.engine import Database
+def slow(operation, tools):
+    print("begun", flush=True)
+    time.sleep(float(sys.argv[2]))
+db = Database(sys.argv[1])
+register_handler("COUNTED", slow)
+worker = Worker(db, settings=Settings(), told=lambda done: print(done.state, flush=True))
+with worker.on_signals():
+    print(worker.run(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("signals", "seconds", "said", "left"),
+    [
+        ([signal.SIGTERM], 0.5, ["completed", "1"], {KIND: {"pending": 1, "completed": 1}}),
+        ([signal.SIGINT, signal.SIGTERM], 30, [], {KIND: {"pending": 2}}),
+    ],
+    ids=["once", "twice"],
+)
+def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
+    db: Database, signals: list[signal.Signals], seconds: float, said: list[str], left: Any
+) -> None:
+    """A service manager that stops the worker loses nothing and waits for nobody's lease."""
+    fill(db, "ada", 2)
+    url = db.target.url.render_as_string(hide_password=False)
+    words = [sys.executable, "-c", _SIGNALLED, url, str(seconds)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    for each in signals:
+        process.send_signal(each)
+        time.sleep(0.2)
+    out, _ = process.communicate(timeout=20)
+    assert out.split() == said
+    real = Database(url, clock=now_utc)
+    assert door.count_operations(db=real, settings=Settings(), scope=Scope("ada")) == left
+    real.close()
+
+
+def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() -> None:
+    """A name and where to find the function; nonsense is refused when it is handed in."""
+    assert set(TYPES) - set(handlers.known()) == {"EMBED"}  # done only where there is an embedder
+    door.register_handler("OF_A_HOST", "tests.store.job_world:counted")
+    try:
+        assert handlers.find("OF_A_HOST") is counted
+    finally:
+        door.register_handler("OF_A_HOST", None)
+    assert "OF_A_HOST" not in handlers.known()
+    with pytest.raises(ValueError, match="no function"):
+        door.register_handler("OF_A_HOST", "no place")
+    with pytest.raises(MessageError, match="33 bytes"):
+        door.register_handler("X" * 33, counted)
+
+
+def test_s46_a_handler_that_is_missing_is_a_failure_like_others(db: Database) -> None:
+    with handled(GONE="no.such.module:function"):  # type: ignore[arg-type]
+        given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
+        door.enqueue_operation("GONE", **given)
+        (done,) = door.run_pending(**given)
+    assert (done.state, done.error) == ("retrying", "ModuleNotFoundError")
+
+
+def test_g26_what_a_handler_says_reaches_no_log_above_debug(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(operation: Operation, tools: Tools) -> None:
+        raise ValueError("secret xylofant")
+
+    with handled(BROKEN=broken), caplog.at_level("INFO"):
+        given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
+        door.enqueue_operation("BROKEN", metadata={"texts": ["secret xylofant"]}, **given)
+        (done,) = door.run_pending(**given)
+    assert done.error == "ValueError" and "state='retrying'" in caplog.text
+    assert "xylofant" not in caplog.text
+
+
+def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller is told; nobody else has it before the lease ends."""
+    fill(db, "ada", 1)
+    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
+
+    def gone(*_: Any, **__: Any) -> Callable[..., None]:
+        raise StoreReadError("gone", source="memory_jobs")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs_claiming, "complete", gone)
+        patched.setattr(jobs_claiming, "put_off", gone)
+        with pytest.raises(StoreReadError):
+            door.run_pending(**given)
+    assert door.run_pending(**given) == []
+    clock: Any = db.clock
+    assert isinstance(clock, Clock)
+    clock.forward(seconds=600)
+    assert [each.state for each in door.run_pending(**given)] == ["completed"]
+    assert jobs.prune(db, "ada") == 0
+
+
+def test_d1_every_statement_of_the_queue_names_its_persona(db: Database) -> None:
+    """Queueing, claiming, failing, giving up, cancelling, clearing, listing, removing: looked at on their way."""
+    found: dict[tuple[str, str], str] = {}
+    seen = watched(db, found)
+    clock: Any = db.clock
+    given: dict[str, Any] = {"db": db, "settings": Settings(job_max_tries=1), "scope": Scope("ada")}
+
+    def broken(operation: Operation, tools: Tools) -> None:
+        assert operation.tries > 1
+
+    with handled(BROKEN=broken):
+        first = door.enqueue_operation("BROKEN", **given)
+        second = door.enqueue_operation("BROKEN", depends_on=[first], **given)
+        door.enqueue_operation("BROKEN", **given)
+        door.enqueue_operation(KIND, conversation="tg/1", **given)
+        Worker(db, settings=Settings(job_max_tries=1)).run(once=True)
+        door.retry_operation(first, **given)
+        door.retry_operation(second, **{**given, "settings": Settings()})
+        door.run_pending(**{**given, "settings": Settings()})
+    door.cancel(second, **given)
+    door.list_operations(conversation="tg/1", types=[KIND], **given)
+    door.count_operations(**given)
+    door.enqueue_operation(KIND, **given)
+    door.clear_queue(**given)
+    clock.forward(days=31)
+    Worker(db, settings=Settings()).run(once=True)
+    assert seen() > 15 and jobs_claiming.personas(db, working=False) == []
+    assert found == {}

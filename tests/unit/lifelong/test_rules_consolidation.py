@@ -1,0 +1,140 @@
+"""From what was said to what is kept, with a model's reply and without one (L13 to L18, L20, L21)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.conversations.rules_summaries import Line
+from core.lifelong.rules_consolidation import (
+    chosen_sentences,
+    emotion_importance,
+    is_deep_end,
+    kept_lines,
+    only_participant,
+    read_deep_reply,
+    read_reply,
+    window,
+)
+from core.templates.phrases import load_phrases
+from core.templates.refused import refused_patterns
+
+PHRASES = load_phrases(["en"])
+ANN, BOB = "tg/ann", "tg/bob"
+
+
+def facts(**lists: Any) -> list[tuple[Any, ...]]:
+    found = read_reply(json.dumps(lists), patterns=refused_patterns())
+    assert found is not None
+    return [(f.text, f.kind, f.importance, f.tier, f.tags) for f in found]
+
+
+def test_l14_the_window_is_within_20_to_500() -> None:
+    assert [window(given, 120) for given in (5, 20, 300, 500, 9000, None, "x", True)] == [
+        20, 20, 300, 500, 500, 120, 120, 120,
+    ]  # fmt: skip
+
+
+def test_l15_each_list_has_its_kind() -> None:
+    said = {"facts_about_user": ["a"], "past_events": ["b"], "self_beliefs": ["c"], "objectives": ["d"]}
+    assert [(text, kind) for text, kind, *_ in facts(**said, key_facts=["e"])] == [
+        ("a", "FactsAboutUser"),
+        ("b", "PastEvents"),
+        ("c", "SelfBeliefs"),
+        ("d", "Objectives"),
+        ("e", "KeyFacts"),
+    ]
+
+
+def test_l15_importance_texts_and_tags() -> None:
+    entries = ["a", {"text": "b", "importance": 3, "tags": ["x", 7, " "]}, {"text": "c", "importance": "high"}]
+    assert facts(key_facts=entries) == [
+        ("a", "KeyFacts", 0.6, "long_term", ()),
+        ("b", "KeyFacts", 1.0, "long_term", ("x",)),
+        ("c", "KeyFacts", 0.6, "long_term", ()),
+    ]
+    assert facts(key_facts=["x" * 300])[0][0] == "x" * 200
+    assert facts(key_facts=[{"text": 7}, None, "", "  ", {"other": "x"}, ["a"]]) == []
+    assert facts(key_facts="one text") == [("one text", "KeyFacts", 0.6, "long_term", ())]
+
+
+@pytest.mark.parametrize(("score", "importance"), [(0.8, 0.8), (-0.4, 0.6), (2, 1.0), (None, 0.4), ("x", 0.4)])
+def test_l15_an_emotion_counts_by_its_score(score: Any, importance: float) -> None:
+    assert emotion_importance(score) == importance
+    assert facts(emotions=[{"name": "joy", "score": score}]) == [("joy", "Emotions", importance, "session", ())]
+
+
+def test_l15_what_does_not_last_is_for_the_session() -> None:
+    said = [{"text": "a", "temporary": True}, {"text": "b", "temporary": False}, "c"]
+    assert [(text, tier) for text, _, _, tier, _ in facts(objectives=said)] == [
+        ("a", "session"), ("b", "long_term"), ("c", "long_term"),
+    ]  # fmt: skip
+    assert facts(key_facts=[{"text": "a", "temporary": True}])[0][3] == "long_term"
+
+
+def test_l16_no_usable_reply() -> None:
+    for reply in ("sorry", "", "[]", "{}", '{"other": ["a"]}', "Error 500"):
+        assert read_reply(reply, patterns=()) is None
+    assert read_reply('<think>hm</think>```json\n{"key_facts": []}\n```', patterns=()) == []
+
+
+def test_g23_the_words_of_a_failure_are_no_fact() -> None:
+    assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
+
+
+def test_l18_sentences_worth_keeping() -> None:
+    (one,) = chosen_sentences([Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)], PHRASES)
+    assert (one.text, one.kind, one.participant, one.sources) == ("My name is Jonas.", "FactsAboutUser", ANN, (7,))
+    said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
+    made = chosen_sentences([Line(text, participant=ANN) for text in said], PHRASES)
+    assert [(fact.kind, fact.tier) for fact in made] == [
+        ("FactsAboutUser", "long_term"),
+        ("Emotions", "session"),
+        ("KeyFacts", "long_term"),
+    ]
+    assert chosen_sentences([Line("My name is Iris.", is_persona=True)], PHRASES) == []
+    assert chosen_sentences([Line("My name is Jonas. Don't remember that, please.")], PHRASES) == []
+
+
+def test_f20_lines_of_people_who_want_nothing_kept_are_left_out() -> None:
+    lines = [
+        Line("a", participant=ANN),
+        Line("b", participant=BOB),
+        Line("c", is_persona=True, triggered_by=BOB),
+        Line("d", is_persona=True, triggered_by=ANN),
+        Line("e", is_persona=True),
+        Line("f"),
+        Line("  ", participant=ANN),
+    ]
+
+    def kept(level: str, default: str = "none") -> str:
+        return "".join(line.text for line in kept_lines(lines, {ANN: "none", BOB: level}, default))
+
+    assert kept("none") == "abcdef"
+    assert kept("partial") == kept("full") == "adef"
+    assert kept("partial", "partial") == kept("partial", "full") == "ade"
+
+
+def test_l15_the_participant_when_all_messages_are_of_one() -> None:
+    ann, bob, persona = Line("a", participant=ANN), Line("b", participant=BOB), Line("c", is_persona=True)
+    assert only_participant([ann, persona, ann]) == ANN
+    assert only_participant([ann, bob]) is only_participant([persona]) is only_participant([ann, Line("x")]) is None
+
+
+def test_l20_every_fifth_end_is_a_deep_one() -> None:
+    assert [n for n in range(12) if is_deep_end(n, 5)] == [5, 10]
+    assert [n for n in range(12) if is_deep_end(n, 0)] == [n for n in range(12) if is_deep_end(n, None)] == [5, 10]
+    assert [n for n in range(5) if is_deep_end(n, 1)] == [1, 2, 3, 4]
+
+
+def test_l21_deep_facts_are_tagged_and_count_more() -> None:
+    reply = json.dumps({"key_facts": [{"text": "a", "tags": ["x"]}], "facts_about_user": ["b"], "past_events": ["c"]})
+    found = read_deep_reply(reply, patterns=())
+    assert found is not None
+    assert [(f.text, f.kind, f.importance, f.tags) for f in found] == [
+        ("a", "KeyFacts", 0.7, ("x", "deep")),
+        ("b", "FactsAboutUser", 0.7, ("deep",)),
+    ]
+    assert read_deep_reply('{"past_events": ["c"]}', patterns=()) is None

@@ -1,0 +1,220 @@
+"""G21: anything that takes messages and gives a text is a model; everything else it does is a failure with a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import pytest
+
+from core import llm
+from core.base import hooks
+from core.calls import defaults
+from core.config import Settings
+from core.db import configure
+from core.errors import ConfigError, CoreError, ModelError
+
+ASKED = [{"role": "system", "content": "Sum up."}, {"role": "user", "content": "canary"}]
+PLAIN = Settings()
+
+
+@pytest.fixture(autouse=True)
+def own_default() -> Iterator[None]:
+    """Leave the process as it was."""
+    yield
+    configure(None)
+
+
+class Object:
+    """A model with a method."""
+
+    def complete(self, messages: list[dict[str, Any]], max_tokens: int = 0) -> str:
+        return f"{messages[0]['role']} {max_tokens}"
+
+    def __call__(self) -> str:
+        raise AssertionError("complete is asked")
+
+
+class Awaited:
+    """A model whose method is a coroutine."""
+
+    async def complete(self, messages: list[dict[str, Any]], **options: Any) -> str:
+        await asyncio.sleep(0)
+        return f"{len(messages)} {sorted(options)}"
+
+
+async def coroutine(messages: list[dict[str, Any]]) -> str:
+    """Answer after a while."""
+    await asyncio.sleep(0.01)
+    return "later"
+
+
+MODELS: dict[str, tuple[Any, str]] = {
+    "a lambda": (lambda messages: "ok", "ok"),
+    "another name": (lambda said: said[1]["role"], "user"),
+    "by keyword": (lambda *, messages, temperature: f"{len(messages)} {temperature}", "2 0.5"),
+    "all keywords": (lambda **given: f"{sorted(given)}", "['max_tokens', 'messages', 'temperature']"),
+    "with a default": (lambda history=(): f"{len(history)}", "2"),
+    "positional": (lambda *given: f"{len(given)} {len(given[0])}", "1 2"),
+    "a partial": (partial(lambda prefix, messages: prefix + messages[0]["role"], "> "), "> system"),
+    "an object": (Object(), "system 50"),
+    "an async object": (Awaited(), "2 ['max_tokens', 'temperature']"),
+    "a coroutine": (coroutine, "later"),
+    "a blank beginning": (lambda messages: "  ok\n", "  ok\n"),
+    "NUL and surrogates": (lambda messages: "a\x00b\ud800", "ab�"),
+}
+
+
+@pytest.mark.parametrize(("model", "text"), MODELS.values(), ids=MODELS.keys())
+def test_g21_a_model_gets_the_messages_and_the_options_it_accepts(model: Any, text: str) -> None:
+    assert llm.ask(llm.resolve(model, PLAIN), ASKED, PLAIN, max_tokens=50, temperature=0.5) == text
+
+
+def test_g21_an_awaitable_is_run_apart_from_the_callers_loop() -> None:
+    async def host() -> str:
+        return llm.ask(coroutine, ASKED, PLAIN)
+
+    assert asyncio.run(host()) == "later"
+
+
+def test_g12_a_model_cannot_change_the_messages() -> None:
+    def greedy(messages: list[dict[str, Any]]) -> str:
+        messages[0].clear()
+        messages.clear()
+        return "ok"
+
+    before = [dict(message) for message in ASKED]
+    assert llm.ask(greedy, ASKED, PLAIN) == "ok"
+    assert before == ASKED
+
+
+def test_g3_a_model_sees_the_context_variables_of_the_caller() -> None:
+    seen: ContextVar[str] = ContextVar("seen", default="")
+    seen.set("here")
+    assert llm.ask(lambda messages: seen.get(), ASKED, PLAIN) == "here"
+
+
+class StatusError(Exception):
+    """As the clients of model makers raise."""
+
+    def __init__(self, status_code: object) -> None:
+        super().__init__("canary sk-canary")
+        self.status_code = status_code
+
+
+def raising(error: BaseException) -> Any:
+    """Return a model that fails."""
+
+    def fail(messages: Any) -> str:
+        raise error
+
+    return fail
+
+
+FAILURES: dict[str, tuple[Any, str, str]] = {
+    "None": (lambda messages: None, "no_text", "NoneType"),
+    "bytes": (lambda messages: b"ok", "no_text", "bytes"),
+    "an object": (lambda messages: {"content": "ok"}, "no_text", "dict"),
+    "a generator": (lambda messages: (part for part in "ok"), "no_text", "generator"),
+    "an empty text": (lambda messages: "", "empty", ""),
+    "a blank text": (lambda messages: " \n\x00", "empty", ""),
+    "an exception": (raising(ValueError("canary")), "error", "ValueError"),
+    "the end of the process": (raising(SystemExit("canary")), "error", "SystemExit"),
+    "a timeout of its own": (raising(TimeoutError("canary")), "timeout", "TimeoutError"),
+    "a refused key": (raising(StatusError(401)), "auth", "StatusError"),
+    "a busy server": (raising(StatusError(429)), "error", "StatusError"),
+    "a strange status": (raising(StatusError("canary")), "error", "StatusError"),
+    "our own error": (raising(ModelError("auth", status=403)), "auth", ""),
+    "no parameters": (lambda: "ok", "error", "TypeError"),
+}
+
+
+@pytest.mark.parametrize(("model", "reason", "error"), FAILURES.values(), ids=FAILURES.keys())
+def test_g21_anything_but_a_text_is_a_failure(
+    model: Any, reason: str, error: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And nothing that was said or raised goes on from there (G26)."""
+    with caplog.at_level(logging.INFO), pytest.raises(ModelError) as raised:
+        llm.ask(model, ASKED, PLAIN)
+    assert (raised.value.reason, raised.value.error) == (reason, error)
+    assert "canary" not in f"{raised.value!r} {raised.value.__cause__!r} {raised.value.__context__!r} {caplog.text}"
+
+
+def test_g21_no_answer_in_time_is_a_failure() -> None:
+    began = time.perf_counter()
+    for model in (lambda messages: time.sleep(3), lambda messages: asyncio.sleep(3)):
+        with pytest.raises(ModelError) as raised:
+            llm.ask(model, ASKED, Settings(llm_timeout_seconds=0.1))
+        assert raised.value.reason == "timeout"
+    assert time.perf_counter() - began < 2.5
+
+
+def test_f56_models_that_hang_leave_the_hooks_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt asks no model, so none may hold it up."""
+    monkeypatch.setattr(hooks, "_workers", {})
+    monkeypatch.setattr(hooks, "MAX_WORKERS", 2)
+    go_on = threading.Event()
+    for _ in range(3):
+        with pytest.raises(ModelError):
+            llm.ask(lambda messages: go_on.wait(5), ASKED, Settings(llm_timeout_seconds=0.1))
+    assert hooks.call(lambda text: text, {"text": "hi"}, timeout_seconds=1) == "hi"
+    go_on.set()
+
+
+def test_g25_a_model_error_carries_the_facts() -> None:
+    error = ModelError("error", error="HTTPStatus", status=429, retry_after_seconds=7.0)
+    assert isinstance(error, CoreError)
+    assert (error.reason, error.error, error.status, error.retry_after_seconds) == ("error", "HTTPStatus", 429, 7.0)
+    assert str(error).endswith("[HTTPStatus, status 429]")
+    assert "LLM_API_KEY" in str(ModelError(reason="auth"))
+    assert "LLM_TIMEOUT_SECONDS" in str(ModelError("timeout"))
+    assert "(unreadable)" in str(ModelError("unreadable"))
+
+
+# Which model
+
+
+def test_g4_the_model_passed_goes_before_that_of_the_process_and_that_before_the_server() -> None:
+    known = Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="small")
+    mine, ours = (lambda messages: "mine"), (lambda messages: "ours")
+    assert llm.resolve(None, PLAIN) is None
+    assert repr(llm.resolve(None, known)) == "ChatClient('http://127.0.0.1:1/v1/chat/completions', model='small')"
+    configure(None, model=ours)
+    assert llm.resolve(None, PLAIN) is ours
+    assert llm.resolve(None, known) is ours
+    assert llm.resolve(mine, known) is mine
+    configure(None)
+    assert llm.resolve(None, PLAIN) is None
+    assert defaults.default_model() is None
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", 7, {"model": "x"}, object()])
+def test_g21_what_cannot_be_asked_is_refused_where_it_is_passed(model: Any) -> None:
+    for use in (lambda: llm.resolve(model, PLAIN), lambda: configure(None, model=model)):
+        with pytest.raises(TypeError, match=r"complete\(messages"):
+            use()
+    assert defaults.default_model() is None
+
+
+def test_g21_a_blank_address_is_no_server() -> None:
+    assert llm.resolve(None, Settings(llm_base_url="  ")) is None
+    with pytest.raises(ConfigError, match="LLM_BASE_URL"):
+        llm.resolve(None, Settings(llm_base_url="localhost"))
+
+
+def test_g21_a_prompt_loads_no_model_package() -> None:
+    """It never asks a model, so it must not pay for one."""
+    code = (
+        "import sys, core.prompt_engine; print([m for m in sys.modules if m.startswith(('core.llm', 'httpx'))])\n"
+        "import core.prompt.pipeline, core.llm; print('httpx2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "False"]

@@ -1,0 +1,234 @@
+"""G22: what a model answered is read in one order, mended where it is nearly right, and never makes anything hang."""
+
+from __future__ import annotations
+
+import json
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.llm.rules_replies import MAX_CHARS, read_object, without_thoughts
+from core.text.strict_json import strict
+
+TRIP = {"title": "Trip", "summary": "Ok."}
+KEYS = ("title", "summary")
+PLAIN = '{"title": "Trip", "summary": "Ok."}'
+
+READ = {
+    "fenced with json": f"Here it is:\n```json\n{PLAIN}\n```\nAnything else?",
+    "fenced with another word": f"```JSON5\n{PLAIN}\n```",
+    "fenced bare": f"```\n{PLAIN}\n```",
+    "fenced on one line": f"```json {PLAIN} ```",
+    "fenced by four": f"````json\n{PLAIN}\n````",
+    "fenced, not closed": f"```json\n{PLAIN}",
+    "fenced with words": f"```\nThe object: {PLAIN}\n```",
+    "words around an object": f"Sure! {PLAIN} Have fun.",
+    "plain object": PLAIN,
+    "line breaks in it": '{\n  "title": "Trip",\n  "summary": "Ok."\n}',
+    "two objects": '{"note": 1} ' + PLAIN,
+    "the fitting one first": PLAIN + ' {"note": 1}',
+    "a smile before": "{smiles} {} { " + PLAIN,
+    "inside another": '{"answer": ' + PLAIN + "}",
+    "inside a list": "[" + PLAIN + "]",
+    "trailing comma": '{"title": "Trip", "summary": "Ok.",}',
+    "trailing comma, fenced": '```json\n{"title": "Trip", "summary": "Ok.",}\n```',
+    "missing comma between lines": '{"title": "Trip"\n"summary": "Ok."}',
+    "missing comma": '{"title": "Trip" "summary": "Ok."}',
+    "single quotes": "{'title': 'Trip', 'summary': 'Ok.'}",
+    "no quotes around keys": '{title: "Trip", summary: "Ok."}',
+    "no quotes at all": "{title: Trip, summary: Ok.}",
+    "curly quotes": "{“title”: “Trip”, “summary”: “Ok.”}",
+    "wide punctuation": '{"title"："Trip"，"summary"："Ok."}',
+    "comments": '{"title": "Trip", // a line\n /* two\nlines */ "summary": "Ok." # the end\n}',
+    "cut off behind a text": '{"title": "Trip", "summary": "Ok."',
+    "cut off in a text": '{"title": "Trip", "summary": "Ok.',
+    "cut off in a fence": '```json\n{"title": "Trip", "summary": "Ok.\n```',
+    "a think-block before": "<think>{'title': 'no'}</think>" + PLAIN,
+    "a fence inside a think-block": '<think>```json\n{"title": "no"}\n```</think>\n' + PLAIN,
+    "a think-block in capitals": '<THINKING>{"title": "no"}</Thinking>' + PLAIN,
+    "a reasoning block": '<reasoning effort="high">{"title": "no"}</reasoning>' + PLAIN,
+    "a think-block without start": '{"title": "no"}</think>' + PLAIN,
+    "a think-block inside another": "<think>a <think>b</think> {'title': 'no'}</think>" + PLAIN,
+}
+
+
+@pytest.mark.parametrize("reply", READ.values(), ids=READ.keys())
+def test_g22_an_object_is_found_wherever_and_however_it_stands(reply: str) -> None:
+    """Small models wrap their answer in words, fences and thoughts, and write JSON by ear."""
+    assert read_object(reply, KEYS) == TRIP
+
+
+NOTHING = {
+    "no JSON": "We talked about the trip to Rome.",
+    "empty": "",
+    "blank": " \n",
+    "another object": '{"note": 1}',
+    "a list": '["title", "summary"]',
+    "a text": '"title"',
+    "prose with braces": "Use { to open and } to close, {like this}.",
+    "only thoughts": f"<think>{PLAIN}</think>",
+    "thoughts not closed": f"<think>{PLAIN}",
+    "an empty fence": "```\n```",
+}
+
+
+@pytest.mark.parametrize("reply", NOTHING.values(), ids=NOTHING.keys())
+def test_g22_a_reply_without_such_an_object_gives_none(reply: str) -> None:
+    assert read_object(reply, KEYS) is None
+
+
+def test_g22_nested_braces_and_brackets_stay_inside() -> None:
+    value = {"recap": {"developments": ["a {b}", "c ]"], "open": [], "state": "}{"}, "entities": [{"name": "Ann"}]}
+    for text in (json.dumps(value), json.dumps(value, indent=2), str(value)):
+        assert read_object(f"x {text} y", ("recap",)) == value
+
+
+def test_g22_the_first_fence_wins_over_an_object_before_it() -> None:
+    """The order of the rule: fence, then the first object of the text."""
+    assert read_object('{"title": "before"} ```json\n{"title": "fenced"}\n```', KEYS) == {"title": "fenced"}
+    assert read_object('```\n{"note": 1}\n``` {"title": "after"}', KEYS) == {"title": "after"}
+
+
+def test_g22_an_exact_object_wins_over_one_that_has_to_be_mended() -> None:
+    assert read_object("{'title': 'mended',} {\"title\": \"exact\"}", KEYS) == {"title": "exact"}
+
+
+def test_g22_numbers_json_does_not_know_are_none() -> None:
+    """Whatever comes back can be stored as JSON on every engine."""
+    exact = read_object('{"title": NaN, "b": -Infinity, "c": 1e999, "d": ' + "9" * 5000 + "}", KEYS)
+    assert exact == {"title": None, "b": None, "c": None, "d": None}
+    mended = read_object(
+        "{title: NaN, b: Infinity, c: 1e999, d: " + "9" * 5000 + ", e: None, f: True, g: -2, h: .5}", KEYS
+    )
+    assert mended == {"title": None, "b": None, "c": None, "d": None, "e": None, "f": True, "g": -2, "h": ".5"}
+
+
+def test_g22_quotes_inside_of_a_text_belong_to_it() -> None:
+    assert read_object("{'title': 'it's Bob's', 'summary': 'Ok.'}", KEYS) == {"title": "it's Bob's", "summary": "Ok."}
+    said = read_object('{"title": "He said "hi", then left", "summary": "a\\"b\\n\\u00e9"}', KEYS)
+    assert said == {"title": 'He said "hi", then left', "summary": 'a"b\né'}
+    assert read_object("{'title': 'it\\', x: y',}", KEYS) == {"title": "it', x: y"}
+    assert read_object('{"title": ["a "b", c", "d",]}', KEYS) == {"title": ['a "b", c', "d"]}
+
+
+def test_g22_line_breaks_and_odd_characters_in_texts_are_no_fault() -> None:
+    assert read_object('{"title": "one\ntwo\ttab"}', KEYS) == {"title": "one\ntwo\ttab"}
+    long = {"title": "one\ntwo", "k" * 300: 1}
+    assert read_object(json.dumps(long).replace("\\n", "\n"), KEYS) == long, "it need not be mended"
+    assert read_object('{"title": "a\\u0000b\\ud800"}', KEYS) == {"title": "ab�"}
+    assert read_object("{'title': 'a\\u0000b\\ud800'}", KEYS) == {"title": "ab�"}
+
+
+def test_g22_a_member_whose_value_is_missing_is_left_out() -> None:
+    assert read_object('{"title": "Trip", "summary":', KEYS) == {"title": "Trip"}
+    assert read_object('{"title": "Trip", "sum', KEYS) == {"title": "Trip"}
+    assert read_object('{"title": , "summary": "Ok."}', KEYS) == {"summary": "Ok."}
+
+
+def test_g22_a_brace_before_prose_begins_no_object() -> None:
+    prose = "x" * 201
+    assert read_object('{"' + prose + "\": 1, 'title': 2}", KEYS) is None
+    assert read_object('{"' + prose[:200] + "\": 1, 'title': 2}", KEYS) == {prose[:200]: 1, "title": 2}
+
+
+def test_g22_what_fits_is_up_to_the_caller() -> None:
+    reply = '{"title": 7} {"title": "Trip"}'
+    assert read_object(reply, KEYS) == {"title": 7}
+    assert read_object(reply, KEYS, fits=lambda found: isinstance(found["title"], str)) == {"title": "Trip"}
+    assert read_object("{'title': 7,}", KEYS, fits=lambda found: False) is None
+    assert read_object('{"note": 1}', ()) == {"note": 1}
+    assert read_object('{"t": 1}', "title") is None, "one name is a name, not its letters"
+
+
+def test_g22_a_text_that_is_no_text_gives_none() -> None:
+    for reply in (None, 7, b"{}", {"title": "x"}):
+        assert read_object(reply, KEYS) is None  # type: ignore[arg-type]
+
+
+def test_g22_too_long_or_too_deep_is_no_answer() -> None:
+    """A failure, never a hang; the caller tries again."""
+    fill = " " * (MAX_CHARS - len(PLAIN))
+    assert read_object(fill + PLAIN, KEYS) == TRIP
+    assert read_object(fill + " " + PLAIN, KEYS) is None
+    for opening, closing in (('{"title": ', "}"), ("{title: ", "}"), ('{"title": [', "]}")):
+        levels = 100 // (opening.count("{") + opening.count("["))
+        inside, outside = (
+            opening * levels + "1" + closing * levels,
+            opening * (levels + 1) + "1" + closing * (levels + 1),
+        )
+        assert read_object(inside, KEYS) is not None
+        assert read_object(outside, KEYS) is None
+    assert read_object('{"title": 1, "deep": ' + "[" * 101 + "]" * 101 + "}", KEYS) is None
+
+
+UNITS = (
+    *"{[\"'`\\",
+    *(
+        '\\"',
+        '{"a":',
+        "{a:",
+        '{"a":[',
+        '{"a" ',
+        '{"a":1,',
+        "{a:1,",
+        '{"',
+        "{'a':'b'c",
+        '{"a":1}',
+        "{'a':1}",
+        "{//",
+        "{/*",
+    ),
+    *("{“", "{#", "{,", '"\n', '", ', "<think>", "</think>", "<think>a</think>b", "x</think>", "```{}```"),
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_g22_half_a_million_hostile_characters_take_a_moment(unit: str) -> None:
+    """Measured at up to 0.7 s; anything that grows by the square would take from ten seconds to minutes."""
+    began = process_time()
+    assert read_object(unit * (MAX_CHARS // 2 // len(unit)), KEYS) is None
+    assert process_time() - began < 8
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+texts = st.text(st.sampled_from("{}[]\"'`,:\\/*#<>nth 1e.\nthink-é😀"), max_size=60)
+
+
+@given(st.dictionaries(st.sampled_from(["title", "x"]), values, min_size=1), st.booleans())
+def test_g22_every_json_object_comes_back_as_written(value: dict[str, Any], escaped: bool) -> None:
+    value = {**value, "title": value.get("title")}
+    written = json.dumps(value, ensure_ascii=escaped)
+    if "<" not in written and "`" not in written:
+        assert read_object(f"So:\n{written}\nOk.", ("title",)) == strict(value)[0]
+
+
+@given(texts)
+@settings(max_examples=300)
+def test_g22_any_text_gives_an_object_that_fits_or_none(reply: str) -> None:
+    found = read_object('{"title": ' + reply, ("title",))
+    assert found is None or "title" in found
+    json.dumps(found, allow_nan=False).encode()
+
+
+@given(st.dictionaries(st.sampled_from(["title", "summary", "x"]), values, min_size=1), st.integers(0, 200))
+def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: dict[str, Any], cut: int) -> None:
+    written = json.dumps(value)[:cut]
+    found = read_object(written, ())
+    assert found is None or cut >= 1
+
+
+def test_g22_thoughts_are_dropped_and_nothing_else() -> None:
+    assert without_thoughts("  Hello <b>there</b>. ") == "Hello <b>there</b>."
+    assert without_thoughts("a<think>b</think>c<thinking>d</thinking>e") == "ace"
+    assert without_thoughts("<think>I could write <reasoning> here</think>Yes.") == "Yes."
+    assert without_thoughts("<think/>Yes. <thinker>No.</thinker>") == "Yes. <thinker>No.</thinker>"
+    assert without_thoughts("<think>never closed") == ""
+    assert without_thoughts("So: <think>a <think>b</think> c</think>yes.") == "So: yes."
+    assert without_thoughts("") == ""

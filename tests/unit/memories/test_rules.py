@@ -1,0 +1,127 @@
+"""What a memory item is made of, and two that say the same (L1 to L3, L7)."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import MessageError
+from core.memories.rules import (
+    KINDS,
+    Entry,
+    Merging,
+    importance_of,
+    kind_of,
+    merged,
+    read_entry,
+    read_id,
+    read_ids,
+    read_number,
+    read_share,
+)
+
+
+def test_l2_snake_case_and_other_letter_case_are_the_same_kind() -> None:
+    assert kind_of("facts_about_user") == "FactsAboutUser"
+    for kind in KINDS:
+        snake = "".join(f"_{char.lower()}" if char.isupper() else char for char in kind).strip("_")
+        assert {kind_of(form) for form in (kind, kind.upper(), kind.lower(), snake, f" {snake.upper()} ")} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [("KeyFact", "KeyFacts"), ("fact_about_user", "FactsAboutUser"), ("emotion", "Emotions"), ("save", "saved")],
+)
+def test_l2_another_kind_is_refused_and_the_nearest_named(given: str, near: str) -> None:
+    with pytest.raises(MessageError, match=f"Did you mean '{near}'") as caught:
+        kind_of(given)
+    assert caught.value.fields == ("kind",)
+
+
+@pytest.mark.parametrize("given", ["", "xyzzy", 7, None, ["KeyFacts"], "wish"])
+def test_l2_what_is_no_kind_is_refused_with_the_list(given: object) -> None:
+    with pytest.raises(MessageError, match="must be one of FactsAboutUser, PastEvents"):
+        kind_of(given)
+    assert kind_of("wish", also=("wish",)) == "wish"
+
+
+def test_l1_a_text_alone_has_the_kind_of_the_call() -> None:
+    assert read_entry("a", "Mood") == Entry("a", "Mood")
+    assert read_entry({"content": "a"}, "Mood") == Entry("a", "Mood")
+    for blank in ("", "  ", None, {}, {"text": " "}, {"text": None, "content": ""}):
+        assert read_entry(blank, "Mood") is None
+
+
+def test_f3_an_entry_cannot_say_whose_it_is() -> None:
+    made = read_entry({"text": "a", "persona_id": "other", "audience_id": 7, "metadata": {"x": 1}}, "Mood")
+    assert made is not None
+    assert made.more == {"metadata": {"x": 1, "persona_id": "other", "audience_id": 7}}
+
+
+@pytest.mark.parametrize("given", [7, ["a"], {"text": 7}, {"text": "a", "kind": "Nope"}])
+def test_l3_an_entry_of_another_form_is_refused(given: object) -> None:
+    with pytest.raises(MessageError):
+        read_entry(given, "Mood")
+
+
+@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)))
+def test_l3_importance_stays_within_its_bounds(value: object) -> None:
+    assert 0 <= importance_of(value) <= 1
+
+
+TAGS = st.lists(st.text(string.ascii_lowercase, min_size=1, max_size=3), max_size=4, unique=True).map(tuple)
+MERGED = st.builds(
+    Merging,
+    tags=TAGS,
+    importance=st.floats(0, 1),
+    tier=st.sampled_from(("long_term", "session")),
+    pinned=st.integers(0, 1),
+    provenance=st.sampled_from(("host", "model", "extract")),
+    sources=st.lists(st.integers(1, 9), max_size=4, unique=True).map(tuple),
+    metadata=st.dictionaries(st.sampled_from(("a", "b")), st.integers(), max_size=2),
+)
+
+
+@given(MERGED, MERGED)
+def test_l3_merging_twice_changes_nothing(old: Merging, new: Merging) -> None:
+    once = merged(old, new)
+    assert merged(once, new) == once
+    assert merged(once, once) == once
+    assert set(once.tags) == {*old.tags, *new.tags} and set(once.sources) == {*old.sources, *new.sources}
+    assert once.importance == max(old.importance, new.importance) and once.provenance == old.provenance
+    assert once.tier == ("long_term" if "long_term" in (old.tier, new.tier) else "session")
+
+
+def test_l3_the_other_provenance_is_kept() -> None:
+    one = Merging(("a",), 0.5, "session", 0, "host", (1,))
+    two = merged(one, Merging((), 0.4, "long_term", 1, "model", (2,), {"k": 1}))
+    assert two.metadata == {"provenances": ["host", "model"], "k": 1} and two.pinned == 1
+    assert merged(two, Merging((), 0.1, "session", 0, "extract")).metadata["provenances"] == [
+        "host", "model", "extract",
+    ]  # fmt: skip
+
+
+def test_l7_at_most_a_thousand_ids_each_once() -> None:
+    assert read_ids([1, 1, 2, 999]) == (1, 2, 999)
+    assert read_ids(range(1000)) == tuple(range(1000))
+    with pytest.raises(MessageError, match="At most 1000"):
+        read_ids(range(1001))
+    for wrong in ("12", 7, {"id": 1}, [True], ["1"], [-1], [2**63], [1.0]):
+        with pytest.raises(MessageError):
+            read_ids(wrong)
+    with pytest.raises(MessageError, match="id is of type str"):
+        read_id("a secret text")
+
+
+def test_l5_numbers_out_of_range_are_refused_with_the_range() -> None:
+    assert read_number(None, "limit", 1, 500, 50) == 50
+    for wrong in (0, 501, True, "7", 1.5):
+        with pytest.raises(MessageError, match=r"limit is .* 1 to 500"):
+            read_number(wrong, "limit", 1, 500, 50)
+    assert read_share(None, "min_importance", None) is None
+    for wrong in (-0.1, 1.1, True, "0.5", float("nan")):
+        with pytest.raises(MessageError, match="min_importance"):
+            read_share(wrong, "min_importance", None)

@@ -1,0 +1,102 @@
+"""Relationships as rules: how affinity fades, what is refused, whose key it is (L26 to L31, F71)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import MessageError
+from core.relationships import rules
+from core.scope import Scope
+from tests.store.world import NOW
+
+MICROSECOND = timedelta(microseconds=1)
+
+TABLE = [
+    (60, 30, 30), (-60, 30, -30), (60, 0, 60), (60, 1, 59), (45, 10, 37), (100, 1, 98), (1, 29, 1), (1, 30, 0),
+    (7, 1, 7), (60, 60, 0), (-100, 60, 0), (1, 61, 0), (100, 100_000, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "days", "value"), TABLE)
+def test_l29_affinity_fades_with_absence(base: int, days: int, value: int) -> None:
+    assert rules.decay(base, days, 60) == value
+
+
+@given(st.integers(-100, 100), st.integers(-5, 5000), st.integers(1, 3650))
+def test_l29_it_goes_toward_zero_and_never_past_it(base: int, days: int, decay_days: int) -> None:
+    now, later = rules.decay(base, days, decay_days), rules.decay(base, days + 1, decay_days)
+    assert abs(later) <= abs(now) <= abs(base)
+    assert now * base >= 0 and rules.decay(-base, days, decay_days) == -now
+    if days <= 0:
+        assert now == base
+    if days >= decay_days:
+        assert now == 0
+
+
+@given(st.integers(0, 100), st.integers(0, 100), st.integers(1, 3650))
+def test_l29_what_is_lost_is_rounded_halves_up(base: int, days: int, decay_days: int) -> None:
+    exact_twice = 2 * base * min(days, decay_days)  # of 2 * decay_days
+    lost = base - rules.decay(base, days, decay_days)
+    over = lost * 2 * decay_days - exact_twice
+    assert -decay_days < over <= decay_days
+
+
+def test_l29_only_whole_days_count_and_a_clock_that_jumped_back_counts_none() -> None:
+    at = NOW - timedelta(days=3)
+    assert [rules.inactive_days(at + shift, NOW) for shift in (-MICROSECOND, 0 * MICROSECOND, MICROSECOND)] == [3, 3, 2]
+    assert rules.inactive_days(NOW + timedelta(days=9), NOW) == 0
+    assert rules.inactive_days(None, NOW) == 0
+    assert rules.inactive_days(at, NOW, 2) == 1 and rules.inactive_days(at, NOW, 5) == 0
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), 0.5, "5", True, False, None, [5], 5j])
+def test_l27_f71_what_is_no_whole_number_is_refused(bad: Any) -> None:
+    with pytest.raises(MessageError, match=r"trust_delta is .*whole number") as caught:
+        rules.read_delta(bad, "trust_delta")
+    assert caught.value.fields == ("trust_delta",)
+
+
+def test_l27_a_change_beyond_every_bound_reaches_the_bound() -> None:
+    assert rules.clamp_affinity(-100 + rules.read_delta(10**40, "affinity_delta")) == 100
+    assert rules.clamp_affinity(100 + rules.read_delta(-1e300, "affinity_delta")) == -100
+    assert rules.clamp_trust(0 + rules.read_delta(3.0, "trust_delta")) == 3
+
+
+@pytest.mark.parametrize("bad", [0, 501, -1, 2.0, "5", True, None])
+def test_l31_a_limit_out_of_range_is_refused_naming_the_range(bad: Any) -> None:
+    with pytest.raises(ValueError, match="1 to 500"):
+        rules.read_most(bad, 500)
+
+
+def test_l26_names_are_cleaned_and_cut() -> None:
+    assert rules.read_name(" A\x00nn ", "username") == "Ann" and len(rules.read_name("x" * 999, "username")) == 255
+    assert rules.read_name(None, "username") == rules.read_name(" \n", "username") == ""
+    with pytest.raises(MessageError, match="realname is of type int"):
+        rules.read_name(7, "realname")
+
+
+@pytest.mark.parametrize("bad", ["", " ", "u\x00", "u" * 256, True, 1.5, ["u"]])
+def test_f70_an_id_that_cannot_be_one_is_refused(bad: Any) -> None:
+    with pytest.raises(MessageError) as caught:
+        rules.key_of(bad, Scope("p"))
+    assert caught.value.fields == ("user_id",)
+
+
+def test_f70_nobody_named_is_refused_and_keys_are_left_as_they_are() -> None:
+    with pytest.raises(MessageError, match="names no participant"):
+        rules.key_of(None, Scope("p", "tg/42"))
+    for key in ("u1", "u10", "U1", "u1 ", "u%", "tg/7"):
+        assert rules.key_of(key, Scope("p")) == key
+    assert rules.key_of(7, Scope("p", "tg/42")) == "tg/7"
+    with pytest.raises(MessageError, match="256 bytes"):
+        rules.key_of("u" * 253, Scope("p", "tg/42"))
+
+
+def test_f30_a_name_is_one_line_in_quotes() -> None:
+    assert rules.quoted_name('Ann"\n## \u2028x {{ 7 }}', "") == '"Ann\\" ## x {{ 7 }}"'
+    assert rules.quoted_name("", "Anna") == '"Anna"' and rules.quoted_name(" ", "") == ""

@@ -1,0 +1,236 @@
+"""The ranking of a search: what each reason is, and that none decides alone (T16, T24, T27 to T31)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.search.question.question import Question
+from core.search.ranking import relevance
+from core.search.ranking.neighbours import FADE_BACK, FADE_ON, gap_of, threads
+from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
+from core.search.ranking.ranking import Candidate, choose, without_many_contexts
+from core.search.ranking.rows import Asked, Row
+from core.search.ranking.surroundings import MOST_BEFORE, MOST_STRETCHES, stretches
+from core.search.ranking.times import on_days
+from core.search.ranking.weights import WEIGHTS, weights_for
+from core.text.asks import asks
+from core.text.passages import by_passage, find_places, parts_of
+
+MINUTE = 60_000_000
+ONE = Asked([2.0], 2.0, 20.0)
+
+
+def row(at: int, held: dict[int, float] | None = None, words: int = 20, thread: str = "a", window: int = 1) -> Row:
+    """Return a row of one passage, said in a minute."""
+    return Row(thread, at * MINUTE, words, [held or {}], windows=[window])
+
+
+def scored(rows: list[Row], asked: Asked = ONE, **reasons: float) -> list[float]:
+    """Return the scores of rows among short turns, each with these further reasons."""
+    relevance.matches(rows, asked)
+    for one in rows:
+        one.reasons.update(reasons)
+        relevance.weigh(one, weights_for(asked.long))
+    return [one.score for one in rows]
+
+
+def test_t24_a_word_counts_for_the_rows_around_it_and_fades_with_the_words_between() -> None:
+    """The answer shares no word with the question, the turn before it does."""
+    rows = [row(0), row(1, {0: 1.0}), row(2), row(3)]
+    relevance.matches(rows, ONE)
+    before, own, after, later = (one.reasons["context"] for one in rows)
+    assert own > after > later > 0 and after > before > 0
+    assert FADE_BACK > FADE_ON
+    far = [row(0, {0: 1.0}), row(1, words=600), row(2)]
+    relevance.matches(far, ONE)
+    assert far[2].reasons["context"] == 0.0
+
+
+def test_t24_nothing_is_carried_to_rows_that_were_not_read_together_or_are_of_another_conversation() -> None:
+    """What lies between them is not known."""
+    rows = [row(0, {0: 1.0}), row(1, window=2), row(1, thread="b")]
+    relevance.matches(rows, ONE)
+    assert [one.reasons["context"] for one in rows[1:]] == [0.0, 0.0]
+
+
+def test_t24_a_pause_ends_a_session() -> None:
+    """Nothing is carried over it, and each session counts its own words."""
+    rows = [row(0, {0: 1.0}), row(1), row(2), row(900), row(901)]
+    relevance.matches(rows, ONE)
+    assert rows[2].reasons["context"] > 0 == rows[3].reasons["context"]
+    assert rows[2].reasons["session"] > 0 == rows[4].reasons["session"]
+    assert [len(s) for of_thread in threads(rows) for s in of_thread] == [3, 2]
+
+
+def test_t24_what_a_pause_is_depends_on_the_pace() -> None:
+    """Half an hour at least, six hours at most."""
+    assert gap_of([MINUTE]) == 30 * MINUTE and gap_of([600 * MINUTE]) == 360 * MINUTE
+    assert gap_of([5 * MINUTE] * 9) == 100 * MINUTE
+
+
+def test_t29_other_reasons_never_decide_alone() -> None:
+    """A row around which nothing matches has no score, whoever said it and however long it is."""
+    rows = [row(0, {0: 1.0}), row(900)]
+    found = scored(rows, person=1.0, length=1.0, time=1.0, number=1.0)
+    assert found[0] > 0 == found[1]
+
+
+def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
+    """A question that names a day may share no other word with what was said then."""
+    rows = [row(0, {0: 1.0}), row(900)]
+    assert scored(rows, day=1.0, person=1.0)[1] > 0
+
+
+def test_t29_a_rarer_word_and_one_word_more_outscore() -> None:
+    """All else equal."""
+    asked = Asked([3.0, 1.0], 4.0, 20.0)
+    rare, common, both = scored([row(0, {0: 1.0}, thread="a"), row(0, {1: 1.0}, thread="b"),
+                                 row(0, {0: 1.0, 1: 1.0}, thread="c")], asked)  # fmt: skip
+    assert both > rare > common
+
+
+def test_t29_a_far_longer_text_does_not_gain() -> None:
+    """(e): once in ten words against once in a thousand, in conversations of either kind."""
+    for mean, long in ((20.0, 0.0), (300.0, 1.0)):
+        asked = Asked([2.0], 2.0, mean, long)
+        short = Row("a", 0, 10, [{0: 1.0}])
+        parts = parts_of(1000)
+        far = Row("b", 0, 1000, by_passage({0: [(0, True)]}, 5000, parts, 0.25))
+        relevance.matches([short, far], asked)
+        for one in (short, far):
+            one.reasons["length"] = relevance.length_of(one.words)
+            relevance.weigh(one, weights_for(long))
+        assert short.score > far.score
+
+
+@given(st.floats(0, 1), st.dictionaries(st.sampled_from(sorted(WEIGHTS)), st.floats(0, 1)))
+def test_t29_the_parts_add_up_to_the_score(long: float, reasons: dict[str, float]) -> None:
+    """explain_search shows why."""
+    one = Row("a", 0, 9, [{}], reasons={"context": 0.5, **reasons})
+    relevance.weigh(one, weights_for(long))
+    assert one.score == pytest.approx(sum(relevance.parts(one, weights_for(long)).values()), abs=1e-5)
+
+
+def test_t29_words_close_together_make_the_best_passage() -> None:
+    """A long text is as good as its best passage."""
+    asked = Asked([2.0, 2.0], 4.0, 60.0, 1.0)
+    close = Row("a", 0, 600, by_passage({0: [(10, True)], 1: [(30, True)]}, 3000, 10, 0.25))
+    apart = Row("b", 0, 600, by_passage({0: [(10, True)], 1: [(2900, True)]}, 3000, 10, 0.25))
+    relevance.matches([close, apart], asked)
+    assert close.reasons["share"] == 1.0 > apart.reasons["share"]
+    assert close.reasons["own"] > apart.reasons["own"]
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_for", "whole"),
+    [("my cat", "cat", True), ("category", "cat", False), ("a_cat", "cat", False), ("çat cat", "cat", True)],
+)
+def test_t29_a_whole_word_is_told_from_letters_inside_another(text: str, looked_for: str, whole: bool) -> None:
+    """(a)."""
+    found = find_places(text, looked_for, {"cat": True})
+    assert found[-1][1] is whole
+    assert find_places("x " * 50 + "cat " * 50, "cat", {}, always_whole=True)[:1] == [(100, True)]
+
+
+def test_t16_whose_row_it_is_decides_who_is_meant() -> None:
+    """A name the question gives outweighs `I`, and `I` outweighs `you`."""
+    ada, ben, own = Speaker("Ada", "tg/1", ""), Speaker("Ben", "tg/2", ""), Speaker("Iris", "", PERSONA)
+    about = Question(people=frozenset({"Ada"}), self_person=True)
+    assert [person_of(about, "tg/2", who) for who in (ada, ben, own)] == [1.0, -1.0, -1.0]
+    mine = Question(self_person=True, other=True)
+    assert [person_of(mine, "tg/2", who) for who in (ada, ben, own)] == [-1.0, 1.0, -1.0]
+    yours = Question(other=True)
+    assert [person_of(yours, "tg/2", who) for who in (ada, ben, own)] == [-1.0, -1.0, 1.0]
+    assert person_of(Question(), "tg/2", ada) == 0.0
+    assert name_texts(["Ada King"], ["ada", "king", "kings", "cat"], ["en"]) == {0, 1}
+
+
+def test_t16_days_near_the_one_asked_for_count_less() -> None:
+    """People tell of a day on the days after it."""
+    day = datetime(2023, 5, 7, tzinfo=UTC)
+    asked = [(day, day + timedelta(days=1))]
+    near = [on_days(asked, day + timedelta(days=n)) for n in (-2, -1, 0, 3, 12)]
+    assert near == [{}, {"days_after": 1.0}, {"day": 1.0}, {"days_after": 1.0}, {}]
+    month = [(datetime(2023, 5, 1, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC))]
+    assert [on_days(month, datetime(2023, m, 5, tzinfo=UTC)) for m in (4, 5, 6, 7)] == [
+        {}, {"month": 1.0}, {"month": 0.5}, {},
+    ]  # fmt: skip
+    assert on_days(asked, None) == {}
+
+
+def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
+    """Far more so among long turns; a session where much of the answer stands still gives several rows."""
+    scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
+    rows = [Row("a", n, 90, [{}], score=score, session=session) for n, (score, session) in enumerate(scores)]
+    assert relevance.spaced(rows, 1.0) == [0, 3, 1, 2]
+    assert relevance.spaced(rows, 0.0) == [0, 1, 3, 2]
+    rows[1].thread = "b"
+    assert relevance.spaced(rows, 1.0) == [0, 1, 3, 2]
+    many = [Row("a", n, 90, [{}], score=3.0) for n in range(10)]
+    assert relevance.spaced([*many, Row("a", 10, 90, [{}], score=0.2, session=1)], 1.0) == list(range(11))
+    many = [Row("a", n, 90, [{}], score=3.0) for n in range(relevance.SPACED)]
+    beyond = Row("a", 99, 90, [{}], score=2.9, session=1)
+    assert relevance.spaced([*many, beyond], 1.0) == list(range(relevance.SPACED + 1))
+
+
+def test_t24_few_stretches_are_read_and_candidates_close_to_each_other_share_one() -> None:
+    """Whatever was found."""
+    best = [Candidate(2, n, n * 10 * MINUTE) for n in range(500)]
+    for reach in (1, 4, 20):
+        made = stretches(best, 2, reach)
+        assert 0 < len(made) <= MOST_STRETCHES
+        assert sum(one.before + one.after for one in made) <= 300
+    assert stretches(best, 2, 0) == [] == stretches([Candidate(0, 1, 5)], 2, 4)
+    close = stretches([Candidate(2, 1, 0), Candidate(2, 2, MINUTE)], 2, 4)
+    assert [(one.row_id, one.before, one.after) for one in close] == [(1, 2, 7)]
+
+
+def test_t24_among_long_turns_as_much_is_read_before_a_row_as_after_it() -> None:
+    """An answer follows its question; what is said at length may answer what comes after, too."""
+    for long, before in ((0.0, 4), (0.5, 6), (1.0, 8)):
+        assert [(one.before, one.after) for one in stretches([Candidate(2, 1, 0)], 2, 8, long)] == [(before, 9)]
+    assert [one.before for one in stretches([Candidate(2, 1, 0)], 2, 1, 0.0)] == [1]
+    apart = [Candidate(2, n, n * 10 * MINUTE) for n in range(50)]
+    assert [one.before for one in stretches(apart, 2, 4, 0.0)] == [2] * MOST_BEFORE + [0] * (
+        MOST_STRETCHES - MOST_BEFORE
+    )
+    assert [one.before for one in stretches(apart, 2, 4, 1.0)] == [4] * MOST_STRETCHES
+
+
+def test_t24_few_hits_match_nothing_themselves() -> None:
+    """And T30: what fits best by its own words stays."""
+    rows = [Candidate(2, n, n, score=9.0 - n, context=n < 5) for n in range(9)]
+    assert [c.id for c in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
+    assert rows[8] in choose(rows, 4, rows[8]) and len(choose(rows, 4, rows[8])) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Which agency did she pick?", "en", True),
+        ("which agency did she pick", "en", True),
+        ("I picked an agency", "en", False),
+        ("wo wohnt Anna", "de", True),
+        ("誰が来た", "ja", True),
+        ("كم قطة عندي؟", "ar", True),
+        ("agency", "en", False),
+        ("", "en", False),
+    ],
+)
+def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
+    """Only then may an answer stand beside a matching row."""
+    assert asks(text, [language]) is expected
+
+
+def test_t29_a_score_is_the_sum_of_its_parts() -> None:
+    """What `explain_search` shows is what decided, though only the rows shown are taken apart."""
+    weights = {**weights_for(0.3), "day": 8.0}
+    for own, day, person in ((0.0, 0.0, 1.0), (0.05, 0.0, -1.0), (0.05, 1.0, 1.0), (0.7, 0.0, 1.0)):
+        reasons = {"own": own, "context": own / 2, "share": own, "person": person, "length": -0.4, "day": day}
+        row = Row("a", 0, 9, [{}], reasons=reasons)
+        relevance.weigh(row, weights)
+        assert row.score == round(sum(relevance.parts(row, weights).values()), 6)

@@ -1,0 +1,152 @@
+"""Reading a search's arguments (rules T17, T18, T37, T38, F66 to F68)."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, 5),
+        (0, 5),
+        (-3, 1),
+        ("4", 4),
+        (2.7, 2),
+        (201, 200),
+        (200, 200),
+        (float("inf"), 200),
+        (float("-inf"), 1),
+        (10**400, 200),
+        (-(10**400), 1),
+        ("0", 5),
+        (Fraction(7, 2), 3),
+    ],
+)
+def test_t18_f68_limits_are_read_without_a_word(value: object, expected: int) -> None:
+    assert read_limit(value) == (expected, None)
+
+
+@pytest.mark.parametrize("value", ["abc", True, False, float("nan"), "nan", [], {}, "9" * 5000, b"4", object()])
+def test_t18_f68_what_is_no_number_gives_the_default_and_a_note(value: object) -> None:
+    limit, note = read_limit(value)
+    assert limit == 5
+    assert note is not None
+    assert "1 to 200" in note
+    assert len(note) < 250
+
+
+def test_t18_the_note_names_the_value() -> None:
+    assert "'abc'" in (read_limit("abc")[1] or "")
+
+
+@given(st.none() | st.integers() | st.floats() | st.text() | st.booleans())
+def test_t18_every_limit_is_in_range(value: object) -> None:
+    assert 1 <= read_limit(value)[0] <= 200
+
+
+def test_t17_blank_tags_and_keywords_are_dropped() -> None:
+    assert read_tags([" ", None]) == ([], [])
+    assert read_keywords([""]) == ([], [])
+    assert read_tags(None) == read_keywords(None) == ([], [])
+    assert read_tags([" Food", "FOOD", "Ｐizza  night"]) == (["food", "pizza night"], [])
+    assert read_keywords([" Tofu ", "tofu", "a  b", 7]) == (["Tofu", "a  b", "7"], [])
+
+
+def test_t17_at_most_48_of_each_and_the_rest_is_named() -> None:
+    many = [f"w{n}" for n in range(50)]
+    for read in (read_tags, read_keywords):
+        found, notes = read(many)
+        assert found == many[:48]
+        assert len(notes) == 1
+        assert "'w48'" in notes[0]
+        assert "'w49'" in notes[0]
+    assert len(read_keywords([f"w{n}" for n in range(100_000)])[1][0]) < 1000
+
+
+def test_f66_one_value_counts_as_a_list_of_one() -> None:
+    assert read_tags("pizza night") == (["pizza night"], [])
+    assert read_keywords("pizza night") == (["pizza night"], [])
+    assert read_tags(7) == (["7"], [])
+    assert read_keywords(2.5) == (["2.5"], [])
+    assert read_tags({}) == (["{}"], [])
+    assert read_keywords({"a": 1}) == (["{'a': 1}"], [])
+    assert read_tags('["cat"]') == (['["cat"]'], [])
+    assert read_tags(("a", "b")) == (["a", "b"], [])
+    assert read_tags({"b", "a"}) == (["a", "b"], [])
+
+
+def test_f66_a_nested_list_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"tags\[1\]"):
+        read_tags(["a", ["b"]])
+    with pytest.raises(TypeError, match=r"keywords\[0\]"):
+        read_keywords([("b",)])
+
+
+def test_f67_tags_and_keywords_too_long_or_with_nul() -> None:
+    tags, notes = read_tags(["", "a" * 300, "c\x00at"])
+    assert tags == ["cat"]
+    assert len(notes) == 1
+    assert "300 bytes" in notes[0]
+    keywords, notes = read_keywords(["k" * 401, "k" * 400, "c\x00at", "\x00"])
+    assert keywords == ["k" * 400, "cat"]
+    assert len(notes) == 1
+    assert "401" in notes[0]
+    assert "400" in notes[0]
+
+
+def test_t38_f68_times_in_every_accepted_form() -> None:
+    noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    for value in (
+        noon,
+        noon.replace(tzinfo=None),
+        noon.astimezone(timezone(timedelta(hours=1))),
+        "2026-03-10T12:00:00Z",
+        "2026-03-10T13:00:00+01:00",
+        "2026-03-10 12:00",
+        noon.timestamp(),
+        int(noon.timestamp()),
+    ):
+        moment = read_time(value, "since")
+        assert moment == noon
+        assert moment is not None
+        assert moment.utcoffset() == timedelta(0)
+    assert read_time(None, "since") is None
+    assert read_time(date(2026, 3, 10), "since") == read_time("2026-03-10", "since") == noon - timedelta(hours=12)
+
+
+@pytest.mark.parametrize("value", ["soon", "", True, float("nan"), [], {}, "x" * 1_000_000, object()])
+def test_f68_other_times_are_refused_naming_the_accepted_forms(value: object) -> None:
+    with pytest.raises(ValueError, match=r"^until is .*ISO 8601.*seconds since 1970") as raised:
+        read_time(value, "until")
+    assert len(str(raised.value)) < 400
+
+
+def test_t37_pairs_and_conversation_keys() -> None:
+    both = read_exclude([("memories", 7), ["chat_history", "9"], "discord/42", {"source": "ai_diary", "id": 1}])
+    assert both.rows == {("memories", 7), ("chat_history", 9), ("ai_diary", 1)}
+    assert both.conversations == {"discord/42"}
+    assert both
+    assert not read_exclude(None)
+    assert not read_exclude(())
+    assert read_exclude("discord/42") == Exclude(conversations=frozenset({"discord/42"}))
+    assert read_exclude(("memories", 7)) == Exclude(frozenset({("memories", 7)}))
+    assert read_exclude(("a/1", "b/2")).conversations == {"a/1", "b/2"}
+    assert read_exclude(both) is both
+    assert read_exclude([" u1 "]).conversations == {" u1 "}
+
+
+def test_t37_other_items_are_refused_with_their_place() -> None:
+    for value in (7, [7], [("memories", 7, 8)], [None]):
+        with pytest.raises(TypeError, match="exclude"):
+            read_exclude(value)
+    for item in (("diary", 7), ("memories", "x"), ("memories", True), ("memories", 1.5)):
+        with pytest.raises(ValueError, match=r"exclude\[0\]"):
+            read_exclude([item])

@@ -1,0 +1,287 @@
+"""What is kept of a turn and what is shown of it, without a database (M2 to M24)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.errors import MessageError
+from core.short_term.rules import (
+    as_read,
+    choose,
+    cut,
+    entry_key,
+    is_expired,
+    is_second,
+    is_summary_due,
+    life_of,
+    read_summary,
+    relative_age,
+    section,
+    slice_turn,
+    without_shown,
+)
+from core.short_term.rules_turn import personas_of, read_answers, read_messages, read_turn
+from core.short_term.shapes import Entry, Item, TurnResult
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+LIFE = life_of(12, 24)
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "user", "content": text} for text in texts]
+
+
+def kept(messages: list[Any], answers: list[str], most: int = 10) -> list[str]:
+    items = slice_turn(read_messages(messages), [each.item for each in read_answers(answers)], most)
+    return [item.content for item in items]
+
+
+def entry(channel: str, minutes: float = 0, kind: Any = "user", **more: Any) -> Entry:
+    return Entry(more.pop("id", 1), "default", kind, "u1", channel, NOW - minutes * MINUTE, **more)
+
+
+# M3 to M5: the slice
+
+
+def test_m3_system_lines_take_a_place_of_the_ten_that_are_looked_at() -> None:
+    messages: list[Any] = said(*(f"m{n}" for n in range(12)))
+    for at in (3, 6, 9):
+        messages[at]["type"] = "system"
+    assert kept(messages, ["a", "b"]) == ["m2", "m4", "m5", "m7", "m8", "m10", "m11", "a", "b"]
+
+
+def test_m3_the_answers_push_out_the_oldest() -> None:
+    messages = said(*(f"m{n}" for n in range(12)))
+    assert kept(messages, ["a", "b"]) == [*(f"m{n}" for n in range(4, 12)), "a", "b"]
+    assert kept(messages, ["a", "b"], 4) == ["m10", "m11", "a", "b"]
+    assert kept(messages, ["a", "b"], 1) == ["b"]
+    assert len(kept(messages, ["a", "b"], 200)) == 14
+
+
+def test_m3_blank_texts_are_left_out() -> None:
+    assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"]
+
+
+def test_m4_items_have_the_times_of_the_messages() -> None:
+    messages = [{"content": "a", "timestamp": NOW - 2 * MINUTE}, {"content": "b", "timestamp": "2026-03-10T11:59:00Z"}]
+    items = read_messages([*messages, {"content": "c"}])
+    assert [item and item.at for item in items] == [NOW - 2 * MINUTE, NOW - MINUTE, None]
+
+
+def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
+    shapes: list[Any] = [
+        {"role": "user", "content": "a", "authorName": "Ann", "authorId": 7},
+        SimpleNamespace(text="b", from_user=SimpleNamespace(id="u2", full_name="Bob")),
+        {"kind": "persona", "text": "c", "speaker": "Iris"},
+        {"sender_id": "self", "message_text": "d"},
+        {"role": "assistant", "content": [{"type": "text", "text": "e"}, {"type": "image"}, "f"]},
+        "g",
+    ]
+    made = [(i.role, i.content, i.speaker, i.who) for i in read_messages(shapes, "u1", "Zoe") if i is not None]
+    assert made == [
+        ("user", "a", "Ann", "7"),
+        ("user", "b", "Bob", "u2"),
+        ("model", "c", "Iris", ""),
+        ("model", "d", "", ""),
+        ("model", "e f", "", ""),
+        ("user", "g", "Zoe", "u1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"type": "system"},
+        {"role": "tool"},
+        {"kind": "memory"},
+        {"role": "user", "source": "tool_result"},
+        {"role": "user", "type": "memory"},
+        {"type": "whatever"},
+        {"role": "narrator"},
+    ],
+)
+def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
+    """A memory shown in the prompt must not come back as something the person said."""
+    assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
+
+
+def test_m5_each_persona_that_answered_is_written_once() -> None:
+    answers = read_answers(
+        [{"text": "1", "personaId": "a"}, {"text": "2", "personaId": "b"}, {"text": "3", "personaId": "a"}]
+    )
+    assert personas_of(answers, "default") == {"a": "", "b": ""}
+    assert personas_of(read_answers(["hi"]), "default") == {"default": ""}
+    told = read_answers([{"text": "1", "persona": {"id": "a", "lineage_id": "l1", "name": "Iris"}}])
+    assert personas_of(told, "default") == {"a": "l1"} and told[0].item.speaker == "Iris"
+
+
+def test_m2_the_seeds_own_names_are_read() -> None:
+    class Level(Enum):
+        FULL = 2
+
+    context = SimpleNamespace(
+        simplifiedMessages=said("hi"),
+        userDiscId="1",
+        channel=SimpleNamespace(id="2", name="den"),
+        serverDiscId="3",
+        serverName="Home",
+        isDMChannel=False,
+        isStopResponse=True,
+        turn={"requestSnapshot": {"triggererPrivacyLevel": Level.FULL}},
+    )
+    turn = read_turn(context, {"personaResponses": [{"text": "yes", "personaLineageId": 5}]}, {})
+    assert (turn.stop, turn.user, turn.channel, turn.server) == (True, "1", "2", "3")
+    assert (turn.channel_name, turn.server_name, turn.level, turn.is_direct) == ("den", "Home", "full", False)
+    assert [each.lineage for each in turn.answers] == ["5"]
+
+
+def test_m29_zero_is_an_id_and_none_is_none() -> None:
+    turn = read_turn({"user_id": 0, "channel_id": 0, "server_id": None}, [{"text": "a", "persona_id": 0}], {})
+    assert (turn.user, turn.channel, turn.server, turn.answers[0].persona) == (0, 0, None, "0")
+
+
+def test_m2_arguments_of_the_door_go_before_the_context() -> None:
+    turn = read_turn({"user": "u1", "messages": said("a")}, "old", {"user": "u2", "messages": [], "responses": ["new"]})
+    assert (turn.user, turn.messages, [each.item.content for each in turn.answers]) == ("u2", (), ["new"])
+
+
+def test_f70_an_id_that_cannot_be_one_is_refused() -> None:
+    with pytest.raises(MessageError):
+        read_answers([{"text": "a", "persona_id": "x" * 65}])
+
+
+# M7, M10
+
+
+def test_m7_keys_in_text_form() -> None:
+    assert entry_key("user", "u1", "c") == "shortterm:user:u1:c"
+    assert entry_key("user", "u1", "c", "0") == "shortterm:user:u1:c:0"
+    assert entry_key("server", "s%1", "c", "a:b") == "shortterm:server:s%251:c:a%3Ab"
+    assert entry_key("user", "a:b", "c") == "shortterm:user:a%3Ab:c"
+    assert entry_key("user", "a", "b:c") == "shortterm:user:a:b%3Ac"
+
+
+def test_m10_a_text_is_cut_with_three_dots() -> None:
+    assert cut("x" * 4000, 4000) == "x" * 4000
+    assert cut("x" * 4001, 4000) == "x" * 4000 + "..."
+
+
+# M12, M20
+
+
+@pytest.mark.parametrize(
+    ("age", "summary_age", "lives", "has_summary"),
+    [
+        (timedelta(hours=12) - MINUTE, None, True, False),
+        (12 * HOUR, None, False, False),
+        (13 * HOUR, 13 * HOUR, True, True),
+        (24 * HOUR - MINUTE, 24 * HOUR - MINUTE, True, True),
+        (24 * HOUR, 24 * HOUR, False, False),
+        (HOUR, 25 * HOUR, True, False),
+    ],
+)
+def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
+    written = NOW - summary_age if summary_age is not None else None
+    found = Entry(1, "default", "user", "u1", "c", NOW - age, summary="s", summary_at=written)
+    read = as_read(found, NOW, LIFE)
+    assert (read is not None) == lives == (not is_expired(found.updated, written, NOW, LIFE))
+    assert bool(read and written and read.summary) == has_summary
+
+
+def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
+    assert is_expired(None, None, NOW, LIFE)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59.9, "just now"),
+        (60, "1 minute ago"),
+        (90, "1 minute ago"),
+        (120, "2 minutes ago"),
+        (3599, "59 minutes ago"),
+        (3600, "1 hour ago"),
+        (7200, "2 hours ago"),
+        (23 * 3600, "23 hours ago"),
+        (86400, "1 day ago"),
+        (6 * 86400 + 23 * 3600, "6 days ago"),
+        (7 * 86400, "over a week ago"),
+        (8 * 86400, "over a week ago"),
+        (-60, "just now"),
+    ],
+)
+def test_m20_ages_in_words(seconds: float, words: str) -> None:
+    assert relative_age(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+# M17, M19, M21
+
+
+def test_m17_the_newest_other_channels_and_the_own_summary() -> None:
+    line = (Item("user", "hi"),)
+    others = [entry(f"c{n}", n, id=n, items=line) for n in range(1, 6)]
+    assert [e.channel for e in choose([*others, entry("own", 0)], {"own"}, 3).all] == ["c1", "c2", "c3"]
+    own = entry("own", 2.5, summary="s", summary_at=NOW)
+    assert [e.channel for e in choose([*others, own], {"own"}, 3).all] == ["c1", "c2", "own", "c3"]
+    assert choose(others, set(), 0).all == ()
+
+
+def test_m17_a_channel_under_two_keys_appears_once() -> None:
+    mine, servers = entry("c", 5, id=1), entry("c", 1, "server", id=2)
+    assert choose([mine, servers], set(), 3).others == (servers,)
+    same = entry("c", 5, "server", id=3)
+    assert choose([same, mine], set(), 3).others == (mine,)
+
+
+def test_m16_ties_go_by_channel() -> None:
+    found = [entry(name, 1) for name in ("b", "c", "a")]
+    assert [e.channel for e in choose(found, set(), 3).others] == ["a", "b", "c"]
+
+
+def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
+    items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
+    assert section(entry("c", 2, items=items), NOW, UTC) == {
+        "channel": "c",
+        "age": "2 minutes ago",
+        "lines": ["[10/03/26:1200] Ann: \"say 'hi' now\"", 'self: "ok"'],
+    }
+    with_summary = entry("c", 2, items=items, summary="s", summary_at=NOW)
+    assert section(with_summary, NOW, UTC, own=True) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
+    assert section(entry("c", 2, items=items), NOW, UTC, own=True) is None
+    assert section(entry("c", 2), NOW, UTC) is None
+
+
+def test_m19_nobody_is_told_where_an_entry_of_another_server_is() -> None:
+    found = entry("c", 2, items=(Item("user", "hi"),), channel_name="den", server_name="Home", elsewhere=True)
+    assert section(found, NOW, UTC) == {"channel": "another place", "age": "2 minutes ago", "lines": ['Unknown: "hi"']}
+
+
+def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
+    items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
+    shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
+    assert [item.content for item in without_shown(entry("c", items=items), shown).items] == ["bye"]
+
+
+# M22, M23
+
+
+def test_m22_a_summary_is_trimmed_and_cut() -> None:
+    assert read_summary(" " + "x" * 1501 + "\n", 1500) == ("x" * 1500, 1)
+    assert read_summary(" \n", 1500) == ("", 0)
+
+
+def test_m23_when_a_summary_is_asked_for() -> None:
+    assert is_summary_due(6, 10, 10) and not is_summary_due(6, 9, 10) and not is_summary_due(5, 99, 10)
+    assert is_second(0, True) and not is_second(1, True) and not is_second(0, False)
+
+
+def test_m1_the_result_is_two_things_and_more() -> None:
+    result = TurnResult(2, summary_due=True)
+    assert result == (2, "") and result.summary_due and result.writes == ()

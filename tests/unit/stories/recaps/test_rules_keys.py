@@ -1,0 +1,53 @@
+"""S3: the keys of a message's data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.errors import MessageError
+from core.stories.recaps.rules_keys import KINDS, READABLE, check_key, read_value
+
+
+def test_s3_an_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"'memroy' is no key of a message's data\. Did you mean 'memory'"):
+        check_key("memroy")
+    for wrong in ("", "Memory", 7, None, "stale"):
+        with pytest.raises(ValueError, match="is no key"):
+            check_key(wrong)
+    assert check_key("stale", READABLE) == "stale"
+
+
+def test_s3_the_keys_are_those_of_the_rule() -> None:
+    assert list(KINDS) == [
+        "memory", "include", "prefill", "reasoning", "error", "edited", "exclude", "scene_break",
+        "scene_break_visible", "scene_break_name", "scene_recap_memory", "scene_recap_versions",
+        "scene_recap_current_index", "scene_recap_metadata", "auto_scene_break_checked",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kept"),
+    [
+        ("memory", "x", "x"), ("edited", True, True), ("edited", False, None), ("exclude", 1, True),
+        ("scene_recap_versions", ("A", "B"), ["A", "B"]), ("scene_recap_current_index", 0, 0),
+        ("scene_recap_metadata", {"a": 1}, {"a": 1}), ("memory", None, None),
+    ],
+)  # fmt: skip
+def test_s3_values_are_of_their_kind(key: str, value: Any, kept: Any) -> None:
+    assert read_value(key, value) == kept
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("memory", 3), ("edited", "yes"), ("exclude", 2), ("scene_recap_versions", "A"),
+        ("scene_recap_versions", ["A", 2]), ("scene_recap_current_index", True), ("scene_recap_current_index", -1),
+        ("scene_recap_metadata", ["a"]), ("edited", 1.5),
+    ],
+)  # fmt: skip
+def test_s3_another_kind_is_refused_without_repeating_the_value(key: str, value: Any) -> None:
+    with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
+        read_value(key, value)
+    assert raised.value.fields == (key,)

@@ -1,0 +1,245 @@
+"""Tags: normal form, finding known ones, expansion, and what is refused (rules T1 to T6, T12, T13, T15)."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.shapes import Vocabulary
+from core.tags.rules import TagIndex, check_alias, check_link, expand, extract, normal, stored_form
+from core.tags.rules_index import forget_kept, index_of
+
+EN = ("en",)
+
+
+def found(text: str | None, vocabulary: Vocabulary | TagIndex | None, limit: int = 12, score: float = 91) -> list[str]:
+    return extract(text, vocabulary=vocabulary, limit=limit, languages=EN, fuzzy_score=score)
+
+
+def test_t1_a_tag_in_normal_form() -> None:
+    assert normal("  Ｐizza  NIGHT\n") == "pizza night"
+    assert normal("   ") == ""
+    assert normal("a\tb\x00\x07c") == "a bc"
+    assert normal("a \x01 b") == "a b"
+
+
+@given(st.text() | st.text("aß \x01\x1c\u0301\u0345\u0323¨´\u1100\u1161ｶﾞ", max_size=8))
+def test_t1_normal_form_of_a_normal_form_is_itself(text: str) -> None:
+    """A tag that was read from the store must find its own row."""
+    once = normal(text)
+    assert normal(once) == once
+    assert once == once.strip()
+    assert not any(ord(char) < 32 for char in once)
+
+
+def test_t1_a_letter_that_folds_twice_is_folded_twice() -> None:
+    """Folding `ß` makes an `s` that takes the accent behind it: folding that again gives another text."""
+    once = normal("ß\u0301")
+    assert once == "sś"
+    assert normal(once) == once
+    assert normal("a\x01\u0301") == "á"
+
+
+def test_t2_stored_tags_are_unique_and_in_first_seen_order() -> None:
+    assert stored_form(["Food", "food ", " Café", 7]) == (["food", "café", "7"], [])
+    assert stored_form('["a","b"]') == (["a", "b"], [])
+    assert stored_form("food") == (["food"], [])
+    assert stored_form(None) == ([], [])
+    assert stored_form([None, "", "x"]) == (["x"], [])
+    assert stored_form("[not json") == (["[not json"], [])
+    assert stored_form('{"a": 1}') == (['{"a": 1}'], [])
+
+
+def test_t2_a_tag_with_a_quote_or_backslash_survives_a_round_trip() -> None:
+    for tag in ('say "hi"', "back\\slash", "it's", '["x"'):
+        tags, _ = stored_form([tag])
+        assert tags == [tag]
+        assert stored_form(json.dumps(tags, ensure_ascii=False)) == (tags, [])
+
+
+def test_t2_f66_a_nested_list_is_refused_with_its_place() -> None:
+    with pytest.raises(TypeError, match=r"tags\[1\].*list"):
+        stored_form(["a", ["b"]])
+
+
+def test_t2_a_megabyte_of_brackets_is_one_tag_that_is_too_long() -> None:
+    assert stored_form("[" * 1_000_000) == ([], [1_000_000])
+
+
+def test_t3_a_tag_over_255_bytes_is_named_by_its_length() -> None:
+    assert stored_form(["a" * 300]) == ([], [300])
+    assert stored_form(["a" * 255, "é" * 128]) == (["a" * 255], [256])
+
+
+@given(st.lists(st.text(max_size=20)))
+def test_t2_t3_what_is_stored_is_stored_again_unchanged(tags: list[str]) -> None:
+    once, _ = stored_form(tags)
+    assert stored_form(once) == (once, [])
+    assert stored_form(json.dumps(once)) == (once, [])
+
+
+def test_t4_without_a_vocabulary_the_words_come_back() -> None:
+    assert found("Hi Jay, 2024 jay RETRODECK a_b", None) == ["jay", "retrodeck", "a_b"]
+    assert found("O'Brien", None) == ["brien"]
+    assert found(" ".join(f"word{n}" for n in range(20)), None) == [f"word{n}" for n in range(12)]
+    assert found("", None) == found(None, None) == found("   ", None) == []
+
+
+PIZZA = Vocabulary(tags={"pizza night": 1, "pizza": 3, "cat": 2}, aliases={"kitty": "cat"})
+
+
+def test_t5_known_tags_longest_first_in_order_of_appearance() -> None:
+    assert found("Kitty came to pizza night", PIZZA) == ["cat", "pizza night", "pizza"]
+    assert found("a cat, a kitty, a CAT", PIZZA) == ["cat"]
+    assert found("night pizza", PIZZA) == ["pizza"]
+    assert found("Kitty came to pizza night", PIZZA, limit=2) == ["cat", "pizza night"]
+    assert found("", PIZZA) == found(None, PIZZA) == []
+    assert found("category", PIZZA, score=0) == []
+
+
+def test_t5_stretches_reach_three_words() -> None:
+    known = Vocabulary(tags={"a b c": 1, "b c": 1, "c": 1, "a b c d": 1})
+    assert found("x a b c d", known) == ["a b c", "b c", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("I write C++ daily", ["c++"]),
+        ("vitamin c daily", []),
+        ("see O\u2019Brien there", ["o'brien"]),
+        ("science sci-fi", ["sci-fi"]),
+        ("an ai thing", ["ai"]),
+        ("we had ❤\ufe0f and 🍕!", ["🍕"]),
+        ("数学の宿題は", ["数学", "宿題"]),
+        ("新しいtシャツです", ["tシャツ"]),
+        ("tofu😀cat", []),
+        ("ein 猫cafe hier", ["猫cafe"]),
+        ("die 猫cafeteria", []),
+    ],
+)
+def test_t5_t8_tags_with_signs_symbols_and_scripts_without_spaces(text: str, tags: list[str]) -> None:
+    """Such tags are found as they are written, and not by the letters that happen to be in them."""
+    known = Vocabulary(
+        tags=dict.fromkeys(["c++", "o'brien", "sci-fi", "ai", "🍕", "数学", "宿題", "tシャツ", "猫cafe"], 1)
+    )
+    assert found(text, known, score=0) == tags
+
+
+def test_t6_stems_then_near_spelling() -> None:
+    known = Vocabulary(tags={"cat": 1, "recipe": 1, "fried": 1})
+    assert found("cats", known) == ["cat"]
+    assert found("recipie", known) == ["recipe"]
+    assert found("friend", known) == []
+    assert found("xyz", known) == []
+    assert found("recipie", known, score=0) == []
+    assert found("cats", known, score=0) == ["cat"]
+    assert found("precipe", known, score=80) == []  # another first letter
+
+
+def test_t6_best_score_then_most_used_then_name() -> None:
+    known = Vocabulary(tags={"abcdefghijx": 1, "abcdefghijz": 5, "abcdefghijy": 5, "abcdefghij": 1})
+    assert found("abcdefghijk", known, score=80) == ["abcdefghij"]
+    equal = Vocabulary(tags={"abcdefghijx": 1, "abcdefghijz": 5, "abcdefghijy": 5})
+    assert found("abcdefghijk", equal, score=80) == ["abcdefghijy"]
+
+
+def test_t6_words_that_found_something_are_not_tried_again() -> None:
+    """`night` stands in `pizza night` and must not become `knight` or `nights` besides."""
+    known = Vocabulary(tags={"pizza night": 1, "nights": 1})
+    assert found("pizza night", known) == ["pizza night"]
+    assert found("one night", known) == ["nights"]
+
+
+def test_t6_aliases_are_known_by_stem_and_spelling_too() -> None:
+    known = Vocabulary(tags={"cat": 1}, aliases={"kitty": "cat", "moggiecat": "cat"})
+    assert found("kitties", known) == ["cat"]
+    assert found("moggicat", known) == ["cat"]
+
+
+def test_t6_every_near_spelling_is_found_by_plain_comparison_too() -> None:
+    """The short cut by length must not lose what comparing with every tag would find."""
+    from rapidfuzz import fuzz
+
+    tags = ["recipe", "recipes", "garden", "gardens", "gardener", "holiday", "holidays", "musician", "musicians"]
+    for score in (1, 60, 75, 85, 91, 95, 100):
+        for word in ("recipie", "gardne", "gardeners", "hollidays", "musicans", "gxxxxx"):
+            index = TagIndex(Vocabulary(tags=dict.fromkeys(tags, 1)), ())
+            near = [tag for tag in tags if tag[0] == word[0] and fuzz.ratio(word, tag) >= score]
+            best = min(near, key=lambda tag: (-fuzz.ratio(word, tag), tag), default=None)
+            assert found(word, index, score=score) == ([best] if best else [])
+
+
+def test_t6_two_words_of_one_length_are_compared() -> None:
+    assert found("gardne", Vocabulary(tags={"garden": 1}), score=80) == ["garden"]
+    assert found("gardne", Vocabulary(tags={"garden": 1}), score=84) == []
+
+
+def test_t6_a_megabyte_against_fifty_thousand_tags_takes_no_seconds() -> None:
+    index = TagIndex(Vocabulary(tags={f"{chr(97 + n % 26)}tag{n:05d}": n for n in range(50_000)}), EN)
+    text = " ".join(f"{chr(97 + n % 26)}wordofsomelength{n}" for n in range(45_000))
+    found("warm up", index)
+    start = time.process_time()
+    found(text, index)
+    assert time.process_time() - start < 5
+
+
+def test_t5_the_index_of_a_vocabulary_is_built_once() -> None:
+    assert index_of(PIZZA, EN) is index_of(PIZZA, EN)
+    known = index_of(PIZZA, EN)
+    forget_kept()
+    assert index_of(PIZZA, EN) is not known
+
+
+def both(*pairs: tuple[str, str, float]) -> Vocabulary:
+    links: dict[str, tuple[tuple[str, float], ...]] = {}
+    for a, b, weight in pairs:
+        links[a] = (*links.get(a, ()), (b, weight))
+        links[b] = (*links.get(b, ()), (a, weight))
+    return Vocabulary(links=links)
+
+
+def test_t12_originals_then_linked_tags_by_weight_then_name() -> None:
+    linked = both(("cat", "pet", 1), ("pet", "dog", 0.5), ("bird", "pet", 1))
+    assert expand(["cat"], linked, 24) == ["cat", "pet"]
+    assert expand(["pet"], linked, 24) == ["pet", "bird", "cat", "dog"]
+    assert expand(["Cat", "cat"], linked, 24) == ["cat", "pet"]
+    many = both(*(("hub", f"t{n:02d}", 1.0) for n in range(40)))
+    assert expand(["hub"], many, 24) == ["hub", *(f"t{n:02d}" for n in range(23))]
+    assert expand(["a", "b", "c"], many, 2) == ["a", "b"]
+    assert expand([], linked, 24) == []
+    assert expand(["Cat", None, " "], None, 24) == ["cat"]
+
+
+def test_t12_the_largest_weight_counts_where_several_links_lead_to_one_tag() -> None:
+    linked = both(("a", "x", 0.1), ("b", "x", 5), ("a", "y", 2))
+    assert expand(["a", "b"], linked, 24) == ["a", "b", "x", "y"]
+
+
+def test_t13_cycles_and_self_links_add_nothing_twice() -> None:
+    linked = Vocabulary(links={"a": (("b", 1.0), ("a", 1.0), ("b", 1.0)), "b": (("a", 1.0),)})
+    assert expand(["a"], linked, 24) == ["a", "b"]
+    assert expand(["a", "b"], linked, 24) == ["a", "b"]
+
+
+def test_t15_aliases_that_are_tags_or_chain_are_refused() -> None:
+    assert check_alias("Kitty", "Cat", Vocabulary(tags={"cat": 1})) == ("kitty", "cat")
+    for alias, tag in (("pizza", "cat"), ("cat", "cat"), ("new", "kitty"), ("", "cat"), ("x", " "), ("a" * 300, "cat")):
+        with pytest.raises(ValueError, match=r"\."):
+            check_alias(alias, tag, PIZZA)
+    with pytest.raises(ValueError, match="chain"):
+        check_alias("cat", "pet", Vocabulary(aliases={"kitty": "cat"}))
+
+
+def test_t15_links_to_itself_and_weights_out_of_range_are_refused() -> None:
+    assert check_link("Cat", "pet") == ("cat", "pet", 1.0)
+    assert check_link("a", "b", 10) == ("a", "b", 10.0)
+    with pytest.raises(ValueError, match="two different tags"):
+        check_link("a", "A ")
+    for weight in (0, -1, 10.1, float("nan"), True, "1", None):
+        with pytest.raises(ValueError, match="weight"):
+            check_link("a", "b", weight)

@@ -1,0 +1,178 @@
+"""G24: which token counter is used, that its name says so, and that nothing is ever fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text import counters
+from core.text.counters import ESTIMATE, RANK_FILES, estimate_tokens, resolve_counter
+
+SAMPLES = [
+    # Published counts: the larger of cl100k_base and o200k_base, and the smaller.
+    (27, 24, "Hello, my name is GPT-4o. I'm a new type of language model, it's nice to meet you!"),
+    (
+        31,
+        28,
+        (
+            "Bonjour, je m'appelle GPT-4o. Je suis un nouveau type de modèle de langage, "
+            "c'est un plaisir de vous rencontrer!"
+        ),
+    ),
+    (30, 27, "Olá, meu nome é GPT-4o. Sou um novo tipo de modelo de linguagem, é um prazer conhecê-lo!"),
+    (29, 26, "Hola, me llamo GPT-4o. Soy un nuevo tipo de modelo de lenguaje, ¡es un placer conocerte!"),
+    (34, 29, "Hallo, mein Name is GPT-4o. Ich bin ein neues KI-Sprachmodell. Es ist schön, dich kennenzulernen."),
+    (34, 28, "Ciao, mi chiamo GPT-4o. Sono un nuovo tipo di modello linguistico, piacere di conoscerti!"),
+    (39, 30, "Merhaba, benim adım GPT-4o. Ben yeni bir dil modeli türüyüm, tanıştığımıza memnun oldum!"),
+    (37, 26, "こんにちは、私の名前はGPT-4oです。私は新しいタイプの言語モデルです。初めまして！"),
+    (34, 24, "你好，我的名字是GPT-4o。我是一种新型的语言模型，很高兴见到你!"),
+    (46, 30, "Xin chào, tên tôi là GPT-4o. Tôi là một loại mô hình ngôn ngữ mới, rất vui được gặp bạn!"),
+    (45, 27, "안녕하세요, 제 이름은 GPT-4o입니다. 저는 새로운 유형의 언어 모델입니다, 만나서 반갑습니다!"),
+    (39, 23, "Привет, меня зовут GPT-4o. Я — новая языковая модель, приятно познакомиться!"),
+    (53, 26, "مرحبًا، اسمي جي بي تي-4o. أنا نوع جديد من نموذج اللغة، سررت بلقائك!"),
+    (61, 32, "سلام، اسم من جی پی تی-۴او است. من یک نوع جدیدی از مدل زبانی هستم، از ملاقات شما خوشبختم!"),
+    (82, 33, "ہیلو، میرا نام جی پی ٹی-4o ہے۔ میں ایک نئے قسم کا زبان ماڈل ہوں، آپ سے مل کر اچھا لگا!"),
+    (90, 31, "नमस्ते, मेरा नाम जीपीटी-4o है। मैं एक नए प्रकार का भाषा मॉडल हूँ। आपसे मिलकर अच्छा लगा!"),
+    (96, 33, "नमस्कार, माझे नाव जीपीटी-4o आहे| मी एक नवीन प्रकारची भाषा मॉडेल आहे| तुम्हाला भेटून आनंद झाला!"),
+    (9, 8, "お誕生日おめでとう"),
+    (6, 6, "tiktoken is great!"),
+    (6, 5, "antidisestablishmentarianism"),
+    (7, 7, "2 + 2 = 4"),
+    (3, 2, "👍"),
+    (2, 2, "hello world"),
+    (15, 15, "สวัสดีชาวโลก! สบายดีหรือ? 😄"),
+    (24, 24, "សួស្តីពិភពលោក! តើអ្នកស្រលាញ់ទេ? 😊"),
+    (14, 14, "How about numbers? 123 45.6 -78.9"),
+    (9, 9, "What about URLs? https://www.google.com"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    counters._encoding_for.cache_clear()
+
+
+def test_g24_the_example_of_an_injected_counter() -> None:
+    counter, name = resolve_counter(lambda text: len(text.split()))
+    assert counter("a b c") == 3
+    assert name == "custom"
+
+
+def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model() -> None:
+    def my_counter(text: str) -> int:
+        return 1
+
+    assert resolve_counter(my_counter, "gpt-4o") == (my_counter, "my_counter")
+    assert resolve_counter(len) == (len, "len")
+    assert resolve_counter(partial(my_counter))[1] == "custom"
+    with pytest.raises(TypeError, match="counter is of type int"):
+        resolve_counter(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", [None, "", "gpt-4o", "openai/gpt-4o-mini", "llama-3.1-8b", "x" * 5000])
+def test_g24_without_data_on_this_machine_the_estimate_is_used_and_named(model: str | None) -> None:
+    assert resolve_counter(None, model) == (estimate_tokens, ESTIMATE)
+
+
+def test_g24_a_damaged_file_is_left_alone_and_not_fetched_anew(tmp_path: Path) -> None:
+    key = hashlib.sha1(b"https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken").hexdigest()
+    (tmp_path / key).write_bytes(b"broken")
+    assert resolve_counter(None, "gpt-4o")[1] == ESTIMATE
+    assert (tmp_path / key).read_bytes() == b"broken"
+
+
+def test_g24_a_cache_that_is_switched_off_means_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    assert resolve_counter(None, "gpt-4o")[1] == ESTIMATE
+
+
+@pytest.fixture
+def bytes_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Put a small file where tiktoken's would be, and an encoding of single bytes behind it."""
+    import tiktoken
+
+    made = tiktoken.Encoding(
+        "o200k_base",
+        pat_str=r"[\s\S]",
+        mergeable_ranks={bytes([n]): n for n in range(256)},
+        special_tokens={"<|end|>": 256},
+    )
+    content = b"AA== 0\n"
+    key = hashlib.sha1(b"https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken").hexdigest()
+    (tmp_path / key).write_bytes(content)
+    files = {"o200k_base": ("o200k_base", hashlib.sha256(content).hexdigest())}
+    monkeypatch.setattr(counters, "RANK_FILES", files)
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: {"o200k_base": made}[name])
+    counters._encoding_for.cache_clear()
+
+
+@pytest.mark.usefixtures("bytes_only")
+def test_g24_the_models_own_counter_where_its_data_is_here() -> None:
+    counter, name = resolve_counter(None, "gpt-4o")
+    assert name == "o200k_base"
+    assert counter("héllo") == 6
+    assert counter("<|end|>") == 7, "a text cannot be a special token"
+    assert counter("\ud800") == 3
+    assert counter("a" * 250_001) == 250_001
+    assert resolve_counter(None, "provider/gpt-4o-mini")[1] == "o200k_base"
+    assert resolve_counter(None, "gpt-4")[1] == ESTIMATE, "another encoding, whose file is not here"
+    assert resolve_counter(None, "no-such-model")[1] == ESTIMATE
+
+
+def test_g24_the_files_are_those_tiktoken_looks_for() -> None:
+    import inspect
+
+    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
+
+    for encoding, (stem, digest) in RANK_FILES.items():
+        base = "o200k_base" if encoding == "o200k_harmony" else encoding
+        source = inspect.getsource(openai_public.ENCODING_CONSTRUCTORS[base])
+        assert f"encodings/{stem}.tiktoken" in source
+        assert digest in source
+
+
+@pytest.mark.parametrize(("most", "least", "text"), SAMPLES, ids=[sample[2][:12] for sample in SAMPLES])
+def test_g24_the_estimate_is_never_below_half_of_the_truth(most: int, least: int, text: str) -> None:
+    assert estimate_tokens(text) >= most / 2
+    assert estimate_tokens(text) <= 2 * least
+    assert estimate_tokens(text * 50) >= 50 * most / 2
+
+
+def test_g24_the_estimate_is_near_for_english() -> None:
+    most, least, text = SAMPLES[0]
+    assert least <= estimate_tokens(text) <= 1.25 * most
+
+
+@given(
+    st.text(st.characters(min_codepoint=0x10000)), st.text(st.characters(min_codepoint=0x0A00, max_codepoint=0x0DFF))
+)
+def test_g24_scripts_without_a_rate_of_their_own_count_half_their_bytes(high: str, indic: str) -> None:
+    for text in (high, indic):
+        assert 2 * estimate_tokens(text) >= len(text.encode("utf-8", "surrogatepass"))
+
+
+@given(st.text(), st.text())
+def test_g24_the_estimate_does_not_fall_when_text_is_added(one: str, two: str) -> None:
+    assert estimate_tokens(one) + estimate_tokens(two) + 2 >= estimate_tokens(one + " " + two) >= estimate_tokens(one)
+
+
+@pytest.mark.parametrize("unit", ["a", "[", " ", "\n", "é", "\U0001f600", "\x00", "\ud800", "hello world, "])
+def test_f62_a_megabyte_is_estimated_in_bounded_time(unit: str) -> None:
+    text = (unit * 1_000_000)[:1_000_000]
+    start = time.process_time()
+    assert estimate_tokens(text) >= len(text) / 20
+    assert time.process_time() - start < 2

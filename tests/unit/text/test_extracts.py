@@ -1,0 +1,165 @@
+"""G23, C5: without a model, sentences and words are chosen from what was said, in every script."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text.extracts import extract, rarest_words, sentences
+
+
+def test_g23_the_example_of_the_rule() -> None:
+    """An extract keeps the spelling of its source; this source is written without capitals."""
+    expected = "ada moved to rome. the cat is called tofu."
+    assert extract(["ada moved to rome. the cat is called tofu."]) == expected
+    assert extract(["ada moved to rome", "hi!", "the cat is called tofu", "ok"]) == expected
+    assert extract(["Ada moved to Rome.", "The cat is called Tofu."]) == "Ada moved to Rome. The cat is called Tofu."
+
+
+@pytest.mark.parametrize(
+    "texts", [[], [""], ["  \n"], ["hi"], ["hello!", "ok", "thanks"], ["👍", "...", "!?"], ["how are you?"]]
+)
+def test_g23_nothing_useful_gives_a_blank_text(texts: list[str]) -> None:
+    assert extract(texts) == ""
+
+
+def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
+    texts = [
+        "Hello there!",
+        "I moved to Rome in 2024 with my cat Tofu.",
+        "Oh, really?",
+        "It is what it is.",
+        "My sister Ada works as a nurse at the hospital.",
+        "How are you doing today?",
+        "I am allergic to peanuts.",
+        "Nice.",
+    ]
+    assert extract(texts) == (
+        "I moved to Rome in 2024 with my cat Tofu. My sister Ada works as a nurse at the hospital. "
+        "I am allergic to peanuts."
+    )
+    assert extract(texts, most_sentences=1) == "I moved to Rome in 2024 with my cat Tofu."
+    assert extract(texts, most_sentences=0) == ""
+
+
+def test_g23_a_statement_goes_before_a_question_and_the_first_person_before_others() -> None:
+    asked = ["do trains stop in florence?", "trains stop in florence."]
+    assert extract(asked, most_sentences=1) == "trains stop in florence."
+    assert extract(["he planted roses.", "i planted tulips."], most_sentences=1) == "i planted tulips."
+
+
+def test_g23_a_sentence_adds_what_those_before_have_not_said() -> None:
+    texts = ["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."]
+    assert extract(texts, most_sentences=2) == "ada moved to rome with tofu. bob paints."
+
+
+def test_g23_a_sentence_said_again_counts_once() -> None:
+    assert extract(["Tofu is a cat.", "TOFU is  a cat.", "Tofu is a cat!"]) == "Tofu is a cat."
+    said = extract(["The blue boat sails to Crete tomorrow."] * 3 + ["Ann paints."])
+    assert said == "The blue boat sails to Crete tomorrow. Ann paints."
+
+
+@pytest.mark.parametrize("most_chars", [1, 2, 10, 40, 90, 600])
+def test_g23_an_extract_is_never_longer_than_allowed(most_chars: int) -> None:
+    texts = ["The boat sails to Crete tomorrow morning.", "Bob bought bread.", "word " * 300]
+    made = extract(texts, most_chars=most_chars)
+    assert 0 < len(made) <= most_chars
+
+
+def test_g23_a_sentence_too_long_is_cut_before_a_word() -> None:
+    assert extract(["Gardeners planted tulips yesterday afternoon"], most_chars=30) == "Gardeners planted tulips…"
+    assert extract(["x" * 50], most_chars=10) == "x" * 9 + "…"
+    assert extract(["x y z"], most_chars=0) == ""
+
+
+SCRIPTS = {
+    "japanese": (
+        ["元気ですか？", "昨日ローマに引っ越しました。猫の名前はトーフです"],
+        "昨日ローマに引っ越しました。猫の名前はトーフです。",
+    ),
+    "chinese": (["你好吗？我搬到罗马了！我的猫叫豆腐"], "我搬到罗马了！我的猫叫豆腐。"),
+    "thai": (["ฉันย้ายไปกรุงโรม", "แมวชื่อโทฟุ"], "ฉันย้ายไปกรุงโรม แมวชื่อโทฟุ"),
+    "arabic": (["انتقلت إلى روما. كيف حالك؟ اسم قطتي توفو"], "انتقلت إلى روما. اسم قطتي توفو."),
+    "russian": (["Я переехала в Рим. Как дела? Кота зовут Тофу"], "Я переехала в Рим. Кота зовут Тофу."),
+    "korean": (["나는 로마로 이사했어요. 잘 지내?", "고양이는 두부예요"], "나는 로마로 이사했어요. 고양이는 두부예요."),
+    "hindi": (["मैं रोम चली गई। आप कैसे हैं? बिल्ली का नाम टोफू है।"], "मैं रोम चली गई। बिल्ली का नाम टोफू है।"),
+    "german": (["Ich bin nach Rom gezogen! Wie geht's? Sie heißt Tofu"], "Ich bin nach Rom gezogen! Sie heißt Tofu."),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), SCRIPTS.values(), ids=SCRIPTS.keys())
+def test_g23_every_script_is_served(texts: list[str], expected: str) -> None:
+    assert extract(texts, most_sentences=2) == expected
+
+
+def test_g23_sentences_end_where_people_end_them() -> None:
+    assert list(sentences("Mr. A. Smith came at 3.5 km/h, e.g. slowly. \"Stop!\" he said. See a.b/c.html now")) == [
+        "Mr. A. Smith came at 3.5 km/h, e.g. slowly.", '"Stop!"', "he said.", "See a.b/c.html now",
+    ]  # fmt: skip
+    assert list(sentences("z.B. heute. Am 3. Mai.\n\n- **eins**\n- zwei\n")) == [
+        "z.B. heute.",
+        "Am 3. Mai.",
+        "eins",
+        "zwei",
+    ]
+    assert list(sentences("Is it well-known - or not? Yes… maybe")) == ["Is it well-known - or not?", "Yes…", "maybe"]
+    assert list(sentences("a\x00b \ud800.")) == ["ab �."]
+    assert list(sentences(" \n ")) == []
+
+
+any_texts = st.lists(st.text(st.sampled_from("ab AB.!?\n。猫เ👍١*-#\"'5"), max_size=60), max_size=6)
+
+
+@given(any_texts, st.integers(0, 5), st.integers(0, 80))
+def test_g23_an_extract_is_one_line_within_its_limits_and_always_the_same(
+    texts: list[str], most_sentences: int, most_chars: int
+) -> None:
+    before = list(texts)
+    made = extract(texts, most_sentences=most_sentences, most_chars=most_chars)
+    assert made == extract(tuple(texts), most_sentences=most_sentences, most_chars=most_chars)
+    assert len(made) <= most_chars
+    assert "\n" not in made
+    assert texts == before
+
+
+@pytest.mark.parametrize("unit", ["a. ", "猫。", "word ", "?", "a.", "-", "A.", "\n", '."', "\u0301"])
+def test_g23_long_texts_take_time_by_their_length(unit: str) -> None:
+    began = process_time()
+    extract([unit * (100_000 // len(unit))])
+    assert process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('He steps out. "I am Tomas, Marta\'s grandson. You forgot your compass!"', "I am Tomas, Marta's grandson."),
+        ('"Is anyone here? I was told to ask for Captain Brask."', "I was told to ask for Captain Brask."),
+        ("Oh. “My sister works in Rome. Really?”", "My sister works in Rome."),
+        ("「猫はローマに引っ越した。元気？」", "猫はローマに引っ越した。"),
+        ('The old note says: "Meet me at Grey Harbour. Go."', 'The old note says: "Meet me at Grey Harbour."'),
+        ('"Two silver coins for the small room," she says.', '"Two silver coins for the small room," she says.'),
+        ('A 27" screen stands in my room.', 'A 27" screen stands in my room.'),
+    ],
+)
+def test_g23_no_half_of_a_pair_of_quotation_marks_is_left(text: str, expected: str) -> None:
+    """In a story quotes hold several sentences; one of them alone would open what nothing closes."""
+    assert extract([text], most_sentences=1) == expected
+
+
+def test_c5_the_rarest_words_in_the_order_and_spelling_of_the_text() -> None:
+    talk = ["I booked the flight to Rome with Ada", "Which flight?", "The Rome flight at seven"]
+    assert rarest_words(talk[:1], talk) == ["booked", "flight", "Rome", "Ada"]
+    assert rarest_words(talk[:1], talk, 2) == ["booked", "Ada"]
+    assert rarest_words(talk[:1], talk, 0) == []
+    assert rarest_words(["the and you"], talk) == []
+    assert rarest_words([], talk) == []
+    assert rarest_words(["Rome, ROME, rome!"], talk) == ["Rome"]
+    assert len(rarest_words(["alpha beta gamma delta epsilon zeta eta theta iota kappa"], [])) == 8
+
+
+def test_c5_stretches_of_scripts_without_spaces_stay_whole() -> None:
+    assert rarest_words(["数学の宿題"], ["数学の宿題"]) == ["数学の宿題"]
+    assert rarest_words(["数学の宿題", "tofu"], ["数学の本", "数学"], 3) == ["の宿題", "tofu"]

@@ -1,0 +1,84 @@
+"""G10, G11: how texts are folded for comparing, and what a text loses on its way in."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.chat_history_cache import load_chat_history, save_chat_message
+from core.config import Settings
+from core.database import schema
+from core.scope import Scope
+from core.text.folding import clean, collapsed, fold
+from tests.store.world import open_db, rows_of
+
+ANY = st.text(st.characters(exclude_categories=()), max_size=80)
+"""Texts with every code point there is, lone surrogates and NUL too."""
+
+
+def test_g10_fold_is_nfkc_then_case_folding() -> None:
+    assert fold("ＡＢＣ Straße") == "abc strasse"
+    assert fold("ﬁn") == "fin"
+    assert fold("café") != fold("cafe")
+    assert fold("cafe\u0301") == fold("café")
+    assert fold("ΣΊΣΥΦΟΣ") == fold("σίσυφος")
+
+
+@given(ANY)
+def test_g10_fold_is_what_the_rule_says(text: str) -> None:
+    assert fold(text) == unicodedata.normalize("NFKC", text).casefold()
+
+
+@given(ANY)
+def test_g10_equal_texts_stay_equal(text: str) -> None:
+    """Spaces and case make no difference between texts that are compared."""
+    assert collapsed(f"  {text}\n") == collapsed(text) == collapsed(text.replace(" ", "  "))
+
+
+@pytest.mark.parametrize("pile", ["a" + "\u0301" * 200_000, "\u0f71\u0f72" * 100_000, "ﷺ" * 50_000, "İ" * 100_000])
+def test_g10_hostile_piles_fold_in_bounded_time(pile: str) -> None:
+    """Sorting marks takes time by the square of their number."""
+    began = time.process_time()
+    assert fold(pile)
+    assert time.process_time() - began < 2
+
+
+def test_g10_ids_are_not_folded() -> None:
+    """Conversations `tg/U1`, `tg/u1` and `tg/ｕ1` are three."""
+    db, settings = open_db("sqlite://"), Settings()
+    for path in ("tg/U1", "tg/u1", "tg/ｕ1"):
+        save_chat_message(path, f"in {path}", db=db, settings=settings, scope=Scope(persona="p"))
+    for path in ("tg/U1", "tg/u1", "tg/ｕ1"):
+        lines = load_chat_history(path, db=db, settings=settings, scope=Scope(persona="p"))
+        assert [line["text"] for line in lines] == [f"in {path}"]
+    db.close()
+
+
+def test_g11_a_text_loses_nul_and_lone_surrogates_and_nothing_else() -> None:
+    assert clean("a\x00b") == "ab"
+    assert clean("\ud800x\udfff") == "\ufffdx\ufffd"
+    assert clean(" Ａ\u200b\r\n\t\u202e😀 ") == " Ａ\u200b\r\n\t\u202e😀 "
+    assert len(clean("😀")) == 1
+
+
+@given(ANY)
+def test_g11_clean_keeps_the_rest(text: str) -> None:
+    wanted = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text if char != "\x00")
+    assert clean(text) == wanted == clean(clean(text))
+    clean(text).encode("utf-8")
+
+
+def test_g11_a_message_is_stored_as_said() -> None:
+    """Neither trimmed nor normalised: comparing is done on another column."""
+    db, settings = open_db("sqlite://"), Settings()
+    said = {" Ａ\x00 ﬁn\ud800 😀\n": " Ａ ﬁn\ufffd 😀\n", "a\x00b": "ab"}
+    for text in said:
+        assert save_chat_message("tg/1", text, db=db, settings=settings, scope=Scope(persona="p")).stored
+    rows = rows_of(db, schema.chat_history_cache, "p")
+    assert {row.message_text for row in rows} == set(said.values())
+    assert {row.text_folded for row in rows} == {fold(text) for text in said.values()}
+    db.close()

@@ -1,0 +1,63 @@
+"""Which known word a misspelt one means."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text.near_spelling import halves, may_be_misspelt, nearest
+from core.text.words import words
+
+KNOWN = (
+    "recipe garden hedgehog accordion lighthouse apricot necklace opera violin harbour dentist molar cousin island "
+    "sponge barn mirror cabin festival sourdough neighbour teacher grandmother apprenticeship contract winter weather"
+)
+
+
+def slip(word: str, chance: random.Random) -> str:
+    """Return the word with one letter too many, too few, wrong, or changed with the next; never the first."""
+    at = chance.randrange(1, len(word) - 1)
+    kind = chance.choice("mlws")
+    letter = chance.choice("abcdefghijklmnopqrstuvwxyz")
+    if kind == "m":
+        return word[:at] + letter + word[at:]
+    if kind == "l":
+        return word[:at] + word[at + 1 :]
+    if kind == "w":
+        return word[:at] + letter + word[at + 1 :]
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def test_most_slips_are_put_right_among_the_words_that_the_halves_bring() -> None:
+    """Both halves together bring every word that is one slip away."""
+    chance = random.Random(7)
+    known = dict.fromkeys(KNOWN.split(), 1)
+    tried = [(slip(word, chance), word) for word in known for _ in range(20)]
+    tried = [(wrong, word) for wrong, word in tried if wrong not in known and may_be_misspelt(wrong)]
+    right = 0
+    for wrong, word in tried:
+        brought = {other: rows for other, rows in known.items() if any(half.fits(other) for half in halves(wrong))}
+        right += nearest(wrong, brought, 82) == word
+    assert len(tried) > 400
+    assert right / len(tried) > 0.85
+
+
+def test_the_word_in_more_rows_is_meant_where_two_are_as_near() -> None:
+    assert nearest("martan", {"marten": 1, "martin": 5}, 80) == "martin"
+
+
+def test_a_word_is_not_its_own_misspelling() -> None:
+    assert nearest("recipe", {"recipe": 3}, 0.1) == ""
+    assert nearest("recipie", {"recipe": 3}, 0) == ""
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_halves_or_none(text: str) -> None:
+    for word in words(text):
+        if may_be_misspelt(word):
+            first, last = halves(word)
+            assert first.text + last.text == word
+            assert first.unless == last.unless == word
+        assert nearest(word, {"recipe": 1}, 82) in ("", "recipe")

@@ -1,0 +1,107 @@
+"""P51: the size of a prompt is what is sent, less the base64 text of media."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text.sizes import Measure, size, to_json, without_base64
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def test_p51_letters_stay_as_they_are() -> None:
+    assert to_json({"text": 'é"😀'}) == '{"text": "é\\"😀"}'
+    assert size({"text": 'é"😀'}) == 16
+    assert to_json({"a": [1, 2], "b": {}}) == '{"a": [1, 2], "b": {}}'
+
+
+@given(values)
+def test_p51_size_is_the_length_of_the_json(value: Any) -> None:
+    assert size(value) == len(to_json(value)) == len(json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("media", ["attachments", "images", "image", "audio", "documents", "videos", "video"])
+@pytest.mark.parametrize("key", ["data", "base64"])
+def test_p51_base64_of_media_is_left_out(media: str, key: str) -> None:
+    for holder in ({key: "A" * 1025}, [{"name": "x", "deep": {key: "A" * 1_000_000}}]):
+        prompt = {"input": {"payload": {"text": "hi", media: holder}}}
+        empty = json.loads(json.dumps(prompt).replace("A" * 1025, "").replace("A", ""))
+        assert size(prompt) == len(to_json(empty))
+        assert size(prompt) < 120
+
+
+def test_p51_other_texts_count_in_full() -> None:
+    long = "A" * 2000
+    assert size({"image": {"data": "A" * 1024}}) > 1024
+    assert size({"image": {"url": long}}) > 2000
+    assert size({"data": long}) > 2000
+    assert size({"memories": [{"data": long}]}) > 2000
+    assert size({"image": long}) > 2000
+    assert size({"image": {"data": [long]}}) > 2000
+
+
+def test_p51_measures_another_way_of_sending() -> None:
+    prompt = {"text": "é", "image": {"data": "A" * 5000}}
+    assert size(prompt, json.dumps) == len(json.dumps({"text": "é", "image": {"data": ""}}))
+    assert size(prompt, lambda value: json.dumps(value, indent=2)) > size(prompt)
+    assert to_json({"text": "é"}, lambda value: json.dumps(value, ensure_ascii=False).encode()) == '{"text": "é"}'
+    assert size({"text": "é"}, lambda value: json.dumps(value, ensure_ascii=False).encode()) == 14
+
+
+def test_p51_nothing_is_changed_and_parts_without_media_are_shared() -> None:
+    prompt = {"context": {"memories": ["a"]}, "input": {"images": [{"data": "A" * 2000}]}}
+    before = deepcopy(prompt)
+    bare = without_base64(prompt)
+    assert prompt == before
+    assert bare["context"] is prompt["context"]
+    assert bare["input"] == {"images": [{"data": ""}]}
+    assert without_base64(prompt["context"]) is prompt["context"]
+
+
+@pytest.mark.parametrize("bad", [{"x": float("nan")}, {"x": {1}}, {("a",): 1}, {"x": b""}], ids=repr)
+def test_p18_what_is_no_json_is_made_so_when_it_is_written(bad: Any) -> None:
+    json.loads(to_json(bad))
+    assert size(bad) == len(to_json(bad))
+
+
+def test_p18_deep_and_endless_values_are_written_in_bounded_time() -> None:
+    deep: Any = "x"
+    for _ in range(5000):
+        deep = [deep]
+    loop: list[Any] = []
+    loop.append(loop)
+    assert json.loads(to_json({"loop": loop})) == {"loop": ["list"]}
+    assert size({"deep": deep, "loop": loop}) == len(to_json({"deep": deep, "loop": loop}))
+
+
+@given(values, values, st.text(), st.text())
+def test_p57_sizes_add_up(one: Any, two: Any, first: str, second: str) -> None:
+    for dumps in (None, json.dumps, lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True)):
+        measure = Measure(dumps)
+        assert measure.additive
+        assert measure.value([one, two]) == measure.brackets + measure.value(one) + measure.comma + measure.value(two)
+        assert measure.member(first, one) == measure.overhead(first) + measure.value(one)
+        if first != second:
+            members = measure.member(first, one) + measure.comma + measure.member(second, two)
+            assert measure.value({first: one, second: two}) == measure.braces + members
+
+
+def test_p57_a_way_of_sending_that_does_not_add_up_is_known() -> None:
+    assert not Measure(lambda value: json.dumps(value, indent=1)).additive
+    assert not Measure(lambda value: gzip.compress(json.dumps(value).encode())).additive
+
+    def broken(value: Any) -> str:
+        raise RuntimeError
+
+    assert not Measure(broken).additive

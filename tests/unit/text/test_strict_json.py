@@ -1,0 +1,219 @@
+"""P18: whatever a hook hands in, the prompt is strict JSON and the caller's value stays as it was."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import UserDict, defaultdict, deque, namedtuple
+from copy import deepcopy
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum, IntEnum
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text import strict_json
+from core.text.strict_json import strict
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Word(str, Enum):  # noqa: UP042 - the mixed-in form is the one under test
+    ONE = "one"
+
+
+class Number(IntEnum):
+    TWO = 2
+
+
+class Thing:
+    pass
+
+
+class Angry(UserDict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("the canary is out")
+
+
+def test_p18_the_example_of_a_hook() -> None:
+    value, notes = strict({"x": float("nan"), "d": date(2026, 3, 10)})
+    assert value == {"x": None, "d": "2026-03-10"}
+    assert [note.split(":")[0] for note in notes] == ["x", "d"]
+
+
+@pytest.mark.parametrize(
+    ("given_value", "made", "noted"),
+    [
+        (None, None, False),
+        (True, True, False),
+        (7, 7, False),
+        (1.5, 1.5, False),
+        ("é\U0001f600", "é\U0001f600", False),
+        ("a\x00b\ud800", "ab\ufffd", False),
+        ((1, "a"), [1, "a"], False),
+        (Pair(1, 2), [1, 2], False),
+        (float("inf"), None, True),
+        (float("-inf"), None, True),
+        (datetime(2026, 3, 10, 12, tzinfo=UTC), "2026-03-10T12:00:00+00:00", True),
+        (datetime(2026, 3, 10, 12), "2026-03-10T12:00:00+00:00", True),  # noqa: DTZ001 - naive is UTC
+        (datetime(2026, 3, 10, 12, tzinfo=timezone(timedelta(hours=1))), "2026-03-10T12:00:00+01:00", True),
+        (time(12, 30), "12:30:00", True),
+        ({3, 10, 2}, [2, 3, 10], True),
+        (frozenset({"b", "a"}), ["a", "b"], True),
+        ({"b", 2, None, True, (1, 2)}, [None, True, 2, "b", [1, 2]], True),
+        (b"secret", "bytes", True),
+        (bytearray(b"x"), "bytearray", True),
+        (Thing(), "Thing", True),
+        (Thing, "type", True),
+        (deque([1]), "deque", True),
+        (timedelta(1), "timedelta", True),
+        (1j, "complex", True),
+        (Decimal("2.50"), 2.5, True),
+        (Decimal(3), 3, True),
+        (Decimal("NaN"), None, True),
+        (Decimal("1e999999"), None, True),
+        (Decimal("1e400"), 10**400, True),
+        (10**5000, "int", True),
+        (defaultdict(int, a=1), {"a": 1}, False),
+        (MappingProxyType({"a": 1}), {"a": 1}, False),
+        (Word.ONE, "one", False),
+        (Number.TWO, 2, False),
+        (Angry(), "Angry", True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> None:
+    value, notes = strict({"k": [given_value]})
+    assert value == {"k": [made]}
+    assert type(value["k"][0]) is type(made)
+    assert bool(notes) is noted
+    json.loads(json.dumps(value, allow_nan=False))
+
+
+def test_p18_decimals_at_the_edge_are_still_json() -> None:
+    assert strict(Decimal("1.5e4"))[0] == 15000
+    assert strict(Decimal("1e-400"))[0] == 0
+    assert strict(Decimal(f"{'1' * 400}.5"))[0] is None
+
+
+def test_p18_keys_become_text() -> None:
+    value, notes = strict({1: "a", None: "b", True and 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"})
+    assert value == {"1": "a", "null": "b", "2.5": "c", "2026-03-10": "d", "tuple": "e", "f": "f"}
+    assert len(notes) == 5
+    assert strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
+
+
+def test_p18_two_keys_of_one_text_are_noted_and_the_later_wins() -> None:
+    value, notes = strict({1: "a", "1": "b"})
+    assert value == {"1": "b"}
+    assert any("two keys" in note for note in notes)
+
+
+def test_p18_nesting_beyond_100_becomes_its_types_name() -> None:
+    deep: Any = "end"
+    for _ in range(100):
+        deep = [deep]
+    assert strict(deep) == (deep, [])
+    value, notes = strict([deep])
+    for _ in range(100):
+        value = value[0]
+    assert value == "list"
+    assert len(notes) == 1
+
+
+def test_p18_deep_nesting_is_bounded() -> None:
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"k": deep}
+    value, notes = strict(deep)
+    assert "dict" in json.dumps(value)
+    assert len(notes) == 1
+    while deep:  # taken apart by hand: freeing so deep a value all at once is hard on the interpreter
+        deep = deep.pop("k")
+
+
+def test_p18_a_value_that_holds_itself_becomes_its_types_name() -> None:
+    loop: dict[str, Any] = {"a": 1}
+    loop["self"] = [loop, loop]
+    value, notes = strict(loop)
+    assert value == {"a": 1, "self": ["dict", "dict"]}
+    assert len(notes) == 2
+
+
+def test_p18_a_shared_value_is_no_loop() -> None:
+    shared = ["x"]
+    assert strict([shared, shared]) == ([["x"], ["x"]], [])
+
+
+def test_p18_a_structure_that_unfolds_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strict_json, "MAX_NODES", 10_000)
+    bomb: Any = ["x"]
+    for _ in range(60):
+        bomb = [bomb] * 10
+    value, notes = strict(bomb)
+    assert len(json.dumps(value)) < 500_000
+    assert notes
+
+
+def test_p18_notes_hold_no_text_and_are_bounded() -> None:
+    said = "the canary sang"
+    _, notes = strict({said: float("nan"), "ok": {said: {b"x"}, "raw": said.encode()}, "many": [b""] * 500})
+    assert "canary" not in " ".join(notes)
+    assert len(notes) == strict_json.MAX_NOTES + 1
+    assert notes[-1] == "454 more values were changed"
+
+
+def test_g12_the_argument_stays_and_shares_no_container() -> None:
+    given_value = {"a": [1, {"b": {2}}], "d": (date(2026, 1, 1),)}
+    before = deepcopy(given_value)
+    value, _ = strict(given_value)
+    value["a"][1]["b"].append(3)
+    value["a"].append(4)
+    assert given_value == before
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters())
+    | st.binary()
+    | st.dates()
+    | st.datetimes()
+    | st.decimals(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.integers() | st.none() | st.booleans(), inner)
+        | st.tuples(inner, inner)
+        | st.frozensets(st.integers() | st.text())
+    ),
+    max_leaves=20,
+)
+
+
+@given(anything)
+def test_p18_anything_becomes_strict_json_that_stays_as_it_is(value: Any) -> None:
+    made, _ = strict(value)
+    text = json.dumps(made, ensure_ascii=False, allow_nan=False)
+    text.encode("utf-8")
+    assert json.loads(text) == made
+    assert strict(made) == (made, [])
+
+
+@given(anything)
+def test_p18_what_is_strict_json_already_is_equal_and_not_noted(value: Any) -> None:
+    plain = json.loads(json.dumps(strict(value)[0]))
+    made, notes = strict(plain)
+    assert made == plain
+    assert notes == []
+
+
+def test_g13_sets_come_in_one_order() -> None:
+    words = [f"w{n}" for n in range(50)]
+    assert strict(set(words))[0] == strict(dict.fromkeys(reversed(words)).keys())[0] == sorted(words)
+    assert not math.isnan(strict({1.5, 2})[0][0])

@@ -1,0 +1,222 @@
+"""Words, salient words, stems and index terms (rules T4, T7 to T11 and T24's decomposition)."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from core.text.folding import clean, fold
+from core.text.stems import LONGEST_WORD, stem, stems
+from core.text.words import (
+    choose_rarest,
+    drop_common,
+    fragments,
+    index_terms,
+    iter_words,
+    salient_words,
+    search_form,
+    stop_words,
+    words,
+)
+
+HOSTILE = "aZ_09ß ﬁé\u0301\u0308\ufe0f\u200d😀❤👍🏽🇮🇹5の充猫カｶﾞ한국어ไทย数学%_!\\'\"{}\x00\ud800\n\u0130ǅ²½İ"
+texts = st.text(st.sampled_from(HOSTILE) | st.characters(), max_size=40)
+dense = st.text(st.sampled_from("ab1_ 猫犬の❤\ufe0f\u0301-"), max_size=25)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hi Jay, 2024 jay RETRODECK a_b", ["jay", "retrodeck", "a_b"]),
+        ("O'Brien", ["brien"]),
+        ("", []),
+        ("   ", []),
+        ("__init__ _ ___ 123 1_2", ["init", "1_2"]),
+        ("Ｆｕｌｌ Straße", ["full", "strasse"]),
+        ("❤\ufe0fpizza", ["pizza"]),
+        ("٢٠٢٤ 2024", []),
+    ],
+)
+def test_t4_words_are_folded_unique_and_long_enough(text: str, expected: list[str]) -> None:
+    """The words of a message are what everything else looks for."""
+    assert words(text) == expected
+
+
+def test_t4_words_of_a_megabyte_come_without_a_wait() -> None:
+    """A pasted file must not stop the prompt; the first words are there before the last is read."""
+    text = " ".join(f"word{n}" for n in range(120_000))
+    assert len(words(text)) == 120_000
+    assert next(iter_words(text)) == "word0"
+
+
+@given(texts)
+def test_t4_t8_words_hold_for_any_text(text: str) -> None:
+    found = words(text)
+    assert len(found) == len(set(found))
+    folded = fold(clean(text))
+    for word in found:
+        assert word in folded
+        assert not word.isdigit()
+        assert word.strip("_") == word or len(word) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("数学の宿題", ["数学", "学の", "の宿", "宿題"]),
+        ("猫", ["猫"]),
+        ("한국 가 사람들", ["한국", "사람들"]),
+        ("๒๕๖๗ ไทย", ["ไท", "ทย"]),
+        ("5の充", ["の充"]),
+    ],
+)
+def test_t8_scripts_without_spaces_give_pairs(text: str, expected: list[str]) -> None:
+    """Han, Kana and Thai have no spaces to cut at; Hangul has, and its words are short."""
+    assert words(text) == expected
+
+
+def test_t7_salient_words_leave_out_stop_words() -> None:
+    """Looking for `the` finds everything and therefore nothing."""
+    assert salient_words("you and the retrodeck", ["en"], 24) == ["retrodeck"]
+    assert salient_words("the and you", ["en"], 24) == []
+    assert salient_words("You NEEDN'T retrodeck", ["en"], 24) == ["retrodeck"]
+    assert salient_words("und retrodeck", ["en", "de"], 24) == ["retrodeck"]
+    assert salient_words("und retrodeck", ["en"], 24) == ["und", "retrodeck"]
+    assert salient_words("alpha1 beta1 gamma1", ["en"], 2) == ["alpha1", "beta1"]
+    assert len(salient_words(" ".join(f"w{n}x" for n in range(300)), ["en"])) == 300
+
+
+def test_t7_stop_words_are_the_package_s_own_folded() -> None:
+    """The data file is read without importing the package; it must be the same list."""
+    stopwordsiso = pytest.importorskip("stopwordsiso")
+    for language in ("en", "de", "fr", "ja"):
+        assert {fold(word) for word in stopwordsiso.stopwords(language)} <= stop_words(language)
+    assert stop_words("zz") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [
+        ("recipes", "recip"),
+        ("running", "run"),
+        ("studies", "studi"),
+        ("retrodeck", "retrodeck"),
+        ("猫", "猫"),
+        ("going", "going"),
+    ],
+)
+def test_t9_search_form_is_a_stem_the_word_begins_with(word: str, form: str) -> None:
+    """`going` has the stem `go`, which would be found inside far too many words."""
+    assert search_form(word, ["en"]) == form
+
+
+def test_t9_a_stem_that_is_no_beginning_is_not_used() -> None:
+    """German `häuser` has the stem `haus`: as a part of the text it would miss the word itself."""
+    assert stem("häuser", ["de"]) == "haus"
+    assert search_form("häuser", ["de"]) == "häuser"
+
+
+@given(texts, st.sampled_from([("en",), ("en", "de"), ("ru", "xx"), ()]))
+def test_t9_search_form_always_stands_in_the_word(word: str, languages: tuple[str, ...]) -> None:
+    """In Latin letters it begins it; elsewhere articles and prepositions may stand before it."""
+    form = search_form(word, languages)
+    assert form in word
+    assert word.startswith(form) or not word.isascii()
+    assert form == word or len(form) >= (2 if any("\uac00" <= char <= "\ud7a3" for char in word) else 3)
+
+
+def test_stems_of_every_thread_agree() -> None:
+    """Stemmers are not shared between threads; a shared one gives wrong stems or crashes."""
+    several = [f"{root}{end}" for root in ("walk", "jump", "recip", "cat", "run") for end in ("s", "ing", "ed", "es")]
+    alone = [stems(f"{word}x" * 2 + "ing", ["en", "de"]) for word in several]
+    seen: list[list[tuple[str, ...]]] = []
+
+    def work() -> None:
+        seen.append([stems(f"{word}x" * 2 + "ing", ["en", "de"]) for word in several * 50][: len(several)])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [alone] * 8
+    assert stem("a" * (LONGEST_WORD + 1) + "ing", ["en"]).endswith("ing")
+
+
+@pytest.mark.parametrize(
+    ("rows", "visible", "kept"),
+    [(2700, 3000, False), (1590, 3000, False), (1500, 3000, True), (600, 3000, True), (0, 3000, True), (60, 99, True)],
+)
+def test_t10_words_in_more_than_half_of_the_rows_go(rows: int, visible: int, kept: bool) -> None:
+    """A word everybody uses tells nothing of what is meant."""
+    found = drop_common(["word", "rare"], {"word": rows, "rare": 1}, visible, 0.5, 100)
+    assert found == (["word", "rare"] if kept else ["rare"])
+
+
+def test_t10_the_rarest_stays_when_all_would_go_and_all_when_the_count_failed() -> None:
+    assert drop_common(["a", "b", "c"], {"a": 2900, "b": 2700, "c": 2700}, 3000, 0.5, 100) == ["b"]
+    assert drop_common(["a", "b"], None, 3000, 0.5, 100) == ["a", "b"]
+    assert drop_common([], {}, 3000, 0.5, 100) == []
+    assert drop_common(["a", "b"], {"a": 60, "b": 1}, 100, 0.5, 100) == ["b"]
+
+
+def test_t11_the_rarest_are_kept_in_first_seen_order() -> None:
+    """The one word that is stored anywhere must not be cut off behind 299 others."""
+    many = [f"w{n}" for n in range(300)]
+    assert "w250" in choose_rarest(many, {"w250": 1}, 24)
+    assert choose_rarest(many, {"w250": 1}, 24) == [*many[:23], "w250"]
+    rows = dict.fromkeys(many, 100) | {"w7": 0, "w299": 1, "w5": 2}
+    assert choose_rarest(many, rows, 3) == ["w0", "w5", "w299"]
+    assert choose_rarest(["a", "b"], {}, 24) == ["a", "b"]
+    assert choose_rarest(["a", "b"], {}, 0) == []
+
+
+def test_t24_index_terms_are_runs_pairs_and_symbols() -> None:
+    assert index_terms("tofu, a_b 数学の tofu ❤") == {"tofu": 2, "a_b": 1, "数学": 1, "学の": 1, "❤": 1}
+    assert index_terms("5の充 猫") == {"5": 1, "の充": 1, "猫": 1}
+    assert index_terms("_x_ %!…") == {"_x_": 1}
+    assert index_terms("") == {}
+
+
+def test_t24_fragments_of_a_keyword() -> None:
+    """What is inside the keyword is whole; what touches its ends may go on in the text."""
+
+    def told(keyword: str) -> list[tuple[str, str, bool, bool]]:
+        return [(piece.text, piece.kind, piece.at_start, piece.at_end) for piece in fragments(keyword)]
+
+    assert told("cat") == [("cat", "word", True, True)]
+    assert told("izza night ou") == [
+        ("izza", "word", True, False),
+        ("night", "word", False, False),
+        ("ou", "word", False, True),
+    ]
+    assert told("宿題") == [("宿題", "pair", False, False)]
+    assert told("猫") == [("猫", "char", True, True)]
+    assert told("5の充") == [("5", "word", True, False), ("の充", "pair", False, False)]
+    assert told("a猫b") == [("a", "word", True, False), ("猫", "char", False, False), ("b", "word", False, True)]
+    assert told(" 猫") == [("猫", "char", False, True)]
+    assert told("❤ x") == [("❤", "symbol", False, False), ("x", "word", False, True)]
+    assert told("%!- ") == []
+
+
+@settings(max_examples=600)
+@given(st.one_of(texts, dense), st.one_of(texts, dense), st.data())
+@example("ab猫", "b猫犬", None)
+def test_t24_every_fragment_has_its_term_in_every_text_that_holds_the_keyword(
+    before: str, after: str, data: st.DataObject | None
+) -> None:
+    """If this failed, the index would lose rows that the plain predicate finds."""
+    text = fold(clean(before + after))
+    if data is None:
+        keywords = {text[a:b] for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
+    else:
+        start = data.draw(st.integers(0, len(text)))
+        keywords = {text[start : data.draw(st.integers(start, len(text)))]}
+    terms = index_terms(text)
+    for keyword in keywords:
+        for piece in fragments(keyword):
+            assert any(piece.fits(term) for term in terms), (keyword, piece)
+            assert not piece.closed or piece.text in terms

@@ -1,0 +1,102 @@
+"""S48: the first line of a chat of SillyTavern and the running recap in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.transfer.places import Places
+from core.transfer.sillytavern import header as tavern_header
+from core.transfer.sillytavern import json_text as tavern_json
+from core.transfer.sillytavern.header import RUNNING
+from tests.unit.transfer import tavern_world as world
+
+
+def _line(storage: Any, **fields: Any) -> dict[str, Any]:
+    return {"user_name": "unused", "chat_metadata": {"integrity": "i", RUNNING: storage, "theirs": 1}, **fields}
+
+
+def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
+    return {"chat_id": "c", "current_version": current, "versions": world.versions_of(numbers), "x": [1]}
+
+
+@given(st.lists(st.integers(0, 9), max_size=4, unique=True).flatmap(
+    lambda numbers: st.tuples(st.just(numbers), st.sampled_from([*numbers, 99]))))  # fmt: skip
+def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[list[int], int]) -> None:
+    """Also where the versions stand in another order, or the current one is missing."""
+    line = _line(_storage(*found))
+    header = tavern_header.read(line)
+    assert [v.number for v in header.versions] == sorted(found[0])
+    made = tavern_header.write(header.line, header.versions, header.current, "other", Places())
+    assert tavern_json.write(made) == world.dump(line)
+
+
+def test_s27_versions_are_taken_with_their_numbers() -> None:
+    """Times are milliseconds; the texts alone leave the line."""
+    header = tavern_header.read(_line(_storage([0, 4], 4)))
+    last = header.versions[1]
+    assert (last.number, last.content, last.new_scene_index, last.provenance) == (4, "So far 4.", 4, "import")
+    assert last.created_at is not None
+    assert last.created_at.isoformat() == "2025-11-02T18:10:00.004000+00:00"
+    assert header.current == 4
+    assert "So far" not in tavern_json.write(header.line)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [7, {}, {"version": -1, "content": "x"}, {"version": True, "content": "x"}, {"version": 2**31, "content": "x"},
+     {"version": 1, "content": " "}, {"version": 1, "content": 5}, {"version": "1", "content": "x"}],
+)  # fmt: skip
+def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
+    """It is kept where it stands, beside those that are."""
+    storage = _storage([0])
+    storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
+    header = tavern_header.read(_line(storage))
+    assert [v.content for v in header.versions] == ["So far 0."]
+    assert tavern_header.write(header.line, header.versions, 0, "c", Places()) == _line(storage)
+
+
+@pytest.mark.parametrize("metadata", [None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}])
+def test_s48_a_header_without_versions(metadata: Any) -> None:
+    """It is kept as it is, and takes versions that were made here."""
+    line = {"chat_metadata": metadata}
+    header = tavern_header.read(line)
+    assert (header.line, header.versions) == (line, ())
+    assert tavern_header.write(line, (), None, "c", Places()) == line
+    version = tavern_header.read(_line(_storage([3]))).versions[0]
+    made = tavern_header.write(line, (version,), 3, "c", Places())["chat_metadata"][RUNNING]
+    assert (made["chat_id"], made["current_version"]) == ("c", 3)
+    assert list(made["versions"][0]) == [
+        "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
+    ]  # fmt: skip
+
+
+def test_s48_deleted_and_new_versions() -> None:
+    """What was deleted here is not in the file; new ones follow, with the indexes messages have there."""
+    header = tavern_header.read(_line(_storage([0, 1], 1)))
+    new = replace(header.versions[0], number=5, content="new", new_scene_index=1)
+    made = tavern_header.write(header.line, (header.versions[0], new), 5, "c", Places((0, 2), (0, 1)))
+    storage = made["chat_metadata"][RUNNING]
+    told = [(v["version"], v["content"], v["new_scene_index"]) for v in storage["versions"]]
+    assert told == [(0, "So far 0.", 0), (5, "new", 2)]
+    assert storage["current_version"] == 5
+    none = tavern_header.write(header.line, (), None, "c", Places())["chat_metadata"][RUNNING]
+    assert (none["versions"], none["current_version"]) == ([], 0)
+
+
+@given(st.lists(st.integers(0, 5), max_size=8), st.integers(-1, 12))
+def test_s48_indexes_go_to_the_file_and_back(gaps: list[int], index: int) -> None:
+    """Lines that hold no message count in the file; a message's index comes back."""
+    lines, at = [], 0
+    for gap in gaps:
+        at += gap
+        lines.append(at)
+        at += 1
+    places = Places(lines, range(len(lines)))
+    if index < len(lines):
+        assert places.to_own(places.to_file(index)) == index
+    assert places.to_file(index) >= index
