@@ -117,7 +117,7 @@ def save_chat_message(
     if message is None:
         return WriteResult(False, None, "empty")
     # 3. what it wishes once and for all
-    wishes = wishing.read_wishes(message, settings)
+    wishes = wishing.read_wishes(message.text, settings, role=message.role, excluded=message.excluded)
     # 4. store it
     queues = settings.recap_on_message
     return chat.insert(db, scope, message, privacy_default=settings.privacy_default, queues=queues, wishes=wishes)

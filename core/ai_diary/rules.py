@@ -7,10 +7,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from core.context.contributions import THOUGHTS, ContributedText, arrange
-from core.context.lines import one_line, stamp
+from core.context.lines import stamp
 from core.context.merge import entry_id
 from core.shapes import DiaryEntry, LeftOut
-from core.text.folding import collapsed
+from core.text.folding import collapsed, one_line
 
 _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 

@@ -11,11 +11,8 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 from core.database.bulk import chunks
 from core.database.dialects import insert_ignore
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, memories, participants
-from core.database.schema_lifelong import user_relationships
-from core.errors import MessageError
+from core.database.schema import participants
 from core.scope import KEY_BYTES, key_text
-from core.short_term.table_items import remove_person
 
 LEVELS = ("none", "partial", "full")
 """none: everything is kept. partial: nothing for the long term. full: nothing (F20)."""
@@ -125,55 +122,3 @@ def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]
     group = select(_P.participant_key, _P.person_key).where(_P.persona_id == persona, _P.person_key.in_(persons))
     found = connection.execute(group.order_by(_P.participant_key).with_for_update()).all()
     return {row.participant_key: row.person_key for row in found}
-
-
-# Privacy levels
-
-
-def set_privacy(db: Database, persona: str, participant: object, level: str) -> dict[str, Any]:
-    """Set what may be kept of a person from now on.
-
-    Returns:
-        `level`: what holds for the person, the strictest of all linked identities. `remaining`: rows of theirs that are
-        stored, per table, for the host to offer forgetting. `removed`: rows removed at once, per table.
-
-    Raises:
-        MessageError: an unknown level, a blank or over-long key.
-        StoreWriteError: nothing was changed.
-
-    Source: F20, F22, F23.
-    """
-    if level not in LEVELS:
-        raise MessageError(f"level is {level!r}. It must be none, partial or full.", fields=("level",))
-    key = checked_key(participant)
-    if "/" not in key:
-        raise MessageError(
-            f"participant is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.",
-            fields=("participant",),
-        )
-
-    def work(connection: Connection) -> dict[str, Any]:
-        group = hold(connection, db, persona, [key])
-        values = {"privacy": level, "updated_at": db.clock()}
-        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
-        connection.execute(one.values(values))
-        strictest = known(connection, persona, [key], level)[key].level
-        removed: dict[str, int] = {}
-        if strictest == "full":  # key and level are all that is kept
-            nameless = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(group)))
-            connection.execute(nameless.values(display_name=""))
-            gone = remove_person(connection, persona, group)
-            removed = {"short_term_memories": gone} if gone else {}
-        return {"level": strictest, "removed": removed, "remaining": _remaining(connection, persona, sorted(group))}
-
-    return db.transaction(work, source="participants", confirm=lambda _: None)
-
-
-def _remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
-    counts = {}
-    c, m, u = chat_history_cache.c, memories.c, user_relationships.c
-    for whose in (c.participant_key, m.participant_key, u.user_id):
-        table = whose.table
-        mine = select(func.count()).where(table.c.persona_id == persona, whose.in_(keys))
-        counts[table.name] = int(connection.execute(mine).scalar_one())
-    return counts

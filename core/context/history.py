@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from core.context.context import Caps
 from core.context.contributions import THOUGHTS, Arranged, ContributedText, arrange
 from core.context.exchanges import SpokenLine, newest_exchanges
-from core.context.lines import body, is_persona, one_line, origin
+from core.context.lines import body, is_persona, origin
 from core.context.live import LiveHistory
 from core.context.merge import (
     STORED,
@@ -42,6 +42,7 @@ from core.context.plan import (
 from core.context.shapes import HistoryLists, HistoryOptions
 from core.context.shown import echo_check, is_echo, is_shown, why_not_shown
 from core.shapes import HistoryEntry, IncomingMessage, LeftOut
+from core.text.folding import one_line
 
 __all__ = [
     "Candidates",

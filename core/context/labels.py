@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from core.context.lines import local_time, one_line
+from core.context.lines import local_time
+from core.text.folding import one_line
 from core.text.times import parse_time
 
 SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "chat history"}

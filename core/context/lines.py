@@ -7,29 +7,16 @@ Owns the look of a line and nothing else: which messages are shown is decided in
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, tzinfo
 
 from core.shapes import PERSONA_SENDER, HistoryEntry
-from core.text.folding import clean
+from core.text.folding import one_line
 
 NAME_CHARS = 64
 """Most characters of a sender's name in a line (rule P28)."""
 
 UNKNOWN = "Unknown"
 """Shown where nobody says who sent a message (rule P22)."""
-
-# What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
-_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """Return the text without line breaks, each run of them as one space, cleaned as in G11.
-
-    >>> one_line("a\\r\\nb\\u2028c\\x00")
-    'a b c'
-    """
-    return _BREAKS.sub(" ", clean(text))
 
 
 def quoted(text: str) -> str:

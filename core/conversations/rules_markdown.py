@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.conversations.rules_rewrites import one_line
+from core.text.folding import one_line
 
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
@@ -362,4 +362,4 @@ def _match(
 
 def known(items: Iterable[tuple[int, Item]]) -> dict[int, Item]:
     """Return rows and what they say as a file shows them: on one line each."""
-    return {row: Item(one_line(i.title), i.time, one_line(i.text)) for row, i in items}
+    return {row: Item(one_line(i.title).strip(), i.time, one_line(i.text).strip()) for row, i in items}

@@ -4,30 +4,17 @@ impossible (rules C15, C16). Pure. Called by `core.conversations.saved`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.llm.rules_replies import read_object
-from core.text.folding import clean, collapsed
+from core.text.folding import collapsed, one_line
 from core.text.refusals import refusal
 
 MOST_OPERATIONS = 1000
 REASON_CHARS = 100
 MERGED = "another says the same"
-_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """Return the text as a saved memory holds it: trimmed, each run of line breaks one space.
-
-    Source: C11.
-
-    >>> one_line("  I like tea \\n"), one_line("a\\r\\nb")
-    ('I like tea', 'a b')
-    """
-    return _BREAKS.sub(" ", clean(text)).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +101,7 @@ class _Reader:
             reason = operation.get("reason")
             if not isinstance(reason, str) or not reason.strip():
                 raise ImpossibleError("it drops an item without a reason")
-            self.dropped[place] = one_line(reason)[:REASON_CHARS]
+            self.dropped[place] = one_line(reason).strip()[:REASON_CHARS]
 
     def _place(self, operation: Mapping[str, Any]) -> int:
         number = operation.get("item")
@@ -129,7 +116,7 @@ class _Reader:
 
     def _text(self, operation: Mapping[str, Any]) -> str:
         given = operation.get("text")
-        text = one_line(given) if isinstance(given, str) else ""
+        text = one_line(given).strip() if isinstance(given, str) else ""
         if len(text) > self.most_chars:
             raise ImpossibleError("a text is too long")
         why = refusal(text, "", patterns=self.patterns, min_ratio=0.0)

@@ -24,6 +24,7 @@ from core.templates.phrases import load_phrases
 from core.templates.refused import refused_patterns
 from core.templates.render import Renderer
 from core.text import remember_phrases as remember
+from core.text.folding import one_line
 from core.text.times import iso_text
 
 TEMPLATE = "saved_rewrite.txt.j2"
@@ -61,7 +62,7 @@ def _read(settings: Settings, text: object, said: object) -> str | WriteResult:
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError(f"{name} is of type {type(value).__name__}. It must be a text.", fields=(name,))
-    made = rewrites.one_line(str(text))
+    made = one_line(str(text)).strip()
     if not settings.enable_saved_memory:
         return WriteResult(False, None, "disabled")
     if not made:

@@ -5,8 +5,9 @@ Each part refuses what `core.messages.table` refuses of a single message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -19,8 +20,13 @@ from core.messages.new_message import NewMessage
 from core.messages.table_seen import Seen
 from core.scope import Privacy, Scope
 from core.shapes import WriteResult
-from core.stories import table_imported as beside_rows
 from core.wishes.table import Holding
+
+T = TypeVar("T")
+"""What lies beside a message in a file: known to who writes it alone."""
+
+WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, T]]], None]
+"""Stores what lies beside messages, each `(row id, conversation, what)` of a persona, in the messages' transaction."""
 
 PART = 500
 """Messages stored in one transaction."""
@@ -37,7 +43,8 @@ def insert_many(
     *,
     privacy_default: str,
     privacy: Mapping[str, Privacy] | None = None,
-    beside: Sequence[beside_rows.Beside] = (),
+    beside: Sequence[T] = (),
+    write_beside: WriteBeside[T] | None = None,
     wishes: Sequence[chat.Wishes] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given.
@@ -46,7 +53,8 @@ def insert_many(
 
     Args:
         privacy: conversation key to what is known of its privacy; without it the scope and the ids decide.
-        beside: what lies beside each message, in the order of `messages`, stored with those that are new.
+        beside: what lies beside each message, in the order of `messages`, of those that are new stored by
+            `write_beside`.
         wishes: what each message wishes, likewise.
 
     Raises:
@@ -58,7 +66,9 @@ def insert_many(
     for part in chunks(messages, PART):
         ids = db.ids.take(len(part))
         these = slice(len(results), len(results) + len(part))
-        results += _insert_part(db, scope, part, ids, privacy_default, privacy or {}, beside[these], wishes[these])
+        results += _insert_part(
+            db, scope, part, ids, privacy_default, privacy or {}, beside[these], write_beside, wishes[these]
+        )
     return results
 
 
@@ -69,7 +79,8 @@ def _insert_part(
     ids: Sequence[int],
     privacy_default: str,
     privacy: Mapping[str, Privacy],
-    along: Sequence[beside_rows.Beside],
+    beside: Sequence[T],
+    write_beside: WriteBeside[T] | None,
     wishes: Sequence[chat.Wishes],
 ) -> list[WriteResult]:
     done: dict[int, WriteResult] = {}
@@ -96,8 +107,9 @@ def _insert_part(
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         participants.note_names(connection, db, persona, spoke, levels)
         chat.write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
-        lies = dict(zip(ids, along, strict=False))
-        beside_rows.insert(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
+        if write_beside is not None:
+            lies = dict(zip(ids, beside, strict=False))
+            write_beside(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
         wished = {row_id: some for row_id, some in zip(ids, wishes, strict=False) if some}
         holding: Holding = {}
         for row_id, message, place in ready:

@@ -32,12 +32,12 @@ from core.messages import (
     table_scenes as scenes,
 )
 from core.messages.table_recaps import AT_ONCE
-from core.stories.table_refused import Target
+from core.shapes import RecapTarget
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
 """Roles of messages that get a recap by themselves: said by a person, or by the persona (S1)."""
-MESSAGE_TARGET: Target = "message"
+MESSAGE_TARGET: RecapTarget = "message"
 _MADE = ("model", "extract")
 """Provenance of recaps an operation made."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from core.audience import table_participants as participants
 from core.base import logs
 from core.calls.defaults import clock, handle, known_settings, scope_for, settings_for
 from core.calls.defaults import scope_of as scope_of_message
@@ -18,6 +17,7 @@ from core.context.incoming import read_message
 from core.database.engine import Database
 from core.database.rows import yes_no
 from core.memories.rules import read_id
+from core.privacy import table_levels
 from core.privacy import table_links as linking
 from core.privacy import table_marks as conversation_marks
 from core.privacy import table_quarantine as quarantine
@@ -217,7 +217,7 @@ def set_privacy(
     """
     db = handle(db)
     persona = scope_for(scope, settings_for(settings, db)).persona
-    found = participants.set_privacy(db, persona, participant, level)
+    found = table_levels.set_privacy(db, persona, participant, level)
     if found["level"] == "full":
         short_term_cache.of(db).drop(persona)
     return {"level": found["level"], "removed": found["removed"], "remaining": found["remaining"]}

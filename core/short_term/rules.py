@@ -13,7 +13,7 @@ from hashlib import blake2b
 from core.context import lines
 from core.shapes import PERSONA_SENDER, HistoryEntry
 from core.short_term.shapes import Chosen, Entry, Item, Life, OwnerKind, ShortTermSection, newest_first
-from core.text.folding import collapsed
+from core.text.folding import collapsed, one_line
 
 SLICE = 10
 """Messages looked at of a turn, however few of them are kept (rule M3)."""
@@ -244,7 +244,7 @@ def section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> 
     {'channel': 'den', 'age': '3 minutes ago', 'lines': ['[10/03/26:1305] Ann: "hi"']}
     """
     made: ShortTermSection = {
-        "channel": ELSEWHERE if entry.elsewhere else lines.one_line(entry.channel_name).strip() or entry.channel,
+        "channel": ELSEWHERE if entry.elsewhere else one_line(entry.channel_name).strip() or entry.channel,
         "age": relative_age(entry.updated or now, now),
     }
     if entry.summary:

@@ -12,7 +12,7 @@ from core.messages import table_changes as chat_changes
 from core.messages import table_recaps as message_recaps
 from core.messages import table_scenes as scenes
 from core.scope import Scope
-from core.shapes import WriteResult
+from core.shapes import RecapTarget, WriteResult
 from core.stories import refresh as refreshing
 from core.stories import table_refused as refused_recaps
 from core.stories import token_counts as counting
@@ -21,7 +21,7 @@ from core.stories.recaps import recaps
 from core.stories.running import table as running_recaps
 from core.stories.running.table import NewVersion
 from core.stories.scenes.breaks import follow
-from core.stories.table_refused import Refused, Target
+from core.stories.table_refused import Refused
 from core.templates.refused import refused_patterns
 from core.text.refusals import refusal
 
@@ -67,7 +67,7 @@ def keep(
     tools: Tools,
     persona: str,
     conversation: str,
-    target: Target,
+    target: RecapTarget,
     content: str,
     reason: str,
     *,
@@ -94,7 +94,7 @@ def keep(
 def list_refused(
     conversation: object = None,
     *,
-    target: Target | None = None,
+    target: RecapTarget | None = None,
     db: Database | None = None,
     settings: Given = None,
     scope: Scope | None = None,
@@ -111,7 +111,7 @@ def list_refused(
 
     Source: S33.
     """
-    if target is not None and target not in get_args(Target):
+    if target is not None and target not in get_args(RecapTarget):
         raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
     call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, select
 
@@ -13,9 +13,7 @@ from core.database.engine import Database
 from core.database.readers import Reader
 from core.database.rows import read_object
 from core.database.schema_stories import refused_recaps
-
-Target = Literal["message", "scene", "running"]
-"""What the text was meant for: a message's recap, a scene's, the running recap."""
+from core.shapes import RecapTarget
 
 _F = refused_recaps.c
 _PER_TARGET = 20
@@ -67,7 +65,7 @@ def keep(
     db: Database,
     persona: str,
     conversation: str,
-    target: Target,
+    target: RecapTarget,
     content: str,
     reason: str,
     *,

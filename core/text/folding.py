@@ -10,6 +10,8 @@ from core.text.marks import marks_class
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
+# What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
+_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -35,6 +37,15 @@ def clean(text: str) -> str:
     if "\x00" in text:
         text = text.replace("\x00", "")
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """Return the text without line breaks, each run of them as one space, cleaned.
+
+    >>> one_line("a\\r\\nb\\u2028c\\x00")
+    'a b c'
+    """
+    return _BREAKS.sub(" ", clean(text))
 
 
 def fold(text: str) -> str:

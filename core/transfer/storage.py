@@ -155,7 +155,7 @@ def store(
             told, along = [each.message for each in batch], [each.beside for each in batch]
             written = chat_batches.insert_many(
                 db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along,
-                wishes=[each.wishes for each in batch],
+                write_beside=beside.insert, wishes=[each.wishes for each in batch],
             )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
@@ -191,7 +191,8 @@ def _ready(
             refused.append(Problem(record.row, str(error)))
             continue
         if made is not None:
-            yield _Ready(made, record.beside, wishing.read_wishes(made, settings), record.row, record.index, position)
+            wishes = wishing.read_wishes(made.text, settings, role=made.role, excluded=made.excluded)
+            yield _Ready(made, record.beside, wishes, record.row, record.index, position)
 
 
 def _message(

@@ -15,11 +15,11 @@ from core.audience.view_statement import look
 from core.calls import screening
 from core.calls.defaults import handle, scope_for, settings_for
 from core.config import Settings
-from core.conversations.rules_rewrites import one_line
 from core.database.engine import Database
 from core.errors import MessageError
 from core.scope import Scope
 from core.shapes import WishItem, WriteResult
+from core.text.folding import one_line
 from core.wishes import rules
 from core.wishes import table as store
 from core.wishes.phrases import load_wish_words
@@ -172,7 +172,7 @@ def _read(text: object, topic: object, settings: Settings) -> Wish | WriteResult
     """Return the wish a host hands in, or why it is none."""
     if not isinstance(text, str):
         raise MessageError(f"text is of type {type(text).__name__}. It must be a text.", fields=("text",))
-    said = one_line(text)
+    said = one_line(text).strip()
     if not said:
         return WriteResult(False, None, "empty")
     if len(said) > rules.SENTENCE_CHARS:

@@ -9,12 +9,13 @@ from core.base import logs
 from core.calls import screening
 from core.config import Settings
 from core.memories.rules_modes import MODES
-from core.messages.new_message import NewMessage
 from core.wishes.phrases import load_wish_words
 from core.wishes.rules import MOST_CHARS, Wish, find_wishes
 
 
-def read_wishes(message: NewMessage, settings: Settings) -> tuple[tuple[Wish, bool], ...]:
+def read_wishes(
+    text: str, settings: Settings, *, role: str = "user", excluded: bool = False
+) -> tuple[tuple[Wish, bool], ...]:
     """Return the wishes of a message, each with whether the screening hook flags it (F36).
 
     None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES is off or
@@ -22,8 +23,7 @@ def read_wishes(message: NewMessage, settings: Settings) -> tuple[tuple[Wish, bo
 
     Never raises: a message is stored whatever becomes of its wishes.
     """
-    text = message.text
-    if message.role != "user" or message.excluded:
+    if role != "user" or excluded:
         return ()
     if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
         return ()

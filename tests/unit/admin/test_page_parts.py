@@ -19,7 +19,7 @@ from core.search.ranking.weights import WEIGHTS
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", ["showing", "plots", "reading", "playground", "page"])
+@pytest.mark.parametrize("name", ["formats", "plots", "form_values", "playground", "page"])
 def test_the_examples_of_the_page_hold(name: str) -> None:
     """They stand beside the functions they are of."""
     result = doctest.testmod(import_module(f"core.admin.pages.{name}"))

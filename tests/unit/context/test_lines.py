@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.lines import age_mark, is_persona, line, one_line, reply_note, shown_name, stamp
+from core.context.lines import age_mark, is_persona, line, reply_note, shown_name, stamp
 from core.shapes import HistoryEntry, ReplyNote
+from core.text.folding import one_line
 
 NOW = datetime(2026, 3, 10, 13, 6, tzinfo=UTC)
 AT = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)

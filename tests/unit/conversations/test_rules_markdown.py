@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.conversations import rules_markdown as files
 from core.conversations.rules_markdown import Item
+from core.text.folding import one_line
 
 TRIP = Item("Trip to Rome", "2026-03-10 14:05", "The flight is at seven. Ada will bring the tickets.")
 CATS = Item("Cats", "2026-03-11 09:00", "Tofu is a cat.")
@@ -50,10 +51,10 @@ def test_c31_only_two_marks_and_a_space_open_a_section(line: str) -> None:
 
 @given(st.text(), st.text())
 def test_c31_no_stored_text_opens_a_section_or_a_bullet(title: str, text: str) -> None:
-    item = Item(files.one_line(title), "2026-03-10 14:05", files.one_line(text))
+    item = Item(one_line(title).strip(), "2026-03-10 14:05", one_line(text).strip())
     read = files.read_sections(sections(item, CATS))
     assert len(read.items) == 2 and read.items[1] == CATS
-    bullets = files.write_bullets(files.File(), [(Item(text=files.one_line(text) or "x"), None), (CATS, None)])
+    bullets = files.write_bullets(files.File(), [(Item(text=one_line(text).strip() or "x"), None), (CATS, None)])
     assert len(files.read_bullets(bullets).items) == 2
 
 
