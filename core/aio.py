@@ -20,27 +20,27 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from core.calls import defaults
+from .calls import defaults
 
 if TYPE_CHECKING:
-    from core import ai_diary as _ai_diary
-    from core import chat_history_cache as _chat
-    from core import conversations as _conversations
-    from core import db as _db
-    from core import doctor as _doctor
-    from core import history_engine as _history
-    from core import jobs as _jobs
-    from core import lifelong as _lifelong
-    from core import privacy as _privacy
-    from core import prompt_engine as _prompt
-    from core import relationships as _relationships
-    from core import semantic as _semantic
-    from core import short_term as _short_term
-    from core import stories as _stories
-    from core import synth_core_memory as _memory
-    from core import synth_tagging as _tagging
-    from core import transfer as _transfer
-    from core import wishes as _wishes
+    from . import ai_diary as _ai_diary
+    from . import chat_history_cache as _chat
+    from . import conversations as _conversations
+    from . import db as _db
+    from . import doctor as _doctor
+    from . import history_engine as _history
+    from . import jobs as _jobs
+    from . import lifelong as _lifelong
+    from . import privacy as _privacy
+    from . import prompt_engine as _prompt
+    from . import relationships as _relationships
+    from . import semantic as _semantic
+    from . import short_term as _short_term
+    from . import stories as _stories
+    from . import synth_core_memory as _memory
+    from . import synth_tagging as _tagging
+    from . import transfer as _transfer
+    from . import wishes as _wishes
 else:
 
     class _Door:

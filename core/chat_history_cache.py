@@ -10,33 +10,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict
 
-from core.audience.view import Request, Viewer
-from core.audience.view_statement import look
-from core.base import logs
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database import rows
-from core.database.engine import Database
-from core.errors import MessageError
-from core.messages import (
+from .audience.view import Request, Viewer
+from .audience.view_statement import look
+from .base import logs
+from .calls.defaults import handle, scope_for, settings_for
+from .config import Settings
+from .database import rows
+from .database.engine import Database
+from .errors import MessageError
+from .messages import (
     new_message as messages,
 )
-from core.messages import (
+from .messages import (
     table as chat,
 )
-from core.messages import (
+from .messages import (
     table_changes as chat_changes,
 )
-from core.messages import (
+from .messages import (
     table_reading as chat_reading,
 )
-from core.messages.table_reading import Line
-from core.scope import KEY_BYTES, Scope, key_text
-from core.search.rules_arguments import read_limit
-from core.shapes import ChatLine, WriteResult
-from core.stories import refresh as refreshing
-from core.stories.calls import of_conversation
-from core.wishes import recognition as wishing
+from .messages.table_reading import Line
+from .scope import KEY_BYTES, Scope, key_text
+from .search.rules_arguments import read_limit
+from .shapes import ChatLine, WriteResult
+from .stories import refresh as refreshing
+from .stories.calls import of_conversation
+from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message"]  # fmt: skip

@@ -8,24 +8,24 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core.calls import defaults, screening
-from core.calls.defaults import configure, default_database
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.index import repair as search_repair
-from core.index.repair import Difference, Progress
-from core.memories import new_item as memory_input
-from core.memories import rules_retention as retention
-from core.memories import table as memories
-from core.scope import Scope
-from core.upkeep import check as checking
-from core.upkeep import migration as migrating
-from core.upkeep.check import Finding
-from core.upkeep.migration import Migrated
+from .calls import defaults, screening
+from .calls.defaults import configure, default_database
+from .config import Settings
+from .database.engine import Database
+from .errors import MessageError
+from .index import repair as search_repair
+from .index.repair import Difference, Progress
+from .memories import new_item as memory_input
+from .memories import rules_retention as retention
+from .memories import table as memories
+from .scope import Scope
+from .upkeep import check as checking
+from .upkeep import migration as migrating
+from .upkeep.check import Finding
+from .upkeep.migration import Migrated
 
 if TYPE_CHECKING:
-    from core.forgetting import Forgotten
+    from .forgetting import Forgotten
 
 __all__ = [
     "Database",
@@ -210,7 +210,7 @@ def forget(
 
     Source: F40.
     """
-    from core import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
+    from . import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
 
     return forgetting.forget(
         participant=participant,

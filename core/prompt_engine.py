@@ -15,20 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from core.base import logs
-from core.base.hooks import set_hook
-from core.config import Settings
-from core.prompt import messages
-from core.prompt.messages import Messages
-from core.prompt.report import Report
-from core.prompt.rules_reduction import fit, reduce_json_text
-from core.scope import Scope
-from core.text.counters import resolve_counter
-from core.text.sizes import to_json
+from .base import logs
+from .base.hooks import set_hook
+from .config import Settings
+from .prompt import messages
+from .prompt.messages import Messages
+from .prompt.report import Report
+from .prompt.rules_reduction import fit, reduce_json_text
+from .scope import Scope
+from .text.counters import resolve_counter
+from .text.sizes import to_json
 
 if TYPE_CHECKING:
-    from core.database.engine import Database
-    from core.synth_tagging import expand_tags, extract_tags
+    from .database.engine import Database
+    from .synth_tagging import expand_tags, extract_tags
 
 __all__ = [
     "build_json_prompt",
@@ -47,7 +47,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Offer the tagging functions under this name too, loaded when somebody asks for them."""
     if name in ("extract_tags", "expand_tags"):
-        from core import synth_tagging  # noqa: PLC0415 - loads the database packages
+        from . import synth_tagging  # noqa: PLC0415 - loads the database packages
 
         return getattr(synth_tagging, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -157,7 +157,7 @@ def explain_json_prompt(
 
 
 def _build(*arguments: Any, **options: Any) -> tuple[dict[str, Any], Report]:
-    from core.prompt import pipeline as building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+    from .prompt import pipeline as building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
 
     return building.build(*arguments, **options)
 
@@ -266,7 +266,7 @@ def to_messages(
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
-        from core.calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
+        from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
         known = defaults.known_settings(settings, None)
         injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": "user"}

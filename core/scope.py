@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-from core.errors import MessageError, ScopeError
+from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
 Privacy = Literal["public", "direct", "restricted"]

@@ -14,21 +14,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core import search as searching
-from core.audience import view as viewing
-from core.audience import view_statement as looking
-from core.calls import defaults
-from core.config import Settings
-from core.database import sources
-from core.database.engine import Database
-from core.errors import StoreReadError
-from core.index.lookups import Wanted
-from core.llm import embedder as semantic_embedder
-from core.memories.capture import should_remember, silently_record_memory
-from core.scope import Scope
-from core.search.free_search import free_memory_search, memory_search_action
-from core.search.reading import plain as search_plain
-from core.shapes import Hit
+from . import search as searching
+from .audience import view as viewing
+from .audience import view_statement as looking
+from .calls import defaults
+from .config import Settings
+from .database import sources
+from .database.engine import Database
+from .errors import StoreReadError
+from .index.lookups import Wanted
+from .llm import embedder as semantic_embedder
+from .memories.capture import should_remember, silently_record_memory
+from .scope import Scope
+from .search.free_search import free_memory_search, memory_search_action
+from .search.reading import plain as search_plain
+from .shapes import Hit
 
 __all__ = [
     "explain_search",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from core.base import logs
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError, StoreError
-from core.scope import Scope
-from core.shapes import Vocabulary, WriteResult
-from core.tags import rules, table
-from core.text.words import salient_words
+from .base import logs
+from .calls.defaults import handle, scope_for, settings_for
+from .config import Settings
+from .database.engine import Database
+from .errors import MessageError, StoreError
+from .scope import Scope
+from .shapes import Vocabulary, WriteResult
+from .tags import rules, table
+from .text.words import salient_words
 
 __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords", "extract_tags", "link_tags",
            "list_tags"]  # fmt: skip

@@ -19,14 +19,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.admin.app import create_app
+    from .app import create_app
 
 __all__ = ["create_app"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "create_app":
-        from core.admin.app import create_app  # noqa: PLC0415 - the web framework is loaded when it is asked for
+        from .app import create_app  # noqa: PLC0415 - the web framework is loaded when it is asked for
 
         return create_app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from core.jobs.rules import STATES
-from core.shapes import OperationPriority, OperationState
+from ..jobs.rules import STATES
+from ..shapes import OperationPriority, OperationState
 
 
 class ItemAnswer(BaseModel):

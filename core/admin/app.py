@@ -12,7 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
-from core.admin import (
+from ..calls.defaults import check_model, known_settings
+from ..database.engine import Database
+from ..doctor.rules import admin_token
+from ..errors import ConfigError, CoreError
+from . import (
     bodies,
     errors,
     lifecycle,
@@ -25,16 +29,12 @@ from core.admin import (
     transfer,
     upkeep,
 )
-from core.admin import (
+from . import (
     guard as guarding,
 )
-from core.admin.context import AdminContext, Given
-from core.admin.import_progress import Imports
-from core.admin.sessions import Sessions, WrongTokens
-from core.calls.defaults import check_model, known_settings
-from core.database.engine import Database
-from core.doctor.rules import admin_token
-from core.errors import ConfigError, CoreError
+from .context import AdminContext, Given
+from .import_progress import Imports
+from .sessions import Sessions, WrongTokens
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)

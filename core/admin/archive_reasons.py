@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from core import lifelong
-from core.conversations.table_rewrites import REPLACED
-from core.database.engine import Database
-from core.errors import ItemNotFoundError
-from core.lifelong import table_compaction as compacting
-from core.lifelong import table_runs as runs
-from core.memories import table_history as item_history
-from core.memories.rules_retention import KEPT_KINDS
+from .. import lifelong
+from ..conversations.table_rewrites import REPLACED
+from ..database.engine import Database
+from ..errors import ItemNotFoundError
+from ..lifelong import table_compaction as compacting
+from ..lifelong import table_runs as runs
+from ..memories import table_history as item_history
+from ..memories.rules_retention import KEPT_KINDS
 
 Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
 """merged: one of several that compaction made one of. replaced: another item says it now. dropped: left out when what

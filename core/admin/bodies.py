@@ -12,12 +12,12 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticKnownError
 
-from core.admin.context import AdminContext
-from core.admin.errors import ErrorAnswer, Refused
-from core.admin.guard import READING, require
-from core.admin.validation_messages import NO_BODY
-from core.memories.rules import MOST_IDS
-from core.scope import Destination, Privacy
+from ..memories.rules import MOST_IDS
+from ..scope import Destination, Privacy
+from .context import AdminContext
+from .errors import ErrorAnswer, Refused
+from .guard import READING, require
+from .validation_messages import NO_BODY
 
 LARGEST_ID = 2**63 - 1
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.calls import defaults
-from core.config import Settings
-from core.database.engine import Database
-from core.scope import Scope
+from ..calls import defaults
+from ..config import Settings
+from ..database.engine import Database
+from ..scope import Scope
 
 Given = Settings | Mapping[str, object] | None
 

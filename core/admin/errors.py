@@ -14,9 +14,8 @@ from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from core.admin.validation_messages import name_of, range_of, said_of
-from core.base import logs
-from core.errors import (
+from ..base import logs
+from ..errors import (
     ConfigError,
     CoreError,
     ItemNotFoundError,
@@ -27,6 +26,7 @@ from core.errors import (
     StoreError,
     TransferError,
 )
+from .validation_messages import name_of, range_of, said_of
 
 
 class ErrorAnswer(BaseModel):

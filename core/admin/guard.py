@@ -30,12 +30,12 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.admin import errors, hosts
-from core.admin.context import AdminContext
-from core.admin.sessions import COOKIE, LIFETIME, Sessions, WrongTokens, is_token
-from core.base import logs
-from core.calls.defaults import known_settings
-from core.transfer.items.pieces import MAX_BYTES
+from ..base import logs
+from ..calls.defaults import known_settings
+from ..transfer.items.pieces import MAX_BYTES
+from . import errors, hosts
+from .context import AdminContext
+from .sessions import COOKIE, LIFETIME, Sessions, WrongTokens, is_token
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {"/login": ("GET", "HEAD", "POST"), "/static/": ("GET", "HEAD")}
 """Below the prefix: what needs no token; a path ending in a slash stands for all below it."""

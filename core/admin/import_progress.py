@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.admin.answers import ImportAnswer, ImportProgress
+from .answers import ImportAnswer, ImportProgress
 
 MOST_KEPT = 100
 

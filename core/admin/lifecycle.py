@@ -6,8 +6,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from core import lifelong
-from core.admin.answers import (
+from .. import lifelong
+from ..config.flags_lifelong import PruneMode
+from ..lifelong import table_runs as store
+from ..text.times import iso_text
+from .answers import (
     CompactedAnswer,
     CycleAnswer,
     HealthAnswer,
@@ -17,10 +20,7 @@ from core.admin.answers import (
     RunAnswer,
     RunsAnswer,
 )
-from core.admin.bodies import ConfUid, DryRun, HistoryUid, Limit, Memory, Reason, says
-from core.config.flags_lifelong import PruneMode
-from core.lifelong import table_runs as store
-from core.text.times import iso_text
+from .bodies import ConfUid, DryRun, HistoryUid, Limit, Memory, Reason, says
 
 router = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
 

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from core import lifelong
-from core.admin import archive_reasons as former
-from core.admin.answers import (
+from .. import lifelong
+from ..errors import ItemNotFoundError
+from ..memories.rules import Tier
+from . import archive_reasons as former
+from .answers import (
     BulkAnswer,
     BulkDeletedAnswer,
     DeletedAnswer,
@@ -16,7 +18,7 @@ from core.admin.answers import (
     OneItemAnswer,
     VersionsAnswer,
 )
-from core.admin.bodies import (
+from .bodies import (
     LARGEST_ID,
     ConfUid,
     EditBody,
@@ -30,8 +32,6 @@ from core.admin.bodies import (
     says,
     split,
 )
-from core.errors import ItemNotFoundError
-from core.memories.rules import Tier
 
 router = APIRouter(prefix="/memory", tags=["Memory items"])
 

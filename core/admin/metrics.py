@@ -12,15 +12,15 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import PlainTextResponse
 
-from core import jobs
-from core.admin.bodies import ConfUid, Here, says_in_json
-from core.admin.context import AdminContext
-from core.admin.errors import Refused
-from core.jobs.rules import STATES
-from core.lifelong import table_health as item_health
-from core.lifelong import table_runs as runs
-from core.memories.rules import KINDS, TIERS
-from core.short_term import cache as short_term_cache
+from .. import jobs
+from ..jobs.rules import STATES
+from ..lifelong import table_health as item_health
+from ..lifelong import table_runs as runs
+from ..memories.rules import KINDS, TIERS
+from ..short_term import cache as short_term_cache
+from .bodies import ConfUid, Here, says_in_json
+from .context import AdminContext
+from .errors import Refused
 
 router = APIRouter(tags=["Metrics"])
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from core.admin.answers import ExplainedAnswer
-from core.admin.bodies import ConfUid, ExplainBody, Here, says
-from core.admin.context import AdminContext
-from core.admin.errors import refusing
-from core.database.engine import Database
-from core.prompt_engine import explain_json_prompt
-from core.scope import Scope
-from core.text.strict_json import strict
+from ..database.engine import Database
+from ..prompt_engine import explain_json_prompt
+from ..scope import Scope
+from ..text.strict_json import strict
+from .answers import ExplainedAnswer
+from .bodies import ConfUid, ExplainBody, Here, says
+from .context import AdminContext
+from .errors import refusing
 
 router = APIRouter(prefix="/prompt", tags=["Playground"])
 

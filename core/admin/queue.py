@@ -6,14 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core import jobs
-from core.admin.answers import ClearedAnswer, OperationChanged, OperationCounts, OperationsAnswer
-from core.admin.bodies import ConfUid, Here, Limit, OperationBody, says
-from core.admin.context import AdminContext
-from core.admin.errors import Refused, refusing
-from core.jobs import table_listing as jobs_listing
-from core.jobs.rules import STATES
-from core.shapes import OperationState, WriteResult
+from .. import jobs
+from ..jobs import table_listing as jobs_listing
+from ..jobs.rules import STATES
+from ..shapes import OperationState, WriteResult
+from .answers import ClearedAnswer, OperationChanged, OperationCounts, OperationsAnswer
+from .bodies import ConfUid, Here, Limit, OperationBody, says
+from .context import AdminContext
+from .errors import Refused, refusing
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
 

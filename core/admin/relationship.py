@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core import relationships
-from core.admin.answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
-from core.admin.bodies import ConfUid, Here, RelationshipBody, says
-from core.relationships.rules import MOST_LISTED, MOST_POINTS
+from .. import relationships
+from ..relationships.rules import MOST_LISTED, MOST_POINTS
+from .answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
+from .bodies import ConfUid, Here, RelationshipBody, says
 
 router = APIRouter(prefix="/relationship", tags=["Relationships"])
 

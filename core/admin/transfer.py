@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from starlette.responses import StreamingResponse
 
-from core.admin.answers import ImportAnswer, ImportProgress, StoppedAnswer
-from core.admin.bodies import ConfUid, DryRun, Kinds, Memory, says, says_in_json, split
-from core.admin.context import AdminContext
-from core.admin.errors import Refused, refusing
-from core.admin.import_progress import Import, Imports
-from core.errors import TransferError
-from core.memories.rules import DEFAULT_KIND
-from core.scope import Scope
-from core.transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
-from core.transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
-from core.transfer.items.reader import Syntax
+from ..errors import TransferError
+from ..memories.rules import DEFAULT_KIND
+from ..scope import Scope
+from ..transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_items
+from ..transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
+from ..transfer.items.reader import Syntax
+from .answers import ImportAnswer, ImportProgress, StoppedAnswer
+from .bodies import ConfUid, DryRun, Kinds, Memory, says, says_in_json, split
+from .context import AdminContext
+from .errors import Refused, refusing
+from .import_progress import Import, Imports
 
 router = APIRouter(prefix="/memory", tags=["Export and import"])
 

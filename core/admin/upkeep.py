@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from core import forgetting, privacy
-from core.admin.answers import ForgottenAnswer, QuarantineAnswer, ReleasedAnswer
-from core.admin.bodies import ConfUid, DryRun, ForgetBody, Here, ReleaseBody, says
-from core.admin.errors import Refused
+from .. import forgetting, privacy
+from .answers import ForgottenAnswer, QuarantineAnswer, ReleasedAnswer
+from .bodies import ConfUid, DryRun, ForgetBody, Here, ReleaseBody, says
+from .errors import Refused
 
 router = APIRouter(tags=["Upkeep"])
 

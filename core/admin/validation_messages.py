@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
 
-from core.search.rules_arguments import shown
+from ..search.rules_arguments import shown
 
 NO_BODY = "no_body"
 """A problem beside those of pydantic: a body where none is read."""

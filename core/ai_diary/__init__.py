@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from core.ai_diary import table as diary
-from core.ai_diary import table_reading as diary_reading
-from core.audience.view import Request, Viewer
-from core.audience.view_statement import look
-from core.base import logs
-from core.calls import screening
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database import rows
-from core.database.engine import Database
-from core.memories.rules import read_id
-from core.scope import Scope, key_text
-from core.search.rules_arguments import read_limit, read_tags
-from core.shapes import DiaryEntry, WriteResult
-from core.tags import rules as tag_rules
-from core.text.times import read_time
+from ..audience.view import Request, Viewer
+from ..audience.view_statement import look
+from ..base import logs
+from ..calls import screening
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database import rows
+from ..database.engine import Database
+from ..memories.rules import read_id
+from ..scope import Scope, key_text
+from ..search.rules_arguments import read_limit, read_tags
+from ..shapes import DiaryEntry, WriteResult
+from ..tags import rules as tag_rules
+from ..text.times import read_time
+from . import table as diary
+from . import table_reading as diary_reading
 
 __all__ = ["add_diary_entry", "cleanup_old_entries", "get_entries_by_tags", "get_entries_with_person",
            "get_recent_entries", "unarchive_entries"]  # fmt: skip

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from core.context.contributions import THOUGHTS, ContributedText, arrange
-from core.context.lines import stamp
-from core.context.merge import entry_id
-from core.shapes import DiaryEntry, LeftOut
-from core.text.folding import collapsed, one_line
+from ..context.contributions import THOUGHTS, ContributedText, arrange
+from ..context.lines import stamp
+from ..context.merge import entry_id
+from ..shapes import DiaryEntry, LeftOut
+from ..text.folding import collapsed, one_line
 
 _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 

@@ -10,30 +10,30 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from core.audience import (
+from ..audience import (
     forgotten_late as forgetting_late,
 )
-from core.audience import (
+from ..audience import (
     table_conversations as conversations,
 )
-from core.audience import (
+from ..audience import (
     table_participants as participants,
 )
-from core.audience.rules import split_key
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.schema import ai_diary, chat_history_cache
-from core.database.schema import conversations as conversations_table
-from core.database.schema import participants as people
-from core.database.sources import AI_DIARY
-from core.index import indexed
-from core.index import table as search_index
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.tags import table as tags
-from core.text.folding import fold
-from core.text.hits import content_digest
+from ..audience.rules import split_key
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.schema import ai_diary, chat_history_cache
+from ..database.schema import conversations as conversations_table
+from ..database.schema import participants as people
+from ..database.sources import AI_DIARY
+from ..index import indexed
+from ..index import table as search_index
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..tags import table as tags
+from ..text.folding import fold
+from ..text.hits import content_digest
 
 _C = ai_diary.c
 _WALK = 200

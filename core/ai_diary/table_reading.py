@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, or_, select
 
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.dialects import Time, json_has_text
-from core.database.engine import Database
-from core.database.schema import ai_diary
-from core.database.sources import AI_DIARY
-from core.index import indexed
-from core.shapes import DiaryEntry
-from core.text.hits import stored_tags
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.dialects import Time, json_has_text
+from ..database.engine import Database
+from ..database.schema import ai_diary
+from ..database.sources import AI_DIARY
+from ..index import indexed
+from ..shapes import DiaryEntry
+from ..text.hits import stored_tags
 
 _C = ai_diary.c
 _WALK = 200

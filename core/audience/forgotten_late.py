@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from core.database.engine import Database
-from core.database.ids import BITS
+from ..database.engine import Database
+from ..database.ids import BITS
 
 _NAME = "forgotten"
 _KEPT_MILLISECONDS = 15 * 60 * 1000

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from core.scope import Privacy
+from ..scope import Privacy
 
 AudienceKind = Literal["persona", "server", "direct", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one

@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.audience.rules import AudienceKey
-from core.database.dialects import insert_ignore
-from core.database.engine import Database
-from core.database.schema import audiences
+from ..database.dialects import insert_ignore
+from ..database.engine import Database
+from ..database.schema import audiences
+from .rules import AudienceKey
 
 _CACHE = "audiences"
 _MOST = 100_000

@@ -14,19 +14,19 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 
-from core.audience import table as audiences
-from core.audience import table_participants as participants
-from core.audience.rules import AudienceKey, own_audience, parent_key, split_key
-from core.audience.view import ConversationFacts
-from core.database import followers as following
-from core.database.dialects import Time, insert_ignore
-from core.database.engine import Database
-from core.database.rows import short_interface
-from core.database.schema import ai_diary, chat_history_cache, conversations, memories
-from core.database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
-from core.errors import MessageError
-from core.index import indexed
-from core.scope import KEY_BYTES, Privacy, Scope, key_text
+from ..database import followers as following
+from ..database.dialects import Time, insert_ignore
+from ..database.engine import Database
+from ..database.rows import short_interface
+from ..database.schema import ai_diary, chat_history_cache, conversations, memories
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..errors import MessageError
+from ..index import indexed
+from ..scope import KEY_BYTES, Privacy, Scope, key_text
+from . import table as audiences
+from . import table_participants as participants
+from .rules import AudienceKey, own_audience, parent_key, split_key
+from .view import ConversationFacts
 
 TITLE_CHARS = 200
 UNKNOWN_PERSON = ""

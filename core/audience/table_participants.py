@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, func, select, update
 
-from core.database.bulk import chunks
-from core.database.dialects import insert_ignore
-from core.database.engine import Database
-from core.database.schema import participants
-from core.scope import KEY_BYTES, key_text
+from ..database.bulk import chunks
+from ..database.dialects import insert_ignore
+from ..database.engine import Database
+from ..database.schema import participants
+from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
 """none: everything is kept. partial: nothing for the long term. full: nothing (F20)."""

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.audience.rules import AudienceKey
-from core.scope import Privacy, Scope
-from core.shapes import Vocabulary
-from core.text.words import Fragment
+from ..scope import Privacy, Scope
+from ..shapes import Vocabulary
+from ..text.words import Fragment
+from .rules import AudienceKey
 
 
 @dataclass(frozen=True, slots=True)

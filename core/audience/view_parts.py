@@ -29,8 +29,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from core.database.dialects import ID, Key
-from core.database.schema import (
+from ..database.dialects import ID, Key
+from ..database.schema import (
     audiences,
     config,
     conversations,
@@ -44,9 +44,9 @@ from core.database.schema import (
     tag_links,
     tags,
 )
-from core.database.statements import Part
-from core.index.postings import as_text
-from core.index.table import WORD
+from ..database.statements import Part
+from ..index.postings import as_text
+from ..index.table import WORD
 
 (
     CONVERSATION,

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from core.audience import view_parts as look_parts
-from core.audience.rules import AudienceKey, AudienceKind, own_audience, parent_key, seen_audiences
-from core.audience.view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
-from core.database import statements
-from core.database.dialects import from_key
-from core.database.engine import Database
-from core.index.postings import NO_MATCH
-from core.index.table import TAG, TERM_BYTES, UNLISTED, WORD
-from core.scope import Privacy, Scope
-from core.shapes import Vocabulary
-from core.text.words import Fragment
+from ..database import statements
+from ..database.dialects import from_key
+from ..database.engine import Database
+from ..index.postings import NO_MATCH
+from ..index.table import TAG, TERM_BYTES, UNLISTED, WORD
+from ..scope import Privacy, Scope
+from ..shapes import Vocabulary
+from ..text.words import Fragment
+from . import view_parts as look_parts
+from .rules import AudienceKey, AudienceKind, own_audience, parent_key, seen_audiences
+from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
 LIVE_KEYS = 400
 HEADS, INNER = 160, 320

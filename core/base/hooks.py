@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ConfigError, CoreError
+from ..errors import ConfigError, CoreError
 
 if TYPE_CHECKING:
     import asyncio

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import TransferError
+from ..errors import TransferError
 
 MAX_BYTES = 10_000_000
 _EXCHANGE, _HERE = 2, -100

@@ -14,14 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from core.audience.rules import said_privacy, split_key
-from core.base import logs
-from core.config import Settings, database_values_of, resolve
-from core.database import config_table
-from core.database.engine import Database
-from core.errors import ConfigError, StoreError
-from core.scope import Scope, _current, current_scope
-from core.shapes import IncomingMessage, now_utc
+from ..audience.rules import said_privacy, split_key
+from ..base import logs
+from ..config import Settings, database_values_of, resolve
+from ..database import config_table
+from ..database.engine import Database
+from ..errors import ConfigError, StoreError
+from ..scope import Scope, _current, current_scope
+from ..shapes import IncomingMessage, now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
 """The database of a host that names none: a file in the working directory, beside its config.yaml."""
@@ -163,7 +163,7 @@ def open_database(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
     """Return a handle on a database, brought up to date where it is empty."""
-    from core.upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
+    from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
     db = open_bare(url, settings=settings, **options)
     migrating.ensure(db)

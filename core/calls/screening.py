@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.base import hooks, logs
-from core.config import Settings
+from ..base import hooks, logs
+from ..config import Settings
 
 Screen = Callable[..., Any]
 """`screen(text, kind) -> flags`; kind is memory, diary, recap, summary or short_term; anything true, such as a list of

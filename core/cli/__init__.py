@@ -30,6 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(MISSING, file=sys.stderr)
         return 1
-    from core.cli.app import run  # noqa: PLC0415 - needs the extra
+    from .app import run  # noqa: PLC0415 - needs the extra
 
     return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -7,49 +7,49 @@ from typing import Annotated, Any
 
 import typer
 
-from core.cli import (
+from ..errors import CoreError
+from . import (
     build as building,
 )
-from core.cli import (
+from . import (
     config as configuring,
 )
-from core.cli import (
+from . import (
     db as databases,
 )
-from core.cli import (
+from . import (
     demo,
     jobs,
     output,
     usage,
 )
-from core.cli import (
+from . import (
     doctor as doctoring,
 )
-from core.cli import (
+from . import (
     export as exporting,
 )
-from core.cli import (
+from . import (
     forget as forgetting,
 )
-from core.cli import (
+from . import (
     imports as importing,
 )
-from core.cli import (
+from . import (
     memory as keeping,
 )
-from core.cli import (
+from . import (
     run as running,
 )
-from core.cli import (
+from . import (
     search as searching,
 )
-from core.cli import (
+from . import (
     serve as serving,
 )
-from core.cli import (
+from . import (
     tags as tagging,
 )
-from core.errors import CoreError
 
 NAME = "prompt-engine"
 

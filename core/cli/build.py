@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from core.cli import output
-from core.cli.options import ConversationOption, LocalOption, ServerOption, refusals
-from core.cli.run import Run, command
+from . import output
+from .options import ConversationOption, LocalOption, ServerOption, refusals
+from .run import Run, command
 
 TextArgument = Annotated[
     str | None,
@@ -63,7 +63,7 @@ def build(
     message = _message(text, message_file, conversation, user, name, server, private)
     prompt, _ = _explained(run, message, max_chars, lite, local)
     if messages is not None:
-        from core.prompt_engine import to_messages  # noqa: PLC0415 - kept out of the start of other subcommands
+        from ..prompt_engine import to_messages  # noqa: PLC0415 - kept out of the start of other subcommands
 
         output.print_json(to_messages(prompt, dialect=messages))
     else:
@@ -96,7 +96,7 @@ def explain(
 def _explained(
     run: Run, message: Any, max_chars: int | None, lite: bool, local: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from core.prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
 
     with refusals():
         return explain_json_prompt(

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from core import config
-from core.base import logs
-from core.cli import output
-from core.cli.run import Run, command
-from core.config import Problem, Settings
-from core.config import docs as config_docs
-from core.config.levels import known_flag
-from core.doctor.rules import LEAST_TOKEN, admin_token
-from core.errors import ConfigError, StoreError
+from .. import config
+from ..base import logs
+from ..config import Problem, Settings
+from ..config import docs as config_docs
+from ..config.levels import known_flag
+from ..doctor.rules import LEAST_TOKEN, admin_token
+from ..errors import ConfigError, StoreError
+from . import output
+from .run import Run, command
 
 FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
 ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
@@ -74,8 +74,8 @@ def _database_values(run: Run) -> Mapping[str, str]:
 
     One that cannot be read is told on stderr.
     """
-    from core.calls import defaults  # noqa: PLC0415 - `config write` and `config schema` need no database
-    from core.database import config_table, failures  # noqa: PLC0415 - as above
+    from ..calls import defaults  # noqa: PLC0415 - `config write` and `config schema` need no database
+    from ..database import config_table, failures  # noqa: PLC0415 - as above
 
     try:
         db = defaults.open_bare(run.url)

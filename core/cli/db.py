@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli import maintenance as maintaining
-from core.cli import output
-from core.cli.run import Run, command
-from core.errors import StoreError
+from ..errors import StoreError
+from . import maintenance as maintaining
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.database.engine import Database
-    from core.db import Difference, Finding, Migrated
+    from ..database.engine import Database
+    from ..db import Difference, Finding, Migrated
 
 CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing, list what is missing or differs.")]
 _SHOWN = 20
@@ -38,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 def _bare(run: Run) -> Database:
     """Return the database as it is: these subcommands also work on one that is not up to date."""
-    from core.calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
 
     run.use(defaults.open_bare(run.url))
     return run.db
@@ -46,9 +46,9 @@ def _bare(run: Run) -> Database:
 
 def init(run: Run) -> None:
     """Make the tables. A database that has them stays as it is."""
-    from core import db as door  # noqa: PLC0415 - as above
-    from core.upkeep import check as checking  # noqa: PLC0415 - as above
-    from core.upkeep import migration as migrating  # noqa: PLC0415
+    from .. import db as door  # noqa: PLC0415 - as above
+    from ..upkeep import check as checking  # noqa: PLC0415 - as above
+    from ..upkeep import migration as migrating  # noqa: PLC0415
 
     db = _bare(run)
     before = checking.stats(db)
@@ -64,7 +64,7 @@ def migrate(run: Run, only_check: CheckOption = False) -> None:
 
     Each step may run again; when there is nothing to do, nothing is changed and that is said.
     """
-    from core import db as door  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
 
     db = _bare(run)
     if only_check:
@@ -99,8 +99,8 @@ def check(run: Run) -> None:
 
     The exit code is 1 if anything is an error.
     """
-    from core import db as door  # noqa: PLC0415 - as above
-    from core.database.failures import LOOK  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
+    from ..database.failures import LOOK  # noqa: PLC0415 - as above
 
     try:
         found = door.check_server(_bare(run))
@@ -131,7 +131,7 @@ def _show_findings(findings: list[Finding]) -> None:
 
 def stats(run: Run) -> None:
     """Count the rows of every table."""
-    from core.upkeep import check as checking  # noqa: PLC0415 - as above
+    from ..upkeep import check as checking  # noqa: PLC0415 - as above
 
     counts = checking.stats(_bare(run))
     run.answer(
@@ -149,7 +149,7 @@ def reindex(run: Run) -> None:
 
     Others may write meanwhile; interrupted, it goes on where it was when it is run again.
     """
-    from core import db as door  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
 
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
@@ -162,7 +162,7 @@ def verify(run: Run) -> None:
 
     The exit code is 1 if they differ.
     """
-    from core import db as door  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
 
     with output.bar() as bar:
         found = door.verify_index(run.db, progress=bar)

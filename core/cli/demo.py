@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
-from core.errors import StoreError
-from core.scope import Scope
+from ..errors import StoreError
+from ..scope import Scope
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.database.engine import Database
+    from ..database.engine import Database
 
 FILE = "prompt-engine-demo.sqlite3"
 INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
@@ -41,7 +41,7 @@ def demo(run: Run) -> None:
     The prompt goes to standard output as JSON, what was done to standard error. The database is a file in this folder,
     made anew each time.
     """
-    from core.prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
 
     sample = _read_sample()
     file = Path.cwd() / FILE
@@ -67,7 +67,7 @@ def _opened(file: Path, today: datetime) -> Database:
     Raises:
         StoreError: the folder cannot be written, or the file there is not the demo's own.
     """
-    from core import db as door  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
 
     if file.exists():
         _remove_own(file)
@@ -100,9 +100,9 @@ SELECT 1 FROM memories WHERE persona_id <> :own UNION ALL SELECT 1 FROM ai_diary
 
 def _fill(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     """Store the sample and return how much of what there is."""
-    from core import ai_diary, synth_tagging  # noqa: PLC0415 - as above
-    from core import db as door  # noqa: PLC0415 - as above
-    from core.transfer.imports import import_file  # noqa: PLC0415 - as above
+    from .. import ai_diary, synth_tagging  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - as above
+    from ..transfer.imports import import_file  # noqa: PLC0415 - as above
 
     scope = Scope(_PERSONA_ID)
     messages = 0

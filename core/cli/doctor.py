@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
-from core.doctor.rules import LEVELS, Checkup, Symptom
+from ..doctor.rules import LEVELS, Checkup, Symptom
+from . import output
+from .run import Run, command
 
 FormatOption = Annotated[
     Literal["text", "json"] | None,
@@ -32,7 +32,7 @@ def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, al
 
     Nothing is changed. The exit code is 1 if anything is an error.
     """
-    from core import doctor as door  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import doctor as door  # noqa: PLC0415 - kept out of the start of other subcommands
 
     run.as_json = run.as_json if form is None else form == "json"
     found = door.examine(run.url, models=models)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from core.cli import items as item_files
-from core.cli import output
-from core.cli.options import LocalOption, ServerOption, refusals
-from core.cli.run import Run, command
+from . import items as item_files
+from . import output
+from .options import LocalOption, ServerOption, refusals
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.transfer.exports import ExportResult
+    from ..transfer.exports import ExportResult
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)
@@ -71,7 +71,7 @@ def export(
     if items:
         item_files.export(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
-    from core.transfer.exports import export_chat  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..transfer.exports import export_chat  # noqa: PLC0415 - kept out of the start of other subcommands
 
     to_stdout = str(file) == _STDOUT
     with refusals(), output.bar() as bar:

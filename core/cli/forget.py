@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.forgetting import Forgotten
+    from ..forgetting import Forgotten
 
 ParticipantOption = Annotated[
     str | None, typer.Option("--participant", metavar="KEY", help="A person: interface/id, with all linked identities.")
@@ -65,8 +65,8 @@ def _check_there_is_one(run: Run) -> None:
     Raises:
         StoreError: there is no such file.
     """
-    from core.calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
-    from core.errors import StoreError  # noqa: PLC0415 - as above
+    from ..calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..errors import StoreError  # noqa: PLC0415 - as above
 
     bare = defaults.open_bare(run.url)
     try:
@@ -82,7 +82,7 @@ def _check_there_is_one(run: Run) -> None:
 
 
 def _forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:
-    from core import forgetting  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import forgetting  # noqa: PLC0415 - kept out of the start of other subcommands
 
     return forgetting.forget(**wanted, dry_run=dry_run, db=run.db, scope=run.scope())  # type: ignore[arg-type]
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli import items, output
-from core.cli.options import ServerOption, refusals
-from core.cli.run import Run, command
+from . import items, output
+from .options import ServerOption, refusals
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.transfer.imports import ImportResult
+    from ..transfer.imports import ImportResult
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="JSON Lines, JSON or YAML, also .gz; see above.", show_default=False)
@@ -82,7 +82,7 @@ def import_(
         with _going_on(), stoppable() as should_stop:
             items.import_(run, file, **own, should_stop=should_stop)  # type: ignore[arg-type]
         return
-    from core.transfer.imports import import_file  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..transfer.imports import import_file  # noqa: PLC0415 - kept out of the start of other subcommands
 
     with refusals(), _going_on(), stoppable() as should_stop, output.bar() as bar:
         result = import_file(

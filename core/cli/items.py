@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from core.cli import output
-from core.cli.options import refusals
-from core.cli.run import Run
-from core.memories.rules import DEFAULT_KIND
-from core.transfer.items import pieces
+from ..memories.rules import DEFAULT_KIND
+from ..transfer.items import pieces
+from . import output
+from .options import refusals
+from .run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.transfer.items import ItemExport, ItemImport
+    from ..transfer.items import ItemExport, ItemImport
 
 _STDOUT = "-"
 _SHOWN = 20
@@ -29,9 +29,9 @@ _FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "json
 
 def is_items(file: Path) -> bool:
     """Return whether a file holds memory items and no conversation; what cannot be read is told as a conversation."""
-    from core.errors import TransferError  # noqa: PLC0415 - as below
-    from core.transfer.items.reader import is_items as told  # noqa: PLC0415 - kept out of the start of others
-    from core.transfer.sources import File  # noqa: PLC0415 - as above
+    from ..errors import TransferError  # noqa: PLC0415 - as below
+    from ..transfer.items.reader import is_items as told  # noqa: PLC0415 - kept out of the start of others
+    from ..transfer.sources import File  # noqa: PLC0415 - as above
 
     try:
         return told(File(file, sys.maxsize))
@@ -82,7 +82,7 @@ def _files(
 
 
 def _part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
-    from core.transfer.items import export_items  # noqa: PLC0415 - as above
+    from ..transfer.items import export_items  # noqa: PLC0415 - as above
 
     options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": pieces.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())
@@ -91,7 +91,7 @@ def _part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | 
 @contextmanager
 def _written(path: Path, force: bool) -> Iterator[TextIO]:
     """Yield the stream to write to; a file is there whole or not at all."""
-    from core.errors import TransferError  # noqa: PLC0415 - as above
+    from ..errors import TransferError  # noqa: PLC0415 - as above
 
     if path.exists() and not force:
         raise TransferError(f"{str(path)!r} is there already. Name another file, or replace it with --force.")
@@ -123,7 +123,7 @@ def import_(
     should_stop: Callable[[], bool],
 ) -> None:
     """Store the memory items of a file and tell what became of them."""
-    from core.transfer.items import import_items  # noqa: PLC0415 - as above
+    from ..transfer.items import import_items  # noqa: PLC0415 - as above
 
     with refusals(), output.bar() as bar:
         result = import_items(

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from core.cli import output
-from core.cli.run import Run, command
-from core.jobs.rules import STATES
-from core.text.times import parse_time
+from ..jobs.rules import STATES
+from ..text.times import parse_time
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.memories.shapes import CycleResult
-    from core.shapes import ListedOperation, OperationRun
+    from ..memories.shapes import CycleResult
+    from ..shapes import ListedOperation, OperationRun
 
 OnceOption = Annotated[bool, typer.Option("--once", help="End as soon as nothing may begin, instead of waiting.")]
 ScheduleOption = Annotated[
@@ -70,8 +70,8 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     Any number of workers may run beside each other. SIGTERM or Ctrl-C lets the operation at hand end first; a second
     one gives it back. A worker that is killed loses nothing: another does the operation when its lease is over.
     """
-    from core import llm  # noqa: PLC0415 - kept out of the start of other subcommands
-    from core.jobs import Worker  # noqa: PLC0415 - as above
+    from .. import llm  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..jobs import Worker  # noqa: PLC0415 - as above
 
     worker = Worker(run.db, personas=personas or (), told=lambda done: _tell(run, done))
     if not run.as_json:
@@ -95,7 +95,7 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
     if not schedule:
         yield
         return
-    from core.lifelong import Scheduler  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..lifelong import Scheduler  # noqa: PLC0415 - kept out of the start of other subcommands
 
     scheduler = Scheduler(run.db, personas=personas, told=lambda persona, done: _tell_cycle(run, persona, done))
     if once:
@@ -155,7 +155,7 @@ def show(run: Run, watch: WatchOption = False) -> None:
 
 def _look(run: Run) -> dict[str, Any]:
     """Return the queue as JSON has it; keys stand in this order."""
-    from core import jobs  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import jobs  # noqa: PLC0415 - kept out of the start of other subcommands
 
     scope, settings = run.scope(), run.settings
     found: dict[str, Any] = {
@@ -169,7 +169,7 @@ def _look(run: Run) -> dict[str, Any]:
 
 def _others(run: Run) -> list[str]:
     """Return the other personas that have operations which wait."""
-    from core.jobs import table_claiming as jobs_claiming  # noqa: PLC0415 - as above
+    from ..jobs import table_claiming as jobs_claiming  # noqa: PLC0415 - as above
 
     own = run.scope().persona
     return [persona for persona in jobs_claiming.personas(run.db) if persona != own]
@@ -242,7 +242,7 @@ def _words(state: str) -> str:
 
 def cancel(run: Run, job_id: IdArgument) -> None:
     """Cancel an operation; the result of a running one is dropped."""
-    from core import jobs  # noqa: PLC0415 - as above
+    from .. import jobs  # noqa: PLC0415 - as above
 
     done = jobs.cancel(job_id, db=run.db, settings=run.settings, scope=run.scope())
     _answer(run, {"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
@@ -255,7 +255,7 @@ def clear(run: Run) -> None:
 
     Results of running ones are dropped.
     """
-    from core import jobs  # noqa: PLC0415 - as above
+    from .. import jobs  # noqa: PLC0415 - as above
 
     number = jobs.clear_queue(db=run.db, settings=run.settings, scope=run.scope())
     _answer(run, {"cancelled": number}, f"{number} cancelled.")
@@ -263,7 +263,7 @@ def clear(run: Run) -> None:
 
 def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> None:
     """Put a failed operation back into the queue."""
-    from core import jobs  # noqa: PLC0415 - as above
+    from .. import jobs  # noqa: PLC0415 - as above
 
     if (job_id is None) != every:
         raise typer.BadParameter("say which operation: either its ID or --all")
@@ -280,7 +280,7 @@ def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> 
 
 def _retry_all(run: Run) -> None:
     """Put every failed operation back that can be; those that worked on texts handed in cannot."""
-    from core import jobs  # noqa: PLC0415 - as above
+    from .. import jobs  # noqa: PLC0415 - as above
 
     door: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope()}
     again = [jobs.retry_operation(one["id"], **door) for one in jobs.list_operations("failed", (), _MOST_AGAIN, **door)]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
-from core.text.times import parse_time
+from ..text.times import parse_time
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.upkeep.maintenance import Ran, Script, Value
+    from ..upkeep.maintenance import Ran, Script, Value
 
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Which script; without it they are listed.", show_default=False)
@@ -37,7 +37,7 @@ def run_script(run: Run, name: NameArgument = None, settings: SetOption = None, 
 
     Every script works on one persona: that of --persona-id, else of PERSONA_ID.
     """
-    from core.upkeep import maintenance  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..upkeep import maintenance  # noqa: PLC0415 - kept out of the start of other subcommands
 
     if name is None:
         if settings or apply_:
@@ -76,7 +76,7 @@ def _read(script: Script, text: str) -> tuple[str, Value | datetime]:
 
 
 def _list(run: Run) -> None:
-    from core.upkeep import maintenance  # noqa: PLC0415 - as above
+    from ..upkeep import maintenance  # noqa: PLC0415 - as above
 
     scripts = [maintenance.find(name, "sqlite") for name in maintenance.names()]
     run.answer(

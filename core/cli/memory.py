@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
-    from core.memories.shapes import Compacted, CycleResult, Health, Pruned
+    from ..memories.shapes import Compacted, CycleResult, Health, Pruned
 
 DeepOption = Annotated[
     bool, typer.Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
@@ -45,7 +45,7 @@ def add_to(app: typer.Typer) -> None:
 
 def consolidate(run: Run, deep: DeepOption = False) -> None:
     """Make items of what was said since the last time, and archive what has expired."""
-    from core import lifelong, llm  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import lifelong, llm  # noqa: PLC0415 - kept out of the start of other subcommands
 
     call = _call(run)
     try:
@@ -66,7 +66,7 @@ def prune(
 
     Pinned and saved items stay. `prompt-engine memory health` counts what there is; an archived item can be restored.
     """
-    from core import lifelong  # noqa: PLC0415 - as above
+    from .. import lifelong  # noqa: PLC0415 - as above
 
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **_call(run))
     told = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
@@ -78,7 +78,7 @@ def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, 
 
     The model of LLM_BASE_URL writes the text; items are archived only after theirs has been stored and read back.
     """
-    from core import lifelong, llm  # noqa: PLC0415 - as above
+    from .. import lifelong, llm  # noqa: PLC0415 - as above
 
     made: list[Compacted] = []
     try:
@@ -96,7 +96,7 @@ def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, 
 
 def health(run: Run, no_index: NoIndexOption = False) -> None:
     """Count the items, and what about them wants looking after. Changes nothing."""
-    from core import lifelong  # noqa: PLC0415 - as above
+    from .. import lifelong  # noqa: PLC0415 - as above
 
     found = lifelong.health(check_index=not no_index, **_call(run))
     run.answer(found, lambda: _show_health(found))

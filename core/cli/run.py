@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli import output
-from core.config import Settings
-from core.scope import Destination, Privacy, Scope
+from ..config import Settings
+from ..scope import Destination, Privacy, Scope
+from . import output
 
 if TYPE_CHECKING:
-    from core.database.engine import Database
+    from ..database.engine import Database
 
 _PANEL = "Options of every subcommand"
 
@@ -76,7 +76,7 @@ class Run:
     def db(self) -> Database:
         """The database asked for, opened and brought up to date at first use."""
         if self._db is None:
-            from core import db  # noqa: PLC0415 - `config` needs no database
+            from .. import db  # noqa: PLC0415 - `config` needs no database
 
             self._db = db.open_database(self.url)
         return self._db
@@ -88,7 +88,7 @@ class Run:
     @property
     def settings(self) -> Settings:
         """The settings as they are now, those of the database too."""
-        from core.calls import defaults  # noqa: PLC0415 - as above
+        from ..calls import defaults  # noqa: PLC0415 - as above
 
         return defaults.settings_for(None, self.db)
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from core.cli import output
-from core.cli.options import ConversationOption, LocalOption, ServerOption, UserOption, participant, refusals
-from core.cli.run import Run, command
-from core.shapes import Hit
+from ..shapes import Hit
+from . import output
+from .options import ConversationOption, LocalOption, ServerOption, UserOption, participant, refusals
+from .run import Run, command
 
 QueryArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
@@ -53,7 +53,7 @@ def search(
     """Search memories, diary and chat, with reasons."""
     if not (query or tag or word):
         raise typer.BadParameter("say what to look for: TEXT, --tag or --word")
-    from core.synth_core_memory import explain_search  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..synth_core_memory import explain_search  # noqa: PLC0415 - kept out of the start of other subcommands
 
     scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
     with refusals():
@@ -104,9 +104,9 @@ def remember(
 
     Without --conversation it is seen everywhere within the persona.
     """
-    from core import db as door  # noqa: PLC0415 - kept out of the start of other subcommands
-    from core.synth_tagging import extract_tags  # noqa: PLC0415 - as above
-    from core.tags.table import current  # noqa: PLC0415 - as above
+    from .. import db as door  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..synth_tagging import extract_tags  # noqa: PLC0415 - as above
+    from ..tags.table import current  # noqa: PLC0415 - as above
 
     scope = run.scope(conversation, participant(conversation, user), server)
     with refusals():

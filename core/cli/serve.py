@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from core.cli import output
-from core.cli.run import Run, command
-from core.config import Settings
-from core.errors import ConfigError
+from ..config import Settings
+from ..errors import ConfigError
+from . import output
+from .run import Run, command
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -65,7 +65,7 @@ def address(settings: Settings) -> tuple[str, int]:
 
 
 def _settings(run: Run, asked: dict[str, Any]) -> Settings:
-    from core.calls.defaults import settings_for  # noqa: PLC0415 - loads the database packages
+    from ..calls.defaults import settings_for  # noqa: PLC0415 - loads the database packages
 
     return settings_for(asked or None, run.db)
 
@@ -79,7 +79,7 @@ def _application(run: Run, asked: dict[str, Any], allowed: Any) -> FastAPI:
     try:
         import uvicorn  # noqa: F401, PLC0415 - an extra of its own
 
-        from core.admin.app import create_app  # noqa: PLC0415 - as above
+        from ..admin.app import create_app  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         _refuse(EXTRA.format(name=error.name))
     try:
@@ -128,7 +128,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _tell(settings: Settings, app: FastAPI) -> None:
-    from core.admin.hosts import is_loopback  # noqa: PLC0415 - part of the extra
+    from ..admin.hosts import is_loopback  # noqa: PLC0415 - part of the extra
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
     output.note(f"The admin page is on http://{host}:{settings.admin_port}{app.state.admin.prefix}/, until Ctrl-C.")

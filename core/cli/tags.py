@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from core.cli import output
-from core.cli.options import refusals
-from core.cli.run import Run, command
-from core.shapes import WriteResult
+from ..shapes import WriteResult
+from . import output
+from .options import refusals
+from .run import Run, command
 
 TagArgument = Annotated[str, typer.Argument(metavar="TAG", show_default=False)]
 AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", show_default=False)]
@@ -35,7 +35,7 @@ def add_to(app: typer.Typer) -> None:
 
 def list_(run: Run, limit: LimitOption = 100) -> None:
     """List the tags, the most used first."""
-    from core.synth_tagging import list_tags  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..synth_tagging import list_tags  # noqa: PLC0415 - kept out of the start of other subcommands
 
     found = list_tags(db=run.db, scope=run.scope())[:limit]
     rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _links(each["links"])) for each in found]
@@ -57,7 +57,7 @@ def _links(links: Mapping[str, float]) -> str:
 
 def add(run: Run, tag: TagArgument) -> None:
     """Make a tag known."""
-    from core.synth_tagging import add_tag  # noqa: PLC0415 - as above
+    from ..synth_tagging import add_tag  # noqa: PLC0415 - as above
 
     with refusals():
         _told(run, add_tag(tag, db=run.db, scope=run.scope()))
@@ -65,7 +65,7 @@ def add(run: Run, tag: TagArgument) -> None:
 
 def alias(run: Run, alias: AliasArgument, tag: TagArgument) -> None:
     """Make ALIAS another spelling of TAG."""
-    from core.synth_tagging import add_alias  # noqa: PLC0415 - as above
+    from ..synth_tagging import add_alias  # noqa: PLC0415 - as above
 
     with refusals():
         _told(run, add_alias(alias, tag, db=run.db, scope=run.scope()))
@@ -73,7 +73,7 @@ def alias(run: Run, alias: AliasArgument, tag: TagArgument) -> None:
 
 def link(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption = 1.0) -> None:
     """Link two tags: whoever looks for one finds the other too."""
-    from core.synth_tagging import link_tags, list_tags  # noqa: PLC0415 - as above
+    from ..synth_tagging import link_tags, list_tags  # noqa: PLC0415 - as above
 
     scope = run.scope()
     known = {each["tag"] for each in list_tags(db=run.db, scope=scope)}
@@ -85,8 +85,8 @@ def link(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption 
 
 def extract(run: Run, text: TextArgument) -> None:
     """Print the tags of a text."""
-    from core.synth_tagging import extract_tags  # noqa: PLC0415 - as above
-    from core.tags.table import current  # noqa: PLC0415 - as above
+    from ..synth_tagging import extract_tags  # noqa: PLC0415 - as above
+    from ..tags.table import current  # noqa: PLC0415 - as above
 
     tags = extract_tags(text, current(run.db, run.scope().persona))
     run.answer(tags, lambda: output.say(", ".join(map(output.clean, tags)) or "This text has no tags."))

@@ -19,11 +19,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from core.config.file import ConfigFile, find, find_and_read, read_entries
-from core.config.flag_base import ValueSource
-from core.config.flag_types import BadValueError
-from core.config.flags import FLAGS, Settings
-from core.config.levels import (
+from ..errors import ConfigError
+from ..shapes import WriteResult
+from .file import ConfigFile, find, find_and_read, read_entries
+from .flag_base import ValueSource
+from .flag_types import BadValueError
+from .flags import FLAGS, Settings
+from .levels import (
     CONFIG_FILE,
     SECRET_FILES,
     DatabaseValues,
@@ -39,8 +41,6 @@ from core.config.levels import (
     stale_after_seconds,
     tell,
 )
-from core.errors import ConfigError
-from core.shapes import WriteResult
 
 __all__ = [
     "FLAGS", "DatabaseValues", "Problem", "Row", "Settings", "check", "database_values_of", "load", "nearest_flag",
@@ -195,10 +195,10 @@ def set_value(name: str, value: object, db: Any = None) -> WriteResult:
 
 
 def _written(name: str, text: str, db: Any) -> WriteResult:
-    from core.database import config_table  # noqa: PLC0415 - reading a flag must not load the database
+    from ..database import config_table  # noqa: PLC0415 - reading a flag must not load the database
 
     if db is None:
-        from core.db import current_database  # noqa: PLC0415 - see above
+        from ..db import current_database  # noqa: PLC0415 - see above
 
         db = current_database()
     kept = database_values_of(db)

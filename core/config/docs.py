@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.config.flag_base import Flag, plain
-from core.config.flags import FLAGS, GROUPS
-from core.errors import ConfigError
+from ..errors import ConfigError
+from .flag_base import Flag, plain
+from .flags import FLAGS, GROUPS
 
 _WIDTH = 100
 _YAML = "config.yaml"

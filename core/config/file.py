@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from core.base import resources
-from core.config.flag_types import BadValueError, shown
-from core.errors import ConfigError
+from ..base import resources
+from ..errors import ConfigError
+from .flag_types import BadValueError, shown
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self
 
-from core.config.flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
-from core.errors import ConfigError
+from ..errors import ConfigError
+from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
 
 ValueSource = Literal["default", "file", "database", "environment", "argument"]
 """Where a value came from, lowest first (rule G17)."""

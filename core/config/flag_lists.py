@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from core.config.flag_types import BadValueError, Frozen, Kind, Text, shown
+from .flag_types import BadValueError, Frozen, Kind, Text, shown
 
 _CODES = (
     "af ar bg bn br ca cs da de el en eo es et eu fa fi fr ga gl gu ha he hi hr hu hy id it ja ko ku la lt lv mr ms nl "
@@ -78,7 +78,7 @@ class Groups(Kind):
 
 def _structure(text: str) -> object:
     """Return what a JSON or YAML text holds; BadValueError where it is neither."""
-    from core.config.file import read_yaml_value  # noqa: PLC0415 - only lists in variables need it
+    from .file import read_yaml_value  # noqa: PLC0415 - only lists in variables need it
 
     try:
         return json.loads(text)

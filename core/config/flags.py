@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from core.config.flag_base import Flag, flag
-from core.config.flag_lists import LANGUAGE_CODES, Groups, Texts
-from core.config.flag_types import Folder, Frozen, Key, Text, Zone
-from core.config.flags_lifelong import LifelongFlags
-from core.config.flags_recall import RecallFlags
-from core.config.flags_recent import RecentFlags
-from core.config.flags_stories import StoryFlags
-from core.shapes import Ranking
+from ..shapes import Ranking
+from .flag_base import Flag, flag
+from .flag_lists import LANGUAGE_CODES, Groups, Texts
+from .flag_types import Folder, Frozen, Key, Text, Zone
+from .flags_lifelong import LifelongFlags
+from .flags_recall import RecallFlags
+from .flags_recent import RecentFlags
+from .flags_stories import StoryFlags
 
 SnippetWindow = Literal["start", "match"]
 """start: the beginning of the text. match: the part around the first match."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from core.config.flag_base import FlagValues, flag
-from core.config.flag_types import Text
+from .flag_base import FlagValues, flag
+from .flag_types import Text
 
 PruneMode = Literal["any", "all"]
 """any: what is too old or too unimportant goes. all: what is both."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config.flag_base import FlagValues, flag
+from .flag_base import FlagValues, flag
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

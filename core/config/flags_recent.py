@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from core.config.flag_base import FlagValues, flag
-from core.config.flag_lists import Texts
-from core.config.flag_types import Text
+from .flag_base import FlagValues, flag
+from .flag_lists import Texts
+from .flag_types import Text
 
 MemoryMode = Literal["agent", "plus", "basic", "project"]
 """agent: the model saves by calling a tool. plus: explicit wishes are saved before the model answers. basic: memories

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.base import logs
-from core.config.file import ConfigFile, flag_name
-from core.config.flag_base import Flag, ValueSource
-from core.config.flag_types import DOTS, BadValueError, Frozen, shown
-from core.config.flags import FLAGS
-from core.errors import ConfigError
+from ..base import logs
+from ..errors import ConfigError
+from .file import ConfigFile, flag_name
+from .flag_base import Flag, ValueSource
+from .flag_types import DOTS, BadValueError, Frozen, shown
+from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"
 """Variable that names the configuration file."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.shapes import IncomingMessage, Sender
-from core.text.host_values import get, is_plain, number_at, text_at, word_at
-from core.text.times import parse_time
+from ..shapes import IncomingMessage, Sender
+from ..text.host_values import get, is_plain, number_at, text_at, word_at
+from ..text.times import parse_time
 
 NON_TEXT = "[Non-text content]"
 """Stands for a replied-to message without text and caption (rule P10)."""

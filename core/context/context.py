@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from core.shapes import SOURCES, HistoryEntry, Hit, LeftOut
-from core.text.folding import clean
+from ..shapes import SOURCES, HistoryEntry, Hit, LeftOut
+from ..text.folding import clean
 
 Digest = TypeVar("Digest", bound=Hashable)
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.context.context import OWN_KEYS
-from core.context.live import read_message
-from core.context.merge import entry_id
-from core.context.plan import RECENT, is_on
-from core.shapes import HistoryContribution, HistoryEntry, LeftOut
-from core.text.folding import clean
-from core.text.host_values import get, text_at
+from ..shapes import HistoryContribution, HistoryEntry, LeftOut
+from ..text.folding import clean
+from ..text.host_values import get, text_at
+from .context import OWN_KEYS
+from .live import read_message
+from .merge import entry_id
+from .plan import RECENT, is_on
 
 THOUGHTS = "thoughts"
 

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from core.context.context import Caps
-from core.context.contributions import THOUGHTS, Arranged, ContributedText, arrange
-from core.context.exchanges import SpokenLine, newest_exchanges
-from core.context.lines import body, is_persona, origin
-from core.context.live import LiveHistory
-from core.context.merge import (
+from ..shapes import HistoryEntry, IncomingMessage, LeftOut
+from ..text.folding import one_line
+from .context import Caps
+from .contributions import THOUGHTS, Arranged, ContributedText, arrange
+from .exchanges import SpokenLine, newest_exchanges
+from .lines import body, is_persona, origin
+from .live import LiveHistory
+from .merge import (
     STORED,
     SeenMessages,
     added_places,
@@ -29,7 +31,7 @@ from core.context.merge import (
     same_message,
     stored_places,
 )
-from core.context.plan import (
+from .plan import (
     CURRENT,
     RECENT,
     Candidates,
@@ -39,10 +41,8 @@ from core.context.plan import (
     history_plan,
     skips_history,
 )
-from core.context.shapes import HistoryLists, HistoryOptions
-from core.context.shown import echo_check, is_echo, is_shown, why_not_shown
-from core.shapes import HistoryEntry, IncomingMessage, LeftOut
-from core.text.folding import one_line
+from .shapes import HistoryLists, HistoryOptions
+from .shown import echo_check, is_echo, is_shown, why_not_shown
 
 __all__ = [
     "Candidates",

@@ -10,13 +10,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from core.audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
-from core.context.attachments import input_facts
-from core.errors import MessageError
-from core.scope import KEY_BYTES, key_text
-from core.shapes import IncomingMessage, Sender
-from core.text.host_values import as_text, get, has, is_plain, text_at, word_at
-from core.text.times import parse_time, read_time
+from ..audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
+from ..errors import MessageError
+from ..scope import KEY_BYTES, key_text
+from ..shapes import IncomingMessage, Sender
+from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
+from ..text.times import parse_time, read_time
+from .attachments import input_facts
 
 __all__ = ["get", "has", "input_facts", "read_message"]
 

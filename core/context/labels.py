@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from core.context.lines import local_time
-from core.text.folding import one_line
-from core.text.times import parse_time
+from ..text.folding import one_line
+from ..text.times import parse_time
+from .lines import local_time
 
 SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "chat history"}
 """Source of a hit to the words shown; any other source is shown by its own name without underscores."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from core.shapes import PERSONA_SENDER, HistoryEntry
-from core.text.folding import one_line
+from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..text.folding import one_line
 
 NAME_CHARS = 64
 """Most characters of a sender's name in a line (rule P28)."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.audience.rules import said_privacy
-from core.shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from core.text.folding import clean
-from core.text.host_values import get, has, is_plain, text_at, word_at
-from core.text.times import parse_time
+from ..audience.rules import said_privacy
+from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
+from ..text.folding import clean
+from ..text.host_values import get, has, is_plain, text_at, word_at
+from ..text.times import parse_time
 
 METADATA_KEYS = frozenset(
     {

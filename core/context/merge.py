@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from core.context.lines import body, sender
-from core.shapes import HistoryEntry, LeftOut
-from core.text.folding import collapsed
+from ..shapes import HistoryEntry, LeftOut
+from ..text.folding import collapsed
+from .lines import body, sender
 
 SAME_MESSAGE_SECONDS = 5
 """Two copies of one message without a common id are less than this apart (rule P23)."""

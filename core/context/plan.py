@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.context.live import LiveHistory
-from core.context.merge import entry_id
-from core.shapes import HistoryEntry, IncomingMessage, LeftOut
+from ..shapes import HistoryEntry, IncomingMessage, LeftOut
+from .live import LiveHistory
+from .merge import entry_id
 
 CURRENT, RECENT = "history_current_chat", "history_recent"
 

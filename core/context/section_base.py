@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from core.audience.view import Viewer
-from core.config import Settings
-from core.context.history import HistoryLists
-from core.database.section_parts import SectionPart, SectionRow
-from core.shapes import IncomingMessage, LeftOut
+from ..audience.view import Viewer
+from ..config import Settings
+from ..database.section_parts import SectionPart, SectionRow
+from ..shapes import IncomingMessage, LeftOut
+from .history import HistoryLists
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
-from core.shapes import HistoryEntry, LeftOut
+from ..shapes import HistoryEntry, LeftOut
 
 
 @dataclass(frozen=True, slots=True)

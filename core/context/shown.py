@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
-from core.context.lines import is_persona
-from core.shapes import HistoryEntry, IncomingMessage
-from core.text.folding import collapsed
+from ..shapes import HistoryEntry, IncomingMessage
+from ..text.folding import collapsed
+from .lines import is_persona
 
 
 def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> str:

@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.calls.defaults import call_with
-from core.calls.screening import Screen
-from core.config import Settings
-from core.conversations import memory_prompt, memory_tool
-from core.conversations import recent as recent_conversations
-from core.conversations import saved as saved_memories
-from core.conversations.memory_files import MarkdownResult, export_markdown, import_markdown
-from core.database.engine import Database
-from core.errors import MessageError
-from core.scope import Scope
-from core.shapes import (
+from ..calls.defaults import call_with
+from ..calls.screening import Screen
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import (
     FormerText,
     LoadedMemory,
     RecentConversation,
@@ -29,6 +25,10 @@ from core.shapes import (
     ToolForm,
     WriteResult,
 )
+from . import memory_prompt, memory_tool
+from . import recent as recent_conversations
+from . import saved as saved_memories
+from .memory_files import MarkdownResult, export_markdown, import_markdown
 
 __all__ = ["MarkdownResult", "add_recent_conversation", "add_saved_memory", "close_conversation",
            "delete_saved_memory", "export_markdown", "get_system_prompt_with_memory", "get_user_memory_prompt",

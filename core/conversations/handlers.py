@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.conversations import summaries as summarising
-from core.conversations.rules_summaries import without_answer
-from core.errors import ModelError
-from core.jobs.tools import Effect, Tools, operation_scope
-from core.shapes import Operation
+from ..errors import ModelError
+from ..jobs.tools import Effect, Tools, operation_scope
+from ..shapes import Operation
+from . import summaries as summarising
+from .rules_summaries import without_answer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

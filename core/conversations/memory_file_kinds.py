@@ -10,25 +10,25 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from core.audience.view import Viewer
-from core.calls import screening
-from core.config import Settings
-from core.conversations import rules_markdown as files
-from core.conversations import (
+from ..audience.view import Viewer
+from ..calls import screening
+from ..config import Settings
+from ..database.engine import Database
+from ..scope import Scope
+from ..text.times import zone
+from . import rules_markdown as files
+from . import (
     table_saved as saved,
 )
-from core.conversations import (
+from . import (
     table_summaries as summaries,
 )
-from core.conversations import (
+from . import (
     table_summary_edits as summary_edits,
 )
-from core.conversations.recent import viewer_of
-from core.conversations.rules_markdown import File, Item
-from core.conversations.rules_summaries import UNTITLED, shown_time
-from core.database.engine import Database
-from core.scope import Scope
-from core.text.times import zone
+from .recent import viewer_of
+from .rules_markdown import File, Item
+from .rules_summaries import UNTITLED, shown_time
 
 TITLE_CHARS = 200
 BY = "file"

@@ -17,16 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.base import mirrored_file
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.conversations import rules_markdown as files
-from core.conversations.memory_file_kinds import Access, Kind, RecentFile, SavedFile
-from core.conversations.rules_markdown import File, Item
-from core.database.engine import Database
-from core.errors import CoreError, MessageError, TransferError
-from core.scope import Scope
-from core.text.folding import clean
+from ..base import mirrored_file
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import CoreError, MessageError, TransferError
+from ..scope import Scope
+from ..text.folding import clean
+from . import rules_markdown as files
+from .memory_file_kinds import Access, Kind, RecentFile, SavedFile
+from .rules_markdown import File, Item
 
 STATE = ".memory.json"
 _FOLDERS = "memory_files"

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from core.audience.view import Viewer
-from core.base import logs
-from core.config import Settings
-from core.conversations import recent as recent_conversations
-from core.conversations import saved as saved_memories
-from core.conversations.rules_summaries import as_entities, shown_time
-from core.conversations.rules_tool_calls import NAME
-from core.database.engine import Database
-from core.errors import StoreError
-from core.memories.rules_modes import MODES, asked_before, is_tool_offered
-from core.scope import Scope
-from core.shapes import LoadedMemory, RecentConversation, SavedMemory
-from core.templates.phrases import load_phrases
-from core.templates.render import Renderer
+from ..audience.view import Viewer
+from ..base import logs
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreError
+from ..memories.rules_modes import MODES, asked_before, is_tool_offered
+from ..scope import Scope
+from ..shapes import LoadedMemory, RecentConversation, SavedMemory
+from ..templates.phrases import load_phrases
+from ..templates.render import Renderer
+from . import recent as recent_conversations
+from . import saved as saved_memories
+from .rules_summaries import as_entities, shown_time
+from .rules_tool_calls import NAME
 
 TEMPLATE = "memory.txt.j2"
 ACCOUNT = "memory_tool"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.base import logs
-from core.config import Settings
-from core.conversations import rules_tool_calls as tool_calls
-from core.conversations import saved as saved_memories
-from core.database.engine import Database
-from core.errors import MessageError, StoreError
-from core.llm.rules_replies import without_thoughts
-from core.memories.rules_modes import is_tool_offered
-from core.scope import Scope
-from core.shapes import ToolAnswer, ToolCall, ToolForm
+from ..base import logs
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError, StoreError
+from ..llm.rules_replies import without_thoughts
+from ..memories.rules_modes import is_tool_offered
+from ..scope import Scope
+from ..shapes import ToolAnswer, ToolCall, ToolForm
+from . import rules_tool_calls as tool_calls
+from . import saved as saved_memories
 
 SAVED = "saved"
 _WHY = {

@@ -10,21 +10,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.audience import table_conversations as conversations
-from core.audience.view import Request, Viewer
-from core.audience.view_statement import look
-from core.config import Settings
-from core.conversations import rules_summaries as rules
-from core.conversations import summaries as summarising
-from core.conversations import table_ended as ended
-from core.conversations import table_summaries as summaries
-from core.conversations.rules_summaries import Line
-from core.conversations.summaries import End
-from core.database.engine import Database
-from core.errors import MessageError
-from core.jobs import table as jobs
-from core.scope import Scope
-from core.shapes import RecentConversation, WriteResult
+from ..audience import table_conversations as conversations
+from ..audience.view import Request, Viewer
+from ..audience.view_statement import look
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..jobs import table as jobs
+from ..scope import Scope
+from ..shapes import RecentConversation, WriteResult
+from . import rules_summaries as rules
+from . import summaries as summarising
+from . import table_ended as ended
+from . import table_summaries as summaries
+from .rules_summaries import Line
+from .summaries import End
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

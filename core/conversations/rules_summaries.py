@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from core.audience.rules import split_key
-from core.context.live import read_message
-from core.llm.rules_replies import read_object, without_thoughts
-from core.memories.rules_said import is_marked
-from core.text.extracts import extract, rarest_words
-from core.text.folding import clean
-from core.text.host_values import get, is_plain
-from core.text.refusals import refusal
-from core.text.times import zone
+from ..audience.rules import split_key
+from ..context.live import read_message
+from ..llm.rules_replies import read_object, without_thoughts
+from ..memories.rules_said import is_marked
+from ..text.extracts import extract, rarest_words
+from ..text.folding import clean
+from ..text.host_values import get, is_plain
+from ..text.refusals import refusal
+from ..text.times import zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000

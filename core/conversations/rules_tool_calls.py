@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from core.shapes import ToolCall, ToolForm
-from core.text.folding import clean
+from ..shapes import ToolCall, ToolForm
+from ..text.folding import clean
 
 NAME = "memoryTool"
 ARGUMENT = "memoryContent"

@@ -6,26 +6,26 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from core import llm
-from core.audience.view import Viewer
-from core.base import logs
-from core.calls import screening
-from core.config import Settings
-from core.conversations import rules_rewrites as rewrites
-from core.conversations import table_rewrites as saved_rewriting
-from core.conversations import table_saved as saved
-from core.conversations.table_saved import Item
-from core.database.engine import Database
-from core.errors import MessageError, ModelError
-from core.memories import table_history as item_history
-from core.scope import Scope
-from core.shapes import FormerText, SavedMemory, WriteResult
-from core.templates.phrases import load_phrases
-from core.templates.refused import refused_patterns
-from core.templates.render import Renderer
-from core.text import remember_phrases as remember
-from core.text.folding import one_line
-from core.text.times import iso_text
+from .. import llm
+from ..audience.view import Viewer
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError, ModelError
+from ..memories import table_history as item_history
+from ..scope import Scope
+from ..shapes import FormerText, SavedMemory, WriteResult
+from ..templates.phrases import load_phrases
+from ..templates.refused import refused_patterns
+from ..templates.render import Renderer
+from ..text import remember_phrases as remember
+from ..text.folding import one_line
+from ..text.times import iso_text
+from . import rules_rewrites as rewrites
+from . import table_rewrites as saved_rewriting
+from . import table_saved as saved
+from .table_saved import Item
 
 TEMPLATE = "saved_rewrite.txt.j2"
 REWRITES_TRIED = 5

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.conversations import table_summaries as summaries
-from core.conversations.rules_summaries import newest_of_each, shown_time
-from core.database.rows import read_time
-from core.database.section_parts import SectionPart, SectionRow
-from core.memories.rules_modes import MODES
-from core.shapes import LeftOut
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built
+from ..database.rows import read_time
+from ..database.section_parts import SectionPart, SectionRow
+from ..memories.rules_modes import MODES
+from ..shapes import LeftOut
+from . import table_summaries as summaries
+from .rules_summaries import newest_of_each, shown_time
 
 KEY = "recent_conversations"
 CUT = "cut"

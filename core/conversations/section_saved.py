@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.conversations import table_saved as saved
-from core.database.rows import read_time
-from core.database.section_parts import SectionPart, SectionRow
-from core.memories.rules_modes import MODES
-from core.shapes import LeftOut
-from core.text.folding import collapsed
-from core.wishes import section as section_wishes
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built
+from ..database.rows import read_time
+from ..database.section_parts import SectionPart, SectionRow
+from ..memories.rules_modes import MODES
+from ..shapes import LeftOut
+from ..text.folding import collapsed
+from ..wishes import section as section_wishes
+from . import table_saved as saved
 
 KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"

@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core import llm
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.base import logs
-from core.calls import screening
-from core.config import Settings
-from core.conversations import rules_summaries as rules
-from core.conversations import table_ended as ended
-from core.conversations import table_summaries as summaries
-from core.conversations.rules_summaries import Line, Made
-from core.database.engine import Database
-from core.errors import ModelError, StoreWriteError
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.templates.refused import refused_patterns
-from core.templates.render import Renderer
-from core.text.times import parse_time
+from .. import llm
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import ModelError, StoreWriteError
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..templates.refused import refused_patterns
+from ..templates.render import Renderer
+from ..text.times import parse_time
+from . import rules_summaries as rules
+from . import table_ended as ended
+from . import table_summaries as summaries
+from .rules_summaries import Line, Made
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -12,18 +12,18 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
-from core.conversations.rules_summaries import Line
-from core.database.bulk import chunks
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache, conversations
-from core.database.schema_stories import memory_jobs
-from core.jobs import rules as job_rules
-from core.messages import new_message as messages
-from core.messages.new_message import NewMessage
-from core.messages.table_seen import Seen
-from core.scope import Scope
+from ..database.bulk import chunks
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache, conversations
+from ..database.schema_stories import memory_jobs
+from ..jobs import rules as job_rules
+from ..messages import new_message as messages
+from ..messages.new_message import NewMessage
+from ..messages.table_seen import Seen
+from ..scope import Scope
+from .rules_summaries import Line
 
 OPERATION = "CONVERSATION_SUMMARY"
 _C, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c

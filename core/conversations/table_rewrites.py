@@ -12,22 +12,22 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from core.audience import table as audiences
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.conversations import table_saved as saved
-from core.conversations.rules_rewrites import Rewrite
-from core.conversations.table_saved import Item
-from core.database.engine import Database
-from core.database.schema import memories as table
-from core.database.schema import participants as people
-from core.database.sources import MEMORIES
-from core.index import indexed
-from core.memories import table as memories
-from core.memories import table_history as item_history
-from core.memories.new_item import NewMemory
-from core.scope import Scope
-from core.shapes import WriteReason, WriteResult
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..database.engine import Database
+from ..database.schema import memories as table
+from ..database.schema import participants as people
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..memories import table as memories
+from ..memories import table_history as item_history
+from ..memories.new_item import NewMemory
+from ..scope import Scope
+from ..shapes import WriteReason, WriteResult
+from . import table_saved as saved
+from .rules_rewrites import Rewrite
+from .table_saved import Item
 
 REPLACED = "replaced"
 CHANGED_BY = "model"

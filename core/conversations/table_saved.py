@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, select
 
-from core.audience import table as audiences
-from core.audience import table_conversations as conversations
-from core.audience.view import is_seen
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import memories as table
-from core.database.section_parts import FIRST, SectionPart, columns
-from core.database.sources import MEMORIES
-from core.database.statements import Part, aside
-from core.index import indexed
-from core.memories import new_item as memory_input
-from core.memories import table as memories
-from core.memories.new_item import NewMemory, Provenance
-from core.scope import Scope
-from core.shapes import WriteResult
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..audience.view import is_seen
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import memories as table
+from ..database.section_parts import FIRST, SectionPart, columns
+from ..database.sources import MEMORIES
+from ..database.statements import Part, aside
+from ..index import indexed
+from ..memories import new_item as memory_input
+from ..memories import table as memories
+from ..memories.new_item import NewMemory, Provenance
+from ..scope import Scope
+from ..shapes import WriteResult
 
 KIND = "saved"
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, select, update
 
-from core.audience import table as audiences
-from core.audience import table_conversations as conversations
-from core.audience.rules import AudienceKey
-from core.conversations.rules_summaries import newest_of_each
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, insert_ignore
-from core.database.engine import Database
-from core.database.schema_recent import conversation_summaries
-from core.database.section_parts import FIRST, SectionPart, columns
-from core.database.statements import Part
-from core.shapes import WriteResult
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..audience.rules import AudienceKey
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, insert_ignore
+from ..database.engine import Database
+from ..database.schema_recent import conversation_summaries
+from ..database.section_parts import FIRST, SectionPart, columns
+from ..database.statements import Part
+from ..shapes import WriteResult
+from .rules_summaries import newest_of_each
 
 _C = conversation_summaries.c
 _AUDIENCES_AT_ONCE = 500

@@ -9,14 +9,14 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
-from core.audience import table_conversations as conversations
-from core.conversations import table_summaries as summaries
-from core.conversations.table_summaries import NewSummary
-from core.database.engine import Database
-from core.database.schema_recent import conversation_summaries
-from core.memories import table_history as item_history
-from core.scope import Scope
-from core.shapes import WriteResult
+from ..audience import table_conversations as conversations
+from ..database.engine import Database
+from ..database.schema_recent import conversation_summaries
+from ..memories import table_history as item_history
+from ..scope import Scope
+from ..shapes import WriteResult
+from . import table_summaries as summaries
+from .table_summaries import NewSummary
 
 _C = conversation_summaries.c
 EDITED = "edited"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, delete, select
 
-from core.database.dialects import upsert
-from core.database.engine import Database
-from core.database.schema import config
+from .dialects import upsert
+from .engine import Database
+from .schema import config
 
 _ALL = select(config.c.config_key, config.c.value)
 

@@ -17,8 +17,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from core.database import failures
-from core.errors import ConfigError, StoreError
+from ..errors import ConfigError, StoreError
+from . import failures
 
 Family = Literal["mysql", "sqlite"]
 

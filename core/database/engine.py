@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, exc
 
-from core.base.logs import event
-from core.database import connections as connecting
-from core.database import failures
-from core.database.ids import Ids
-from core.errors import StoreReadError, StoreWriteError
-from core.shapes import now_utc
+from ..base.logs import event
+from ..errors import StoreReadError, StoreWriteError
+from ..shapes import now_utc
+from . import connections as connecting
+from . import failures
+from .ids import Ids
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sqlalchemy import exc
 
-from core.errors import CoreError, StoreError, StoreReadError
+from ..errors import CoreError, StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;

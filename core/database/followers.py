@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Table, update
 
-from core.database.schema_recent import conversation_summaries, short_term_memories
+from .schema_recent import conversation_summaries, short_term_memories
 
 FOLLOWING: tuple[tuple[Table, Column[str]], ...] = (
     (conversation_summaries, conversation_summaries.c.conversation_key),

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from core.database.engine import Database
+from .engine import Database
 
 Reader = Callable[[Any, Mapping[str, Any]], Sequence[Any]]
 """Takes a statement and its values, gives all rows."""

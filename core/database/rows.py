@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect, Table
 
-from core.database.bulk import write_many
-from core.database.dialects import read_time
-from core.errors import MessageError
-from core.text.folding import clean
-from core.text.strict_json import strict
+from ..errors import MessageError
+from ..text.folding import clean
+from ..text.strict_json import strict
+from .bulk import write_many
+from .dialects import read_time
 
 __all__ = ["insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object", "read_texts",
            "read_time", "short_interface", "text", "yes_no"]  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, UniqueConstraint, text
 
-from core.database.dialects import COUNT16, HASH, ID, LONG_TEXT, SMALL, Time, name_type
-from core.database.schema_base import checks, flag, json_text, key, persona, table
+from .dialects import COUNT16, HASH, ID, LONG_TEXT, SMALL, Time, name_type
+from .schema_base import checks, flag, json_text, key, persona, table
 
 audiences = table(
     "audiences",

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, MetaData, Table, text
 
-from core.database.dialects import COLLATION, FLAG, JsonText, Key
+from .dialects import COLLATION, FLAG, JsonText, Key
 
 metadata = MetaData()
 

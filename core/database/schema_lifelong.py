@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, text
 from sqlalchemy.types import Date
 
-from core.database.dialects import ID, LONG_TEXT, SMALL, Time, name_type
-from core.database.schema_base import checks, json_text, key, persona, table
+from .dialects import ID, LONG_TEXT, SMALL, Time, name_type
+from .schema_base import checks, json_text, key, persona, table
 
 user_relationships = table(
     "user_relationships",

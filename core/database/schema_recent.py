@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, UniqueConstraint, text
 
-from core.database.dialects import ID, LONG_TEXT, Time, name_type
-from core.database.schema_base import checks, flag, json_text, key, persona, table
+from .dialects import ID, LONG_TEXT, Time, name_type
+from .schema_base import checks, flag, json_text, key, persona, table
 
 conversation_summaries = table(
     "conversation_summaries",

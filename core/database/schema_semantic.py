@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint
 
-from core.database.dialects import ID, SMALL
-from core.database.schema_base import key, table
+from .dialects import ID, SMALL
+from .schema_base import key, table
 
 search_vector = table(
     "search_vector",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, literal_column, null, type_coerce
 from sqlalchemy.types import NullType
 
-from core.database.statements import Part
+from .statements import Part
 
 FIRST = 20
 """Numbers of section parts begin here; those below are the search's sources and the history's lines."""

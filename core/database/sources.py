@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, func, select
 
-from core.database.schema import ai_diary, chat_history_cache, conversations, memories
-from core.shapes import Source
+from ..shapes import Source
+from .schema import ai_diary, chat_history_cache, conversations, memories
 
 
 @dataclass(frozen=True, slots=True)

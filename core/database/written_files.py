@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from core.database.engine import Database
+from .engine import Database
 
 _NAME = "exported_files"
 _MOST = 1000

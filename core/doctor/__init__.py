@@ -19,20 +19,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core import config
-from core.base import logs
-from core.calls import defaults
-from core.config import Settings
-from core.database import config_table, registry
-from core.database.engine import Database
-from core.doctor import rules as diagnosis
-from core.doctor import rules_server as diagnosis_server
-from core.doctor.rules import Checkup, Level, Symptom
-from core.errors import ConfigError, CoreError, ModelError
-from core.text.counters import resolve_counter
-from core.upkeep import check as checking
-from core.upkeep import diagnosis as diagnosing
-from core.upkeep.check import Finding
+from .. import config
+from ..base import logs
+from ..calls import defaults
+from ..config import Settings
+from ..database import config_table, registry
+from ..database.engine import Database
+from ..errors import ConfigError, CoreError, ModelError
+from ..text.counters import resolve_counter
+from ..upkeep import check as checking
+from ..upkeep import diagnosis as diagnosing
+from ..upkeep.check import Finding
+from . import rules as diagnosis
+from . import rules_server as diagnosis_server
+from .rules import Checkup, Level, Symptom
 
 __all__ = ["Checkup", "Level", "Symptom", "examine"]
 
@@ -292,7 +292,7 @@ def _missing_packages() -> dict[str, list[str]]:
 
 def _model(known: Settings, *, ask: bool) -> list[Symptom]:
     found = [diagnosis.counter(resolve_counter(None, known.llm_model or None)[1], known.llm_model)]
-    from core import llm  # noqa: PLC0415 - needed where a model is looked at
+    from .. import llm  # noqa: PLC0415 - needed where a model is looked at
 
     try:
         model = llm.resolve(None, known)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.doctor.rules import Symptom, megabytes
+from .rules import Symptom, megabytes
 
 ASKED = (
     "character_set_database", "collation_database", "sql_mode", "time_zone", "transaction_isolation", "tx_isolation",

@@ -9,26 +9,26 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from core.audience import (
+from ..audience import (
     forgotten_late as forgetting_late,
 )
-from core.audience import (
+from ..audience import (
     table_conversations as conversations,
 )
-from core.audience import (
+from ..audience import (
     table_participants as participants,
 )
-from core.base import logs
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.forgetting import table as forgetting
-from core.forgetting import table_words as forgetting_words
-from core.forgetting.reach import empty_caches, rewrite_files, settle
-from core.forgetting.table import Done, Target
-from core.memories.rules import read_id
-from core.scope import Scope
+from ..base import logs
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..memories.rules import read_id
+from ..scope import Scope
+from . import table as forgetting
+from . import table_words as forgetting_words
+from .reach import empty_caches, rewrite_files, settle
+from .table import Done, Target
 
 __all__ = ["Forgotten", "forget"]
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from core.audience import table as audiences
-from core.config import Settings
-from core.conversations import memory_files
-from core.conversations.memory_files import Rewritten
-from core.database import written_files as forgetting_files
-from core.database.engine import Database
-from core.forgetting.table import Done
-from core.memories import table_recalls as recalls
-from core.search import language as speaking
-from core.search.question import people as question_people
-from core.short_term import cache as short_term_cache
-from core.stories import delayed_writes as saving
-from core.tags import rules_index as tag_index
-from core.text import near_duplicates, stems
+from ..audience import table as audiences
+from ..config import Settings
+from ..conversations import memory_files
+from ..conversations.memory_files import Rewritten
+from ..database import written_files as forgetting_files
+from ..database.engine import Database
+from ..memories import table_recalls as recalls
+from ..search import language as speaking
+from ..search.question import people as question_people
+from ..short_term import cache as short_term_cache
+from ..stories import delayed_writes as saving
+from ..tags import rules_index as tag_index
+from ..text import near_duplicates, stems
+from .table import Done
 
 _BY_PERSONA = ("tags", "prompt.vocabulary")
 """Caches of a handle whose keys are personas."""

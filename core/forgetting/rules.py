@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from core.audience.rules import split_key
-from core.text.folding import fold
+from ..audience.rules import split_key
+from ..text.folding import fold
 
 REPLIES = ("reply_to", "reply_to_message")
 """Keys of a message's metadata under which a host keeps whom and what it answers (P22)."""

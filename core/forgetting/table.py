@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from core.audience import table_conversations as conversations
-from core.audience.rules import split_key
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.registry import REGISTRY
-from core.database.rows import short_interface
-from core.database.schema import (
+from ..audience import table_conversations as conversations
+from ..audience.rules import split_key
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.registry import REGISTRY
+from ..database.rows import short_interface
+from ..database.schema import (
     ai_diary,
     audiences,
     chat_history_cache,
@@ -30,28 +30,28 @@ from core.database.schema import (
     search_term,
     search_vocab,
 )
-from core.database.schema import conversations as conversation_table
-from core.database.schema_lifelong import archived_memories, consolidation_runs, relationship_log, user_relationships
-from core.database.schema_recent import conversation_summaries, short_term_memories
-from core.database.schema_stories import memory_jobs
-from core.database.sources import AI_DIARY, CHAT
-from core.forgetting import (
+from ..database.schema import conversations as conversation_table
+from ..database.schema_lifelong import archived_memories, consolidation_runs, relationship_log, user_relationships
+from ..database.schema_recent import conversation_summaries, short_term_memories
+from ..database.schema_stories import memory_jobs
+from ..database.sources import AI_DIARY, CHAT
+from . import (
     table_items as forgetting_items,
 )
-from core.forgetting import (
+from . import (
     table_quotes as forgetting_quotes,
 )
-from core.forgetting import (
+from . import (
     table_stories as forgetting_stories,
 )
-from core.forgetting import (
+from . import (
     table_targets as forgetting_finding,
 )
-from core.forgetting import (
+from . import (
     table_words as forgetting_words,
 )
-from core.forgetting.rules import Person
-from core.forgetting.table_rows import AT_ONCE, Removal
+from .rules import Person
+from .table_rows import AT_ONCE, Removal
 
 Kind = Literal["participant", "conversation", "memory"]
 _M, _D, _K = memories.c, ai_diary.c, conversation_table.c

@@ -12,16 +12,16 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from core.conversations import table_ended as ended
-from core.database.bulk import chunks
-from core.database.rows import read_list
-from core.database.schema import chat_history_cache, memories
-from core.database.schema_lifelong import archived_memories
-from core.database.schema_recent import conversation_summaries
-from core.database.sources import MEMORIES
-from core.forgetting.table_rows import AT_ONCE, Removal
-from core.index import indexed
-from core.jobs import table as jobs
+from ..conversations import table_ended as ended
+from ..database.bulk import chunks
+from ..database.rows import read_list
+from ..database.schema import chat_history_cache, memories
+from ..database.schema_lifelong import archived_memories
+from ..database.schema_recent import conversation_summaries
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..jobs import table as jobs
+from .table_rows import AT_ONCE, Removal
 
 CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"

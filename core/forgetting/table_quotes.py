@@ -11,20 +11,20 @@ from typing import Any
 
 from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select, update
 
-from core.audience.rules import split_key
-from core.database.bulk import chunks
-from core.database.dialects import ID
-from core.database.rows import read_list, read_object, short_interface
-from core.database.schema import ai_diary, chat_history_cache
-from core.database.schema_recent import short_term_memories
-from core.database.schema_stories import memory_jobs
-from core.database.sources import AI_DIARY
-from core.forgetting import rules
-from core.forgetting.rules import Person
-from core.forgetting.table_rows import AT_ONCE, Removal
-from core.index import indexed
-from core.short_term import table_items as short_term_items
-from core.text.folding import fold
+from ..audience.rules import split_key
+from ..database.bulk import chunks
+from ..database.dialects import ID
+from ..database.rows import read_list, read_object, short_interface
+from ..database.schema import ai_diary, chat_history_cache
+from ..database.schema_recent import short_term_memories
+from ..database.schema_stories import memory_jobs
+from ..database.sources import AI_DIARY
+from ..index import indexed
+from ..short_term import table_items as short_term_items
+from ..text.folding import fold
+from . import rules
+from .rules import Person
+from .table_rows import AT_ONCE, Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
 _OPEN = ("in_progress", "pending", "retrying")

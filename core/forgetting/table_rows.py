@@ -13,21 +13,21 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, or_, select
 
-from core.database.bulk import chunks
-from core.database.dialects import ID
-from core.database.engine import Database
-from core.database.schema import counters, memory_recalls, search_count, tag_aliases, tag_links
-from core.database.schema import tags as tag_table
-from core.database.schema_recent import item_history
-from core.database.schema_semantic import search_vector
-from core.database.sources import MEMORIES, SourceTable
-from core.index import indexed
-from core.index import table as search_index
-from core.index.indexed import Stored
-from core.index.table import TAG, WORD, Entry
-from core.tags import table as tags
-from core.text.folding import fold
-from core.text.words import index_terms
+from ..database.bulk import chunks
+from ..database.dialects import ID
+from ..database.engine import Database
+from ..database.schema import counters, memory_recalls, search_count, tag_aliases, tag_links
+from ..database.schema import tags as tag_table
+from ..database.schema_recent import item_history
+from ..database.schema_semantic import search_vector
+from ..database.sources import MEMORIES, SourceTable
+from ..index import indexed
+from ..index import table as search_index
+from ..index.indexed import Stored
+from ..index.table import TAG, WORD, Entry
+from ..tags import table as tags
+from ..text.folding import fold
+from ..text.words import index_terms
 
 AT_ONCE = 500
 """Most ids in one statement."""

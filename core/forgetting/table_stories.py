@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, or_, select, update
 
-from core.database import readers
-from core.database.bulk import chunks
-from core.database.ids import BITS, first_of
-from core.database.rows import read_object
-from core.database.schema import conversations
-from core.database.schema_stories import (
+from ..database import readers
+from ..database.bulk import chunks
+from ..database.ids import BITS, first_of
+from ..database.rows import read_object
+from ..database.schema import conversations
+from ..database.schema_stories import (
     memory_jobs,
     message_alternatives,
     message_recaps,
@@ -25,16 +25,16 @@ from core.database.schema_stories import (
     running_recaps,
     scene_recaps,
 )
-from core.database.schema_stories import scenes as scene_table
-from core.forgetting import rules
-from core.forgetting.rules import Version
-from core.forgetting.table_rows import AT_ONCE, Removal
-from core.jobs import table as jobs
-from core.messages import table_scenes as scenes
-from core.messages.table_scenes import Scene
-from core.messages.table_story_rows import MESSAGE_TARGET
-from core.stories.running.plan import BEFORE_ALL, known_scenes
-from core.stories.scenes import rules as scene_rules
+from ..database.schema_stories import scenes as scene_table
+from ..jobs import table as jobs
+from ..messages import table_scenes as scenes
+from ..messages.table_scenes import Scene
+from ..messages.table_story_rows import MESSAGE_TARGET
+from ..stories.running.plan import BEFORE_ALL, known_scenes
+from ..stories.scenes import rules as scene_rules
+from . import rules
+from .rules import Version
+from .table_rows import AT_ONCE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""

@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, or_, select
 
-from core.database.bulk import chunks
-from core.database.schema import audiences, chat_history_cache, conversations, memories, participants
-from core.database.schema_lifelong import user_relationships
-from core.database.schema_recent import short_term_memories
-from core.forgetting.rules import Person
-from core.forgetting.table_rows import AT_ONCE
+from ..database.bulk import chunks
+from ..database.schema import audiences, chat_history_cache, conversations, memories, participants
+from ..database.schema_lifelong import user_relationships
+from ..database.schema_recent import short_term_memories
+from .rules import Person
+from .table_rows import AT_ONCE
 
 _P, _K, _C, _M = participants.c, conversations.c, chat_history_cache.c, memories.c
 _S, _U, _A = short_term_memories.c, user_relationships.c, audiences.c

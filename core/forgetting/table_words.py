@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, Integer, bindparam, delete, select
 
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import audiences, search_count, search_stats, search_vocab
-from core.index import table as search_index
-from core.index.table import TERM_BYTES, UNLISTED, WORD
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import audiences, search_count, search_stats, search_vocab
+from ..index import table as search_index
+from ..index.table import TERM_BYTES, UNLISTED, WORD
 
 WORDS_AT_ONCE, AUDIENCES_AT_ONCE = 250, 20
 _PAGE = 20_000

@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Integer, bindparam, func, select
 
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import search_count, search_stats, search_tag, search_term, search_vocab
-from core.index.entries import RANGE, Progress, all_entries
-from core.index.table import TAG, UNLISTED, WORD, Entry
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import search_count, search_stats, search_tag, search_term, search_vocab
+from .entries import RANGE, Progress, all_entries
+from .table import TAG, UNLISTED, WORD, Entry
 
 PAGE = 20_000
 """Words summed up at once."""

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_column, select, update
 
-from core.database import sources, statements
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, Time, from_key, microseconds, read_time
-from core.database.engine import Database
-from core.database.schema import audiences, counters
-from core.database.schema_semantic import search_vector
-from core.database.sources import SourceTable
-from core.database.statements import Part
-from core.index.postings import Limits, within
+from ..database import sources, statements
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, Time, from_key, microseconds, read_time
+from ..database.engine import Database
+from ..database.schema import audiences, counters
+from ..database.schema_semantic import search_vector
+from ..database.sources import SourceTable
+from ..database.statements import Part
+from .postings import Limits, within
 
 AT_ONCE = 500
 CHANGED = "vectors.changed"

@@ -16,15 +16,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, case, delete, exists, func, literal_column, null, select, update
 
-from core.database import sources
-from core.database.bulk import write_many
-from core.database.dialects import ID, Key, as_key, insert_ignore, microseconds
-from core.database.engine import Database
-from core.database.ids import first_of
-from core.database.schema import audiences, counters
-from core.database.schema_semantic import search_vector
-from core.database.sources import SourceTable
-from core.index.embeddings import mark
+from ..database import sources
+from ..database.bulk import write_many
+from ..database.dialects import ID, Key, as_key, insert_ignore, microseconds
+from ..database.engine import Database
+from ..database.ids import first_of
+from ..database.schema import audiences, counters
+from ..database.schema_semantic import search_vector
+from ..database.sources import SourceTable
+from .embeddings import mark
 
 SETTLED = timedelta(seconds=60)
 """Rows younger than this are looked at again: one with a lower id may not have been committed yet."""

@@ -8,16 +8,16 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, case, func, null, select
 
-from core.database import sources
-from core.database.dialects import ID
-from core.database.engine import Database
-from core.database.schema import conversations, search_progress
-from core.database.sources import SourceTable
-from core.index import table as search_index
-from core.index.indexed import DIARY_TEXTS, SEPARATOR
-from core.index.table import Entry
-from core.text.folding import fold
-from core.text.hits import stored_tags
+from ..database import sources
+from ..database.dialects import ID
+from ..database.engine import Database
+from ..database.schema import conversations, search_progress
+from ..database.sources import SourceTable
+from ..text.folding import fold
+from ..text.hits import stored_tags
+from . import table as search_index
+from .indexed import DIARY_TEXTS, SEPARATOR
+from .table import Entry
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and how much in all (0 when unknown)."""

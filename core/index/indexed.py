@@ -16,17 +16,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, case, delete, literal_column, null, select, update
 
-from core.database import dialects
-from core.database.bulk import chunks
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.database.schema import memory_recalls
-from core.database.sources import AI_DIARY, MEMORIES, SourceTable
-from core.index import embeddings
-from core.index import table as search_index
-from core.tags import table as tags
-from core.text.folding import fold
-from core.text.hits import stored_tags
+from ..database import dialects
+from ..database.bulk import chunks
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.schema import memory_recalls
+from ..database.sources import AI_DIARY, MEMORIES, SourceTable
+from ..tags import table as tags
+from ..text.folding import fold
+from ..text.hits import stored_tags
+from . import embeddings
+from . import table as search_index
 
 AT_ONCE = 500
 SEPARATOR = "\x1f"

@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Integer, String, and_, bindparam, cast, func, literal_column, null, or_, select, type_coerce
 from sqlalchemy.types import NullType
 
-from core.database import sources
-from core.database.dialects import ID, Key, Time, from_microseconds, has_keyword
-from core.database.schema import search_tag, search_term
-from core.database.statements import Part
-from core.index.lookups import Lookup
+from ..database import sources
+from ..database.dialects import ID, Key, Time, from_microseconds, has_keyword
+from ..database.schema import search_tag, search_term
+from ..database.statements import Part
+from .lookups import Lookup
 
 AT_LEAST, AT_MOST = -(2**63) + 1, 2**63 - 1
 NO_MATCH = "\x02"

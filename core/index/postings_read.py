@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.database import statements
-from core.database.bulk import chunks
-from core.database.dialects import from_key, like_pattern, microseconds, read_time
-from core.database.engine import Database
-from core.index.lookups import Lookup
-from core.index.postings import BETWEEN, NO_MATCH, Limits, Shape, part_of, shape_of
+from ..database import statements
+from ..database.bulk import chunks
+from ..database.dialects import from_key, like_pattern, microseconds, read_time
+from ..database.engine import Database
+from .lookups import Lookup
+from .postings import BETWEEN, NO_MATCH, Limits, Shape, part_of, shape_of
 
 MOST_BRANCHES = 96
 """Most branches of one statement; more are read in several."""

@@ -11,16 +11,16 @@ from functools import partial
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
-from core.database import sources
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, upsert
-from core.database.engine import Database
-from core.database.schema import search_count, search_progress, search_stats, search_tag, search_term
-from core.database.sources import SourceTable
-from core.index import table as search_index
-from core.index.check import Difference, differences
-from core.index.entries import RANGE, Progress, entry_of, indexed_columns, state_of
-from core.index.table import TAG, WORD, Entry
+from ..database import sources
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, upsert
+from ..database.engine import Database
+from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
+from ..database.sources import SourceTable
+from . import table as search_index
+from .check import Difference, differences
+from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
+from .table import TAG, WORD, Entry
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
 

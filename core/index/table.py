@@ -15,10 +15,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select
 
-from core.database import dialects
-from core.database.bulk import chunks, write_many
-from core.database.schema import search_count, search_progress, search_stats, search_tag, search_term, search_vocab
-from core.text.words import index_terms
+from ..database import dialects
+from ..database.bulk import chunks, write_many
+from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term, search_vocab
+from ..text.words import index_terms
 
 TERM_BYTES = 160
 TERMS_PER_ROW = 5000

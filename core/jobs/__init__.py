@@ -5,8 +5,9 @@ a function of a connection. The queue runs that function and marks the operation
 it takes effect once, whichever worker dies when (S45).
 """
 
-from core.jobs.handlers import register_handler
-from core.jobs.queue import (
+from ..shapes import ListedOperation, Operation, OperationRun
+from .handlers import register_handler
+from .queue import (
     cancel,
     clear_queue,
     count_operations,
@@ -15,9 +16,8 @@ from core.jobs.queue import (
     retry_operation,
     run_pending,
 )
-from core.jobs.tools import Effect, Handler, Tools, operation_scope
-from core.jobs.worker import Worker
-from core.shapes import ListedOperation, Operation, OperationRun
+from .tools import Effect, Handler, Tools, operation_scope
+from .worker import Worker
 
 __all__ = [
     "Effect",

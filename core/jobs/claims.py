@@ -8,12 +8,12 @@ import secrets
 import socket
 from collections.abc import Collection, Sequence
 
-from core.database.engine import Database
-from core.jobs import rules
-from core.jobs import table as jobs
-from core.jobs import table_claiming as jobs_claiming
-from core.jobs.rules import Turns, Waiting
-from core.jobs.table_claiming import Claim
+from ..database.engine import Database
+from . import rules
+from . import table as jobs
+from . import table_claiming as jobs_claiming
+from .rules import Turns, Waiting
+from .table_claiming import Claim
 
 _FIRST_LOOK = 16
 """Operations looked at; eight times as many where none of them may begin."""

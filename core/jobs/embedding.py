@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.calls import defaults
-from core.config import Settings
-from core.database.engine import Database
-from core.index import embeddings_writing as writing
-from core.jobs import table as jobs
+from ..calls import defaults
+from ..config import Settings
+from ..database.engine import Database
+from ..index import embeddings_writing as writing
+from . import table as jobs
 
 OPERATION, PRIORITY = "EMBED", "LOW"
 EVERY = timedelta(seconds=5)

@@ -13,16 +13,16 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
-from core.base import logs
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import ModelError, StoreError
-from core.jobs import handlers, rules
-from core.jobs import table_claiming as jobs_claiming
-from core.jobs.table_claiming import Claim
-from core.jobs.tools import Effect, Tools, operation_scope
-from core.scope import use_scope
-from core.shapes import OperationRun, RunState
+from ..base import logs
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import ModelError, StoreError
+from ..scope import use_scope
+from ..shapes import OperationRun, RunState
+from . import handlers, rules
+from . import table_claiming as jobs_claiming
+from .table_claiming import Claim
+from .tools import Effect, Tools, operation_scope
 
 
 def run(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) -> OperationRun:

@@ -9,10 +9,10 @@ import threading
 from importlib import import_module
 from typing import cast
 
-from core.calls import defaults
-from core.jobs.rules import TYPE_BYTES
-from core.jobs.tools import Handler
-from core.scope import key_text
+from ..calls import defaults
+from ..scope import key_text
+from .rules import TYPE_BYTES
+from .tools import Handler
 
 _handlers: dict[str, str | Handler] = {
     "RECAP": "core.stories.handlers:recap",

@@ -6,18 +6,18 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.jobs import embedding, handlers, rules, worker
-from core.jobs import table as jobs
-from core.jobs import table_listing as jobs_listing
-from core.jobs.claims import Claimer
-from core.scope import Scope
-from core.shapes import ListedOperation, OperationRun, WriteResult
-from core.text.folding import clean
-from core.text.strict_json import strict
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import ListedOperation, OperationRun, WriteResult
+from ..text.folding import clean
+from ..text.strict_json import strict
+from . import embedding, handlers, rules, worker
+from . import table as jobs
+from . import table_listing as jobs_listing
+from .claims import Claimer
 
 
 def enqueue_operation(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
-from core.shapes import OperationPriority, OperationState
+from ..shapes import OperationPriority, OperationState
 
 TYPES: tuple[str, ...] = (
     "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "CONVERSATION_SUMMARY", "CONSOLIDATION",

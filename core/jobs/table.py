@@ -15,14 +15,14 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, literal, select, update
 
-from core.database.bulk import chunks
-from core.database.dialects import Key, upsert
-from core.database.engine import Database
-from core.database.rows import read_object
-from core.database.schema import conversations, counters
-from core.database.schema_stories import memory_jobs
-from core.jobs import rules
-from core.shapes import OperationState
+from ..database.bulk import chunks
+from ..database.dialects import Key, upsert
+from ..database.engine import Database
+from ..database.rows import read_object
+from ..database.schema import conversations, counters
+from ..database.schema_stories import memory_jobs
+from ..shapes import OperationState
+from . import rules
 
 KEPT_DAYS = 7
 """Completed and cancelled operations are kept this long, for people to see."""

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
 
-from core.database.dialects import EPOCH, Time
-from core.database.engine import Database
-from core.database.rows import read_list, read_object
-from core.database.schema_stories import memory_jobs
-from core.jobs import rules
-from core.jobs.rules import Waiting
-from core.jobs.table import EMPTIED, version_of
-from core.shapes import Operation, OperationState
+from ..database.dialects import EPOCH, Time
+from ..database.engine import Database
+from ..database.rows import read_list, read_object
+from ..database.schema_stories import memory_jobs
+from ..shapes import Operation, OperationState
+from . import rules
+from .rules import Waiting
+from .table import EMPTIED, version_of
 
 _J = memory_jobs.c
 _P: Any = bindparam("persona")

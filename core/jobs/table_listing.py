@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
-from core.database.engine import Database
-from core.database.rows import read_list
-from core.database.schema_stories import memory_jobs
-from core.jobs import rules
-from core.shapes import ListedOperation
+from ..database.engine import Database
+from ..database.rows import read_list
+from ..database.schema_stories import memory_jobs
+from ..shapes import ListedOperation
+from . import rules
 
 _J = memory_jobs.c
 _SOURCE = "memory_jobs"

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from core.config import Settings
-from core.scope import Scope
-from core.shapes import Operation
+from ..config import Settings
+from ..scope import Scope
+from ..shapes import Operation
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from core.database.engine import Database
+    from ..database.engine import Database
 
 Effect: TypeAlias = "Callable[[Connection], None]"
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation

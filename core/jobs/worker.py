@@ -17,18 +17,18 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from core import llm
-from core.base import logs
-from core.calls.defaults import settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import StoreError
-from core.jobs import embedding, handlers
-from core.jobs import execution as running
-from core.jobs import table as jobs
-from core.jobs import table_claiming as jobs_claiming
-from core.jobs.claims import Claimer
-from core.shapes import OperationRun
+from .. import llm
+from ..base import logs
+from ..calls.defaults import settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreError
+from ..shapes import OperationRun
+from . import embedding, handlers
+from . import execution as running
+from . import table as jobs
+from . import table_claiming as jobs_claiming
+from .claims import Claimer
 
 POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""

@@ -5,7 +5,19 @@ pruned. Everything acts in a scope; an operator (`operator=True`) sees all audie
 another persona than the scope's, `history_uid` another conversation.
 """
 
-from core.lifelong.items import (
+from ..memories.rules import KINDS as KINDS
+from ..memories.shapes import (
+    Added,
+    BulkResult,
+    Compacted,
+    CycleResult,
+    Health,
+    Item,
+    ItemPage,
+    ItemVersion,
+    Pruned,
+)
+from .items import (
     add_facts_with_meta,
     delete_item,
     delete_items,
@@ -20,8 +32,8 @@ from core.lifelong.items import (
     retag_items,
     search_items,
 )
-from core.lifelong.schedule import Scheduler
-from core.lifelong.upkeep import (
+from .schedule import Scheduler
+from .upkeep import (
     compact,
     consolidate_history,
     deep_consolidation,
@@ -31,18 +43,6 @@ from core.lifelong.upkeep import (
     prune_session_by_ttl,
     run_cycle,
     trigger_memory_consolidation,
-)
-from core.memories.rules import KINDS as KINDS
-from core.memories.shapes import (
-    Added,
-    BulkResult,
-    Compacted,
-    CycleResult,
-    Health,
-    Item,
-    ItemPage,
-    ItemVersion,
-    Pruned,
 )
 
 __all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Health", "Item", "ItemPage", "ItemVersion",

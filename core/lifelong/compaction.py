@@ -10,18 +10,18 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from core import llm
-from core.base import logs
-from core.calls import screening
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import ModelError, StoreWriteError
-from core.lifelong import table_compaction as compacting
-from core.lifelong import table_runs as runs
-from core.lifelong.rules_compaction import Chosen, Summed, choose_sources, read_summary
-from core.memories.shapes import Compacted
-from core.templates.refused import refused_patterns
-from core.templates.render import Renderer
+from .. import llm
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import ModelError, StoreWriteError
+from ..memories.shapes import Compacted
+from ..templates.refused import refused_patterns
+from ..templates.render import Renderer
+from . import table_compaction as compacting
+from . import table_runs as runs
+from .rules_compaction import Chosen, Summed, choose_sources, read_summary
 
 TEMPLATE = "compaction.txt.j2"
 

@@ -12,29 +12,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core import llm
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.base import logs
-from core.calls import screening
-from core.config import Settings
-from core.conversations import summaries as summarising
-from core.conversations.rules_summaries import Line
-from core.database.engine import Database
-from core.errors import ModelError, StoreWriteError
-from core.jobs import table as jobs
-from core.lifelong import rules_consolidation as rules
-from core.lifelong import table_windows as windows
-from core.lifelong.rules_consolidation import Fact
-from core.lifelong.table_windows import Window
-from core.memories import new_item as memory_input
-from core.memories import table_merges as item_merging
-from core.memories.new_item import NewMemory, Provenance
-from core.memories.rules_retention import expires_at
-from core.scope import Scope
-from core.templates.phrases import load_phrases
-from core.templates.refused import refused_patterns
-from core.templates.render import Renderer
+from .. import llm
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..conversations import summaries as summarising
+from ..conversations.rules_summaries import Line
+from ..database.engine import Database
+from ..errors import ModelError, StoreWriteError
+from ..jobs import table as jobs
+from ..memories import new_item as memory_input
+from ..memories import table_merges as item_merging
+from ..memories.new_item import NewMemory, Provenance
+from ..memories.rules_retention import expires_at
+from ..scope import Scope
+from ..templates.phrases import load_phrases
+from ..templates.refused import refused_patterns
+from ..templates.render import Renderer
+from . import rules_consolidation as rules
+from . import table_windows as windows
+from .rules_consolidation import Fact
+from .table_windows import Window
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -11,21 +11,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.base import logs
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import StoreError
-from core.jobs import table as jobs
-from core.lifelong import consolidation
-from core.lifelong import rules_consolidation as rules
-from core.lifelong import table_claims as persona_claims
-from core.lifelong import table_pruning as pruning
-from core.lifelong import table_runs as runs
-from core.lifelong import table_windows as windows
-from core.lifelong.consolidation import DEEP_OPERATION, OPERATION, Totals
-from core.memories.rules_retention import PruneMode
-from core.memories.shapes import Added, CycleResult
-from core.scope import Scope
+from ..base import logs
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreError
+from ..jobs import table as jobs
+from ..memories.rules_retention import PruneMode
+from ..memories.shapes import Added, CycleResult
+from ..scope import Scope
+from . import consolidation
+from . import rules_consolidation as rules
+from . import table_claims as persona_claims
+from . import table_pruning as pruning
+from . import table_runs as runs
+from . import table_windows as windows
+from .consolidation import DEEP_OPERATION, OPERATION, Totals
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -15,18 +15,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.config import Settings
-from core.database.engine import Database
-from core.jobs import table as jobs
-from core.jobs.tools import Effect, Tools, operation_scope
-from core.lifelong import consolidation
-from core.lifelong import table_pruning as pruning
-from core.lifelong import table_runs as runs
-from core.lifelong import table_windows as windows
-from core.lifelong.consolidation import OPERATION, Work
-from core.lifelong.cycles import DISABLED, limits_of
-from core.scope import Scope
-from core.shapes import Operation
+from ..config import Settings
+from ..database.engine import Database
+from ..jobs import table as jobs
+from ..jobs.tools import Effect, Tools, operation_scope
+from ..scope import Scope
+from ..shapes import Operation
+from . import consolidation
+from . import table_pruning as pruning
+from . import table_runs as runs
+from . import table_windows as windows
+from .consolidation import OPERATION, Work
+from .cycles import DISABLED, limits_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

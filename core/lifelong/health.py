@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from core.config import Settings
-from core.database import sources
-from core.database.engine import Database
-from core.index import check as search_check
-from core.lifelong import table_health as item_health
-from core.memories import table as memories
-from core.memories.rules import KINDS, TIERS
-from core.memories.shapes import Health
-from core.memories.table import NEAR_CHARS
-from core.text.times import iso_text
+from ..config import Settings
+from ..database import sources
+from ..database.engine import Database
+from ..index import check as search_check
+from ..memories import table as memories
+from ..memories.rules import KINDS, TIERS
+from ..memories.shapes import Health
+from ..memories.table import NEAR_CHARS
+from ..text.times import iso_text
+from . import table_health as item_health
 
 NEAR_LOOKED_AT = 500
 """Newest items that near duplicates are looked for among: every one is compared with every other."""

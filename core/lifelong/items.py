@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.calls.screening import Screen
-from core.database.engine import Database
-from core.errors import MessageError
-from core.lifelong import table_item_changes as item_changes
-from core.lifelong import work as rooms
-from core.lifelong.work import Given, asking
-from core.memories.rules import DEFAULT_KIND, read_id, read_ids
-from core.memories.shapes import Added, BulkResult, Item, ItemPage, ItemVersion
-from core.scope import Scope
-from core.shapes import WriteResult
+from ..calls.screening import Screen
+from ..database.engine import Database
+from ..errors import MessageError
+from ..memories.rules import DEFAULT_KIND, read_id, read_ids
+from ..memories.shapes import Added, BulkResult, Item, ItemPage, ItemVersion
+from ..scope import Scope
+from ..shapes import WriteResult
+from . import table_item_changes as item_changes
+from . import work as rooms
+from .work import Given, asking
 
 
 def add_facts_with_meta(

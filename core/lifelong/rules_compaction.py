@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.llm.rules_replies import read_object
-from core.memories.rules import importance_of
-from core.text.folding import clean
-from core.text.refusals import refusal
+from ..llm.rules_replies import read_object
+from ..memories.rules import importance_of
+from ..text.folding import clean
+from ..text.refusals import refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.conversations.rules_summaries import Line
-from core.llm.rules_replies import read_object
-from core.memories.rules import Tier, importance_of
-from core.memories.rules_retention import heuristic_importance
-from core.text import remember_phrases as remember
-from core.text.extracts import sentences
-from core.text.folding import clean
-from core.text.refusals import refusal
-from core.text.remember_phrases import Phrases
+from ..conversations.rules_summaries import Line
+from ..llm.rules_replies import read_object
+from ..memories.rules import Tier, importance_of
+from ..memories.rules_retention import heuristic_importance
+from ..text import remember_phrases as remember
+from ..text.extracts import sentences
+from ..text.folding import clean
+from ..text.refusals import refusal
+from ..text.remember_phrases import Phrases
 
 WINDOW = (20, 500)
 """Fewest and most messages of one window."""

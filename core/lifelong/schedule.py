@@ -17,18 +17,18 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
-from core.base import logs
-from core.calls.defaults import settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.database.ids import first_of
-from core.errors import StoreError
-from core.lifelong import cycles as lifelong_cycles
-from core.lifelong import table_claims as persona_claims
-from core.lifelong import table_windows as windows
-from core.lifelong.cycles import BUSY
-from core.memories.shapes import CycleResult
-from core.scope import Scope
+from ..base import logs
+from ..calls.defaults import settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..database.ids import first_of
+from ..errors import StoreError
+from ..memories.shapes import CycleResult
+from ..scope import Scope
+from . import cycles as lifelong_cycles
+from . import table_claims as persona_claims
+from . import table_windows as windows
+from .cycles import BUSY
 
 POLL_SECONDS = 10.0
 """Pause between two looks."""

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, or_, select, update
 
-from core.database.dialects import EPOCH, insert_ignore, upsert
-from core.database.engine import Database
-from core.database.schema import conversations, counters
+from ..database.dialects import EPOCH, insert_ignore, upsert
+from ..database.engine import Database
+from ..database.schema import conversations, counters
 
 LEASE = "consolidation"
 """Whoever holds it runs a cycle of the persona."""

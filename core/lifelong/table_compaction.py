@@ -7,26 +7,26 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, func, insert, select
 
-from core.audience import table_participants as participants
-from core.audience.table_conversations import Place
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, Time
-from core.database.engine import Database
-from core.database.rows import read_list
-from core.database.schema import memories as table
-from core.database.schema_lifelong import archived_memories
-from core.database.sources import MEMORIES
-from core.errors import StoreWriteError
-from core.index import indexed
-from core.lifelong.rules_compaction import Chosen, Old, Summed
-from core.memories import new_item as memory_input
-from core.memories import table as memories
-from core.memories.new_item import NewMemory
-from core.memories.rules import DEFAULT_KIND
-from core.memories.rules_retention import KEPT_KINDS
-from core.scope import Scope
-from core.tags.rules import stored_form
-from core.text.hits import stored_tags
+from ..audience import table_participants as participants
+from ..audience.table_conversations import Place
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, Time
+from ..database.engine import Database
+from ..database.rows import read_list
+from ..database.schema import memories as table
+from ..database.schema_lifelong import archived_memories
+from ..database.sources import MEMORIES
+from ..errors import StoreWriteError
+from ..index import indexed
+from ..memories import new_item as memory_input
+from ..memories import table as memories
+from ..memories.new_item import NewMemory
+from ..memories.rules import DEFAULT_KIND
+from ..memories.rules_retention import KEPT_KINDS
+from ..scope import Scope
+from ..tags.rules import stored_form
+from ..text.hits import stored_tags
+from .rules_compaction import Chosen, Old, Summed
 
 MOST_LOOKED_AT = 5000
 """Oldest items a tag is looked for among."""

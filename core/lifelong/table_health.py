@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, exists, func, or_, select
 
-from core.database.dialects import Key
-from core.database.engine import Database
-from core.database.schema import audiences, conversations, memories, memory_recalls
-from core.lifelong.table_pruning import expired
-from core.memories.rules import WISH
-from core.memories.table_reading import is_there
+from ..database.dialects import Key
+from ..database.engine import Database
+from ..database.schema import audiences, conversations, memories, memory_recalls
+from ..memories.rules import WISH
+from ..memories.table_reading import is_there
+from .table_pruning import expired
 
 _C = memories.c
 _MINE = _C.persona_id == bindparam("persona", type_=Key(64))

@@ -12,23 +12,23 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, update
 
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.database.schema import memories
-from core.database.sources import MEMORIES
-from core.forgetting import table as forgetting
-from core.forgetting.table_rows import Removal
-from core.index import indexed
-from core.memories import table_history as item_history
-from core.memories import table_reading as items
-from core.memories.shapes import BulkResult
-from core.memories.table_reading import Seen
-from core.shapes import WriteResult
-from core.tags import table as tags
-from core.text.folding import fold
-from core.text.hits import content_digest, stored_tags
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.schema import memories
+from ..database.sources import MEMORIES
+from ..forgetting import table as forgetting
+from ..forgetting.table_rows import Removal
+from ..index import indexed
+from ..memories import table_history as item_history
+from ..memories import table_reading as items
+from ..memories.shapes import BulkResult
+from ..memories.table_reading import Seen
+from ..shapes import WriteResult
+from ..tags import table as tags
+from ..text.folding import fold
+from ..text.hits import content_digest, stored_tags
 
 _C = memories.c
 EDITED = "edited"

@@ -14,12 +14,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
-from core.database.dialects import ID, Time
-from core.database.engine import Database
-from core.database.schema import memories
-from core.database.sources import MEMORIES
-from core.index import indexed
-from core.memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
+from ..database.dialects import ID, Time
+from ..database.engine import Database
+from ..database.schema import memories
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
 
 BATCH = 500
 _C = memories.c

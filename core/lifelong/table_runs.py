@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
 
-from core.database.engine import Database
-from core.database.schema_lifelong import consolidation_runs
+from ..database.engine import Database
+from ..database.schema_lifelong import consolidation_runs
 
 KINDS = ("cycle", "consolidation", "deep", "compaction")
 KEPT_DAYS = 180

@@ -13,10 +13,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
 
-from core.conversations.rules_summaries import Line
-from core.database.dialects import ID
-from core.database.engine import Database
-from core.database.schema import chat_history_cache, conversations
+from ..conversations.rules_summaries import Line
+from ..database.dialects import ID
+from ..database.engine import Database
+from ..database.schema import chat_history_cache, conversations
 
 _C, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from core.database.engine import Database
-from core.errors import MessageError
-from core.lifelong import compaction
-from core.lifelong import cycles as lifelong_cycles
-from core.lifelong import health as lifelong_health
-from core.lifelong import work as rooms
-from core.lifelong.work import Given, asking
-from core.memories.rules import read_number
-from core.memories.shapes import Added, Compacted, CycleResult, Health, Pruned
-from core.scope import Scope
+from ..database.engine import Database
+from ..errors import MessageError
+from ..memories.rules import read_number
+from ..memories.shapes import Added, Compacted, CycleResult, Health, Pruned
+from ..scope import Scope
+from . import compaction
+from . import cycles as lifelong_cycles
+from . import health as lifelong_health
+from . import work as rooms
+from .work import Given, asking
 
 
 def prune_session_by_ttl(

@@ -7,43 +7,43 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from core.audience import table_conversations as conversations
-from core.audience.view import Request
-from core.audience.view_statement import look
-from core.calls import screening
-from core.calls.defaults import call_with
-from core.config import Settings
-from core.database.engine import Database
-from core.database.rows import text as read_text
-from core.errors import ItemNotFoundError, MessageError
-from core.lifelong import table_item_changes as item_changes
-from core.lifelong import table_pruning as pruning
-from core.memories import (
+from ..audience import table_conversations as conversations
+from ..audience.view import Request
+from ..audience.view_statement import look
+from ..calls import screening
+from ..calls.defaults import call_with
+from ..config import Settings
+from ..database.engine import Database
+from ..database.rows import text as read_text
+from ..errors import ItemNotFoundError, MessageError
+from ..memories import (
     new_item as memory_input,
 )
-from core.memories import rules
-from core.memories import rules_retention as retention
-from core.memories import (
+from ..memories import rules
+from ..memories import rules_retention as retention
+from ..memories import (
     table as memories,
 )
-from core.memories import (
+from ..memories import (
     table_history as item_history,
 )
-from core.memories import (
+from ..memories import (
     table_merges as item_merging,
 )
-from core.memories import (
+from ..memories import (
     table_reading as items,
 )
-from core.memories.new_item import NewMemory
-from core.memories.rules import WISH
-from core.memories.shapes import Added, BulkResult, Item, ItemPage, ItemVersion, Pruned
-from core.memories.table_reading import Filters, Seen
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.tags.rules import normal, stored_form, tag_items
-from core.text.folding import clean
-from core.text.times import read_time
+from ..memories.new_item import NewMemory
+from ..memories.rules import WISH
+from ..memories.shapes import Added, BulkResult, Item, ItemPage, ItemVersion, Pruned
+from ..memories.table_reading import Filters, Seen
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..tags.rules import normal, stored_form, tag_items
+from ..text.folding import clean
+from ..text.times import read_time
+from . import table_item_changes as item_changes
+from . import table_pruning as pruning
 
 AUTHOR = "host"
 MOST_PAGE = 500

@@ -11,8 +11,8 @@
 Importing this loads no HTTP package; a client does, when it is asked.
 """
 
-from core.llm.calls import ask, resolve
-from core.llm.client import ChatClient, close
-from core.llm.protocol import Completes, Model
+from .calls import ask, resolve
+from .client import ChatClient, close
+from .protocol import Completes, Model
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.base import hooks, logs
-from core.calls import defaults
-from core.config import Settings
-from core.errors import ModelError
-from core.llm.client import AUTH_STATUSES, ChatClient
-from core.llm.protocol import Model, function_of
-from core.text.folding import clean
+from ..base import hooks, logs
+from ..calls import defaults
+from ..config import Settings
+from ..errors import ModelError
+from ..text.folding import clean
+from .client import AUTH_STATUSES, ChatClient
+from .protocol import Model, function_of
 
 
 def resolve(model: Model | None, settings: Settings) -> Model | None:

@@ -19,9 +19,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from core.base import logs
-from core.errors import ConfigError, ModelError
-from core.text.folding import clean
+from ..base import logs
+from ..errors import ConfigError, ModelError
+from ..text.folding import clean
 
 if TYPE_CHECKING:
     import httpx2

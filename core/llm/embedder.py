@@ -14,10 +14,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from core.base import hooks
-from core.base.vectors import MOST_DIMENSIONS
-from core.calls import defaults
-from core.errors import CoreError
+from ..base import hooks
+from ..base.vectors import MOST_DIMENSIONS
+from ..calls import defaults
+from ..errors import CoreError
 
 
 @runtime_checkable

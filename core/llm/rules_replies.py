@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from core.llm.rules_loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
-from core.text.strict_json import strict
+from ..text.strict_json import strict
+from .rules_loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
 
 MAX_CHARS = 1_000_000
 """A longer reply is no answer."""

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from core.calls import screening
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.memories import new_item as memory_input
-from core.memories import table as memories
-from core.memories import table_recalls as recalls
-from core.memories.rules_said import NOT_SAID
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.templates.phrases import load_phrases
-from core.text import remember_phrases as remember
-from core.text.hits import content_digest
+from ..calls import screening
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..templates.phrases import load_phrases
+from ..text import remember_phrases as remember
+from ..text.hits import content_digest
+from . import new_item as memory_input
+from . import table as memories
+from . import table_recalls as recalls
+from .rules_said import NOT_SAID
 
 __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
 

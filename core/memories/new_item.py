@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from core.database import rows
-from core.errors import MessageError
-from core.scope import key_text
-from core.tags import rules as tag_rules
-from core.text.folding import fold
-from core.text.hits import content_digest
-from core.text.times import read_time
+from ..database import rows
+from ..errors import MessageError
+from ..scope import key_text
+from ..tags import rules as tag_rules
+from ..text.folding import fold
+from ..text.hits import content_digest
+from ..text.times import read_time
 
 Tier = Literal["long_term", "session"]
 """long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""

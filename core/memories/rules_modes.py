@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from core.text.remember_phrases import Phrases, is_explicit_wish
+from ..text.remember_phrases import Phrases, is_explicit_wish
 
 ModeName = Literal["agent", "plus", "basic", "project"]
 """Values of MEMORY_MODE."""

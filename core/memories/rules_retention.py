@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Literal
 
-from core.errors import MessageError
-from core.memories.rules import WISH
+from ..errors import MessageError
+from .rules import WISH
 
 PruneMode = Literal["any", "all"]
 """any: too old or too unimportant. all: both."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.text.host_values import word_at
+from ..text.host_values import word_at
 
 NOT_SAID = frozenset(
     {"tool", "tool_result", "tool_call", "function", "function_call", "memory", "memories", "recap", "summary",

@@ -14,29 +14,29 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, or_, select, update
 
-from core.audience import (
+from ..audience import (
     forgotten_late as forgetting_late,
 )
-from core.audience import (
+from ..audience import (
     table as audiences,
 )
-from core.audience import (
+from ..audience import (
     table_conversations as conversations,
 )
-from core.audience import (
+from ..audience import (
     table_participants as participants,
 )
-from core.database import rows
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.database.schema import memories
-from core.database.sources import MEMORIES
-from core.index import indexed
-from core.index import table as search_index
-from core.memories.new_item import NewMemory, Provenance, Tier, read
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.tags import table as tags
+from ..database import rows
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.schema import memories
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..index import table as search_index
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..tags import table as tags
+from .new_item import NewMemory, Provenance, Tier, read
 
 NEWEST_COMPARED = 200
 """Items a near duplicate is looked for among (T51)."""

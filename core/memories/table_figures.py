@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, case, func, or_, select
 
-from core.database.dialects import Key, Time
-from core.database.engine import Database
-from core.database.schema import memories, memory_recalls
-from core.memories.rules import WISH
-from core.memories.table_reading import is_there
+from ..database.dialects import Key, Time
+from ..database.engine import Database
+from ..database.schema import memories, memory_recalls
+from .rules import WISH
+from .table_reading import is_there
 
 _C, _R = memories.c, memory_recalls.c
 _SOURCE = "memories"

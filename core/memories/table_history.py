@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.schema_recent import item_history
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.schema_recent import item_history
 
 _C = item_history.c
 NAME_CHARS = 100

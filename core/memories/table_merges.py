@@ -14,21 +14,21 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from core.audience import table as audiences
-from core.audience.table_conversations import Place
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.rows import read_list, read_object
-from core.database.schema import memories as table
-from core.database.sources import MEMORIES
-from core.index import indexed
-from core.memories import table as memories
-from core.memories.new_item import NewMemory
-from core.memories.rules import WISH, Merging, merged
-from core.memories.table import NEAR_CHARS, NEWEST_COMPARED
-from core.scope import Scope
-from core.tags import table as tags
-from core.text.hits import stored_tags
+from ..audience import table as audiences
+from ..audience.table_conversations import Place
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.rows import read_list, read_object
+from ..database.schema import memories as table
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..scope import Scope
+from ..tags import table as tags
+from ..text.hits import stored_tags
+from . import table as memories
+from .new_item import NewMemory
+from .rules import WISH, Merging, merged
+from .table import NEAR_CHARS, NEWEST_COMPARED
 
 _C = table.c
 _COLUMNS = (

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, func, select, union_all
 
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import audiences, memories, search_stats
-from core.database.sources import MEMORIES, audience_index
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import audiences, memories, search_stats
+from ..database.sources import MEMORIES, audience_index
 
 FEW_ITEMS = 20_000
 """A persona of no more items than these is read as a whole; all matching ones are counted."""

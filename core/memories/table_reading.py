@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
-from core.database.engine import Database
-from core.database.rows import read_list, read_object
-from core.database.schema import memories
-from core.memories import table_pages as item_pages
-from core.memories import table_words as item_words
-from core.memories.shapes import Item
-from core.text.folding import fold
-from core.text.hits import stored_tags
-from core.text.times import iso_text
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
+from ..database.engine import Database
+from ..database.rows import read_list, read_object
+from ..database.schema import memories
+from ..text.folding import fold
+from ..text.hits import stored_tags
+from ..text.times import iso_text
+from . import table_pages as item_pages
+from . import table_words as item_words
+from .shapes import Item
 
 _C = memories.c
 AUDIENCES_AT_ONCE = 1000

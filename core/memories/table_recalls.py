@@ -18,12 +18,12 @@ from weakref import WeakSet
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.base import logs
-from core.database.dialects import upsert
-from core.database.engine import Database
-from core.database.schema import memory_recalls
-from core.errors import StoreError
-from core.scope import Scope
+from ..base import logs
+from ..database.dialects import upsert
+from ..database.engine import Database
+from ..database.schema import memory_recalls
+from ..errors import StoreError
+from ..scope import Scope
 
 WAIT_SECONDS = 2.0
 """What was counted is written this long after it was counted first."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import chat_history_cache
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import chat_history_cache
 
 MOST = 40
 """Messages that are read of one item."""

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
-from core.audience import table as audiences
-from core.audience import table_conversations as conversations
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, Time
-from core.database.engine import Database
-from core.database.schema import memories as table
-from core.memories import table as memories
-from core.memories import table_reading as item_rows
-from core.memories.new_item import NewMemory
-from core.scope import Scope
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, Time
+from ..database.engine import Database
+from ..database.schema import memories as table
+from ..scope import Scope
+from . import table as memories
+from . import table_reading as item_rows
+from .new_item import NewMemory
 
 PART = 200
 """Rows read at once of each kind."""

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from sqlalchemy import Integer, bindparam, func, select
 
-from core.audience.view_statement import LAST_CHAR
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import audiences, search_count, search_progress, search_term, search_vocab
-from core.database.sources import MEMORIES
-from core.index.table import TERM_BYTES, UNLISTED, WORD
-from core.text.words import Fragment, fragments
+from ..audience.view_statement import LAST_CHAR
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import audiences, search_count, search_progress, search_term, search_vocab
+from ..database.sources import MEMORIES
+from ..index.table import TERM_BYTES, UNLISTED, WORD
+from ..text.words import Fragment, fragments
 
 MOST_IDS = 2000
 MOST_TERMS = 200

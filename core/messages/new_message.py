@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_args
 
-from core.audience.rules import split_key
-from core.audience.table_conversations import check_key
-from core.database import rows
-from core.errors import MessageError
-from core.scope import KEY_BYTES, Scope, key_text
-from core.shapes import PERSONA_SENDER, Role
-from core.text.folding import fold
-from core.text.hits import content_digest
-from core.text.times import read_time
+from ..audience.rules import split_key
+from ..audience.table_conversations import check_key
+from ..database import rows
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Scope, key_text
+from ..shapes import PERSONA_SENDER, Role
+from ..text.folding import fold
+from ..text.hits import content_digest
+from ..text.times import read_time
 
 NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191

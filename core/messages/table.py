@@ -12,31 +12,31 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 
-from core.audience import (
+from ..audience import (
     forgotten_late as forgetting_late,
 )
-from core.audience import (
+from ..audience import (
     table_conversations as conversations,
 )
-from core.audience import (
+from ..audience import (
     table_participants as participants,
 )
-from core.database import rows
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.database.schema import chat_history_cache
-from core.database.schema import conversations as conversations_table
-from core.database.schema import participants as people
-from core.database.sources import CHAT
-from core.errors import StoreWriteError
-from core.index import table as search_index
-from core.messages import table_story_rows as story_rows
-from core.messages.new_message import NewMessage
-from core.messages.table_seen import SAME_WITHIN
-from core.scope import Privacy, Scope
-from core.shapes import WriteResult
-from core.wishes import table as wish_rows
-from core.wishes.rules import Wish
+from ..database import rows
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.schema import chat_history_cache
+from ..database.schema import conversations as conversations_table
+from ..database.schema import participants as people
+from ..database.sources import CHAT
+from ..errors import StoreWriteError
+from ..index import table as search_index
+from ..scope import Privacy, Scope
+from ..shapes import WriteResult
+from ..wishes import table as wish_rows
+from ..wishes.rules import Wish
+from . import table_story_rows as story_rows
+from .new_message import NewMessage
+from .table_seen import SAME_WITHIN
 
 Wishes = Sequence[tuple[Wish, bool]]
 """What a message wishes once and for all, each wish with whether it was flagged (F36)."""

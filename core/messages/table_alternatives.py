@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, delete, select, update
 
-from core.database import rows as values
-from core.database.bulk import chunks
-from core.database.readers import Reader
-from core.database.schema_stories import message_alternatives
-from core.messages.table_recaps import AT_ONCE
+from ..database import rows as values
+from ..database.bulk import chunks
+from ..database.readers import Reader
+from ..database.schema_stories import message_alternatives
+from .table_recaps import AT_ONCE
 
 _A = message_alternatives.c
 _ONE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.messages import table as chat
-from core.messages.new_message import NewMessage
-from core.messages.table_seen import Seen
-from core.scope import Privacy, Scope
-from core.shapes import WriteResult
-from core.wishes.table import Holding
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..scope import Privacy, Scope
+from ..shapes import WriteResult
+from ..wishes.table import Holding
+from . import table as chat
+from .new_message import NewMessage
+from .table_seen import Seen
 
 T = TypeVar("T")
 """What lies beside a message in a file: known to who writes it alone."""

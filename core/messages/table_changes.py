@@ -11,19 +11,19 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.database import rows
-from core.database.engine import Database
-from core.database.schema import chat_history_cache
-from core.database.sources import CHAT
-from core.index import indexed
-from core.messages import table_story_rows as story_rows
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.short_term import table_items as short_term_items
-from core.text.folding import fold
-from core.text.hits import content_digest
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..database import rows
+from ..database.engine import Database
+from ..database.schema import chat_history_cache
+from ..database.sources import CHAT
+from ..index import indexed
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..short_term import table_items as short_term_items
+from ..text.folding import fold
+from ..text.hits import content_digest
+from . import table_story_rows as story_rows
 
 SCENE_GONE = "the scene that ended with the message is deleted, with every version of its recap"
 """Note of a deletion."""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, or_, select, update
 
-from core.database.dialects import Time
-from core.database.readers import Reader
-from core.database.schema import chat_history_cache
-from core.database.schema_stories import scenes
+from ..database.dialects import Time
+from ..database.readers import Reader
+from ..database.schema import chat_history_cache
+from ..database.schema_stories import scenes
 
 _C = chat_history_cache.c
 _S = scenes.c

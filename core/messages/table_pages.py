@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, or_, select
 
-from core.database.dialects import Time
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache
+from ..database.dialects import Time
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache
 
 PAGE = 100
 """Messages read at once: few, since each may hold megabytes."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, select
 
-from core.database.readers import Reader
-from core.database.schema import conversations
+from ..database.readers import Reader
+from ..database.schema import conversations
 
 _C = conversations.c
 _ONE = select(_C.id, _C.audience_id, _C.stories_off, _C.local_only).where(

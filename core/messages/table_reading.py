@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, func, or_, select
 
-from core.database.bulk import chunks
-from core.database.dialects import Key, read_time
-from core.database.engine import Database
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache, conversations
+from ..database.bulk import chunks
+from ..database.dialects import Key, read_time
+from ..database.engine import Database
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache, conversations
 
 _C = chat_history_cache.c
 _COLUMNS = (

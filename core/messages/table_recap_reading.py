@@ -14,16 +14,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, func, or_, select
 
-from core.database.bulk import chunks
-from core.database.dialects import ID, Key, Time
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache, conversations
-from core.database.schema_stories import message_recaps
-from core.database.section_parts import FIRST, SectionPart, columns
-from core.database.sources import CHAT, open_to
-from core.database.statements import Part
-from core.messages.table_recaps import AT_ONCE, OWN
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, Time
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache, conversations
+from ..database.schema_stories import message_recaps
+from ..database.section_parts import FIRST, SectionPart, columns
+from ..database.sources import CHAT, open_to
+from ..database.statements import Part
+from .table_recaps import AT_ONCE, OWN
 
 _C = chat_history_cache.c
 _R = message_recaps.c

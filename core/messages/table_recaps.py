@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
-from core.database.bulk import chunks
-from core.database.dialects import insert_ignore, upsert
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema_stories import message_alternatives, message_recaps
+from ..database.bulk import chunks
+from ..database.dialects import insert_ignore, upsert
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema_stories import message_alternatives, message_recaps
 
 OWN = -1
 """Number of the alternative that is the message itself."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.audience import table_participants as participants
-from core.database import readers
-from core.database.bulk import chunks
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache
+from ..audience import table_participants as participants
+from ..database import readers
+from ..database.bulk import chunks
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache
 
 _AT_ONCE = 500
 _C = chat_history_cache.c

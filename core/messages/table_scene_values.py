@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
-from core.database.schema_stories import scene_recaps
+from ..database.schema_stories import scene_recaps
 
 _R = scene_recaps.c
 

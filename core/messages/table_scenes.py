@@ -13,13 +13,13 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 
-from core.database.bulk import chunks
-from core.database.dialects import insert_ignore
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache
-from core.database.schema_stories import memory_jobs, refused_recaps, scene_recaps, scenes
+from ..database.bulk import chunks
+from ..database.dialects import insert_ignore
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache
+from ..database.schema_stories import memory_jobs, refused_recaps, scene_recaps, scenes
 
 NAME_CHARS = 200
 _AT_ONCE = 500

@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.database.bulk import chunks
-from core.database.dialects import Time, microseconds
-from core.database.schema import chat_history_cache
-from core.messages.new_message import NewMessage
+from ..database.bulk import chunks
+from ..database.dialects import Time, microseconds
+from ..database.schema import chat_history_cache
+from .new_message import NewMessage
 
 SAME_WITHIN = timedelta(seconds=5)
 """Equal texts of one sender are one message when they are less than this apart and one of them has no id."""

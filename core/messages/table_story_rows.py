@@ -9,30 +9,30 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
-from core.database import readers
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import chat_history_cache, conversations
-from core.database.schema_stories import memory_jobs, refused_recaps, running_recaps
-from core.database.schema_stories import message_recaps as recaps
-from core.database.schema_stories import scenes as scene_table
-from core.jobs import table as jobs
-from core.messages import (
+from ..database import readers
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache, conversations
+from ..database.schema_stories import memory_jobs, refused_recaps, running_recaps
+from ..database.schema_stories import message_recaps as recaps
+from ..database.schema_stories import scenes as scene_table
+from ..jobs import table as jobs
+from ..shapes import RecapTarget
+from . import (
     table_alternatives as alternatives,
 )
-from core.messages import (
+from . import (
     table_places as places,
 )
-from core.messages import (
+from . import (
     table_recaps as message_recaps,
 )
-from core.messages import (
+from . import (
     table_scenes as scenes,
 )
-from core.messages.table_recaps import AT_ONCE
-from core.shapes import RecapTarget
+from .table_recaps import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")

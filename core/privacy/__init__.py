@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from core.base import logs
-from core.calls.defaults import clock, handle, known_settings, scope_for, settings_for
-from core.calls.defaults import scope_of as scope_of_message
-from core.calls.screening import set_screen
-from core.config import Settings
-from core.context.incoming import read_message
-from core.database.engine import Database
-from core.database.rows import yes_no
-from core.memories.rules import read_id
-from core.privacy import table_levels
-from core.privacy import table_links as linking
-from core.privacy import table_marks as conversation_marks
-from core.privacy import table_quarantine as quarantine
-from core.scope import Privacy, Scope
-from core.search.rules_arguments import read_limit
-from core.shapes import Source
-from core.short_term import cache as short_term_cache
-from core.text.hits import snippet
+from ..base import logs
+from ..calls.defaults import clock, handle, known_settings, scope_for, settings_for
+from ..calls.defaults import scope_of as scope_of_message
+from ..calls.screening import set_screen
+from ..config import Settings
+from ..context.incoming import read_message
+from ..database.engine import Database
+from ..database.rows import yes_no
+from ..memories.rules import read_id
+from ..scope import Privacy, Scope
+from ..search.rules_arguments import read_limit
+from ..shapes import Source
+from ..short_term import cache as short_term_cache
+from ..text.hits import snippet
+from . import table_levels
+from . import table_links as linking
+from . import table_marks as conversation_marks
+from . import table_quarantine as quarantine
 
 __all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy", "set_screen",

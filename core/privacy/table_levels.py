@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from core.audience import table_participants as participants
-from core.database.engine import Database
-from core.database.schema import chat_history_cache, memories
-from core.database.schema import participants as table
-from core.database.schema_lifelong import user_relationships
-from core.errors import MessageError
-from core.short_term.table_items import remove_person
+from ..audience import table_participants as participants
+from ..database.engine import Database
+from ..database.schema import chat_history_cache, memories
+from ..database.schema import participants as table
+from ..database.schema_lifelong import user_relationships
+from ..errors import MessageError
+from ..short_term.table_items import remove_person
 
 _P = table.c
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select, update
 
-from core.audience import table as audiences
-from core.audience.rules import AudienceKey, split_key
-from core.audience.table_conversations import facts_of, relocate
-from core.audience.table_participants import checked_key, hold
-from core.audience.view import ConversationFacts
-from core.database import followers as following
-from core.database.engine import Database
-from core.database.schema import chat_history_cache, conversations, memories, participants
-from core.database.sources import ALL, MEMORIES
-from core.index import indexed
+from ..audience import table as audiences
+from ..audience.rules import AudienceKey, split_key
+from ..audience.table_conversations import facts_of, relocate
+from ..audience.table_participants import checked_key, hold
+from ..audience.view import ConversationFacts
+from ..database import followers as following
+from ..database.engine import Database
+from ..database.schema import chat_history_cache, conversations, memories, participants
+from ..database.sources import ALL, MEMORIES
+from ..index import indexed
 
 _P = participants.c
 

@@ -13,19 +13,19 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.audience.rules import parent_key
-from core.audience.table_conversations import MOVED
-from core.audience.view import ConversationFacts
-from core.database.engine import Database
-from core.database.followers import FOLLOWING
-from core.database.schema import chat_history_cache
-from core.database.schema import conversations as table_of_conversations
-from core.database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
-from core.errors import MessageError
-from core.index import indexed
-from core.scope import Privacy, Scope
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..audience.rules import parent_key
+from ..audience.table_conversations import MOVED
+from ..audience.view import ConversationFacts
+from ..database.engine import Database
+from ..database.followers import FOLLOWING
+from ..database.schema import chat_history_cache
+from ..database.schema import conversations as table_of_conversations
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..errors import MessageError
+from ..index import indexed
+from ..scope import Privacy, Scope
 
 _C = table_of_conversations.c
 

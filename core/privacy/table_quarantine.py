@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from core.database.engine import Database
-from core.database.sources import AI_DIARY, BY_NAME, MEMORIES
-from core.index import indexed
-from core.shapes import Source
+from ..database.engine import Database
+from ..database.sources import AI_DIARY, BY_NAME, MEMORIES
+from ..index import indexed
+from ..shapes import Source
 
 
 class Quarantined(NamedTuple):

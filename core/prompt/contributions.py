@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.context.context import OWN_KEYS
-from core.context.incoming import get
-from core.shapes import SOURCES, Hit
-from core.text.folding import clean, collapsed
-from core.text.host_values import as_text, text_at
-from core.text.times import parse_time
+from ..context.context import OWN_KEYS
+from ..context.incoming import get
+from ..shapes import SOURCES, Hit
+from ..text.folding import clean, collapsed
+from ..text.host_values import as_text, text_at
+from ..text.times import parse_time
 
 DROPPED_INJECTIONS = frozenset(
     {"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"}

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from core.base import hooks, logs
-from core.database.engine import Database
-from core.errors import StoreError
-from core.prompt.report import Report
+from ..base import hooks, logs
+from ..database.engine import Database
+from ..errors import StoreError
+from .report import Report
 
 T = TypeVar("T")
 

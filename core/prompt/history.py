@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
 
-from core.ai_diary.rules import diary_lines, thought_lines
-from core.audience.view import Request, Seen
-from core.calls import defaults
-from core.config import Settings
-from core.context import context as rules
-from core.context.context import read_hits
-from core.context.history import HistoryLists, HistoryOptions, build_lists
-from core.context.incoming import read_message
-from core.context.labels import label
-from core.context.live import read_context_memory
-from core.database.engine import Database
-from core.prompt import live_visibility, sections
-from core.prompt import sources as history_sources
-from core.prompt.guard import Guard
-from core.prompt.report import Report
-from core.prompt.sources import Sources, plan_sources
-from core.scope import Scope
-from core.shapes import Hit, IncomingMessage, LeftOut
-from core.text.times import zone as find_zone
+from ..ai_diary.rules import diary_lines, thought_lines
+from ..audience.view import Request, Seen
+from ..calls import defaults
+from ..config import Settings
+from ..context import context as rules
+from ..context.context import read_hits
+from ..context.history import HistoryLists, HistoryOptions, build_lists
+from ..context.incoming import read_message
+from ..context.labels import label
+from ..context.live import read_context_memory
+from ..database.engine import Database
+from ..scope import Scope
+from ..shapes import Hit, IncomingMessage, LeftOut
+from ..text.times import zone as find_zone
+from . import live_visibility, sections
+from . import sources as history_sources
+from .guard import Guard
+from .report import Report
+from .sources import Sources, plan_sources
 
 
 class HistoryEngine:

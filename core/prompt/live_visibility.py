@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.audience.rules import parent_key, split_key
-from core.audience.view import ConversationFacts, Viewer
-from core.audience.view_statement import LIVE_KEYS
-from core.database.engine import Database
-from core.prompt.sources import Sources
-from core.scope import KEY_BYTES
+from ..audience.rules import parent_key, split_key
+from ..audience.view import ConversationFacts, Viewer
+from ..audience.view_statement import LIVE_KEYS
+from ..database.engine import Database
+from ..scope import KEY_BYTES
+from .sources import Sources
 
 _REMEMBERED = 10_000
 """Most conversations kept in mind as private or local."""

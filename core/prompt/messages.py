@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, overload
 
-from core.context.injection import chat_index, check_depth, check_position, check_role
-from core.text.sizes import to_json
-from core.text.strict_json import strict
+from ..context.injection import chat_index, check_depth, check_position, check_role
+from ..text.sizes import to_json
+from ..text.strict_json import strict
 
 DIALECTS: Final = ("openai", "anthropic")
 

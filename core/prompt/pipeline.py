@@ -10,27 +10,27 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from core.base import logs
-from core.base.limits import read_engine_limit, read_limit_argument
-from core.calls import defaults
-from core.config import Settings
-from core.context.incoming import read_message
-from core.conversations import memory_prompt
-from core.database.engine import Database
-from core.errors import PromptTooLargeError
-from core.memories import table_recalls as recalls
-from core.memories.rules_modes import MODES
-from core.prompt import stages as prompting
-from core.prompt.guard import Guard
-from core.prompt.report import Report
-from core.prompt.rules_reduction import Reduction, fit
-from core.prompt.run import Run
-from core.prompt.structure import assemble
-from core.scope import Scope
-from core.templates.render import Renderer
-from core.text.counters import resolve_counter
-from core.text.hits import content_digest
-from core.text.sizes import size
+from ..base import logs
+from ..base.limits import read_engine_limit, read_limit_argument
+from ..calls import defaults
+from ..config import Settings
+from ..context.incoming import read_message
+from ..conversations import memory_prompt
+from ..database.engine import Database
+from ..errors import PromptTooLargeError
+from ..memories import table_recalls as recalls
+from ..memories.rules_modes import MODES
+from ..scope import Scope
+from ..templates.render import Renderer
+from ..text.counters import resolve_counter
+from ..text.hits import content_digest
+from ..text.sizes import size
+from . import stages as prompting
+from .guard import Guard
+from .report import Report
+from .rules_reduction import Reduction, fit
+from .run import Run
+from .structure import assemble
 
 
 def build(

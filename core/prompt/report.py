@@ -12,12 +12,12 @@ from dataclasses import fields
 from time import perf_counter
 from typing import Any
 
-from core.errors import CoreError
-from core.prompt.rules_reduction import Reduction, count_tokens, items_in
-from core.scope import Scope
-from core.shapes import LeftOut
-from core.text.sizes import to_json
-from core.text.strict_json import strict
+from ..errors import CoreError
+from ..scope import Scope
+from ..shapes import LeftOut
+from ..text.sizes import to_json
+from ..text.strict_json import strict
+from .rules_reduction import Reduction, count_tokens, items_in
 
 MAX_MESSAGE_CHARS = 500
 """Longest text of an error."""

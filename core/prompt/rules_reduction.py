@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from core.base.limits import read_limit_argument
-from core.prompt.rules_reduction_plan import WHOLE_CONTEXT, Plan, prompt_order, transmission_order
-from core.shapes import LeftOut
-from core.text.sizes import Dumps, size, to_json, without_base64
-from core.text.strict_json import strict
+from ..base.limits import read_limit_argument
+from ..shapes import LeftOut
+from ..text.sizes import Dumps, size, to_json, without_base64
+from ..text.strict_json import strict
+from .rules_reduction_plan import WHOLE_CONTEXT, Plan, prompt_order, transmission_order
 
 Counter = Callable[[str], int]
 """Tokens of a text."""

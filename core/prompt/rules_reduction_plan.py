@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.text.sizes import Dumps, Measure, size
+from ..text.sizes import Dumps, Measure, size
 
 KEPT_LINES = {"history_recent": 3, "history_current_chat": 1}
 """Lines that stay in each history list until `context` goes whole (rule P53), in the order the lists are cut."""

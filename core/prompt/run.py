@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import search as searching
-from core.audience.view import Viewer
-from core.config import Settings
-from core.database.engine import Database
-from core.prompt.guard import Guard
-from core.prompt.report import Report
-from core.scope import Scope
-from core.search.reading.found_rows import FoundRow
-from core.shapes import IncomingMessage
+from .. import search as searching
+from ..audience.view import Viewer
+from ..config import Settings
+from ..database.engine import Database
+from ..scope import Scope
+from ..search.reading.found_rows import FoundRow
+from ..shapes import IncomingMessage
+from .guard import Guard
+from .report import Report
 
 
 @dataclass(slots=True)

@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from core import search as searching
-from core import synth_core_memory
-from core.audience.view import Viewer
-from core.context.context import drop_visible, read_hits, visible_rows
-from core.context.history import HistoryLists, echo_check
-from core.database import sources
-from core.database.dialects import from_microseconds
-from core.database.engine import Database
-from core.errors import StoreError
-from core.prompt.run import Run
-from core.search.reading.by_id import RowsWanted
-from core.search.reading.found_rows import FoundRow
-from core.shapes import HistoryEntry, Hit
-from core.text.folding import collapsed
-from core.text.hits import content_digest
+from .. import search as searching
+from .. import synth_core_memory
+from ..audience.view import Viewer
+from ..context.context import drop_visible, read_hits, visible_rows
+from ..context.history import HistoryLists, echo_check
+from ..database import sources
+from ..database.dialects import from_microseconds
+from ..database.engine import Database
+from ..errors import StoreError
+from ..search.reading.by_id import RowsWanted
+from ..search.reading.found_rows import FoundRow
+from ..shapes import HistoryEntry, Hit
+from ..text.folding import collapsed
+from ..text.hits import content_digest
+from .run import Run
 
 _OWN_SEARCH = synth_core_memory.ORIGINAL_SEARCH
 

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built, Section
-from core.conversations import section_recent as section_conversations
-from core.conversations import section_saved
-from core.database.section_parts import SectionPart, SectionRow
-from core.prompt.guard import Guard
-from core.relationships import section as section_relationship
-from core.shapes import LeftOut
-from core.short_term import section as section_short_term
-from core.stories.recaps import section as section_recaps
-from core.stories.running import section as section_running
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built, Section
+from ..conversations import section_recent as section_conversations
+from ..conversations import section_saved
+from ..database.section_parts import SectionPart, SectionRow
+from ..relationships import section as section_relationship
+from ..shapes import LeftOut
+from ..short_term import section as section_short_term
+from ..stories.recaps import section as section_recaps
+from ..stories.running import section as section_running
+from .guard import Guard
 
 SECTIONS: tuple[Section, ...] = (
     section_short_term,

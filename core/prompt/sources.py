@@ -10,26 +10,26 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from core import chat_history_cache
-from core.audience import view_statement as looking
-from core.audience.view import Recent, Request, Seen, Viewer
-from core.config import Settings
-from core.context import context as rules
-from core.context.history import HistoryLists, skips_history
-from core.context.live import LiveHistory, read_message
-from core.context.plan import CURRENT, RECENT, HistoryPlan, history_plan
-from core.context.section_base import Asked
-from core.database import sources
-from core.database.engine import Database
-from core.database.section_parts import SectionPart
-from core.prompt import sections
-from core.prompt.guard import Guard
-from core.prompt.sections import Sections
-from core.scope import Scope
-from core.search.reading import last_statement as reading
-from core.search.reading.by_id import RowsWanted
-from core.search.reading.last_statement import HistoryWanted
-from core.shapes import DiaryEntry, HistoryEntry, IncomingMessage
+from .. import chat_history_cache
+from ..audience import view_statement as looking
+from ..audience.view import Recent, Request, Seen, Viewer
+from ..config import Settings
+from ..context import context as rules
+from ..context.history import HistoryLists, skips_history
+from ..context.live import LiveHistory, read_message
+from ..context.plan import CURRENT, RECENT, HistoryPlan, history_plan
+from ..context.section_base import Asked
+from ..database import sources
+from ..database.engine import Database
+from ..database.section_parts import SectionPart
+from ..scope import Scope
+from ..search.reading import last_statement as reading
+from ..search.reading.by_id import RowsWanted
+from ..search.reading.last_statement import HistoryWanted
+from ..shapes import DiaryEntry, HistoryEntry, IncomingMessage
+from . import sections
+from .guard import Guard
+from .sections import Sections
 
 MARGIN = 6
 """Rows read beyond the wanted lines, for those that turn out to be blank, hidden, echoes or copies of live ones."""

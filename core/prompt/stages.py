@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.audience import table_conversations as conversations
-from core.audience.view import Seen
-from core.config import database_values_of
-from core.context.context import order_context
-from core.context.history import HistoryLists
-from core.context.live import LiveHistory, read_context_memory
-from core.prompt import history as history_engine
-from core.prompt import live_visibility, sections
-from core.prompt import sources as history_sources
-from core.prompt.contributions import append_memories, merge_injections, recon_parts
-from core.prompt.history import Composed
-from core.prompt.run import Run
-from core.prompt.search import finish_search, rows_of_search, start_search
-from core.prompt.sources import Sources
-from core.prompt.words import look
-from core.shapes import Hit, LeftOut
+from ..audience import table_conversations as conversations
+from ..audience.view import Seen
+from ..config import database_values_of
+from ..context.context import order_context
+from ..context.history import HistoryLists
+from ..context.live import LiveHistory, read_context_memory
+from ..shapes import Hit, LeftOut
+from . import history as history_engine
+from . import live_visibility, sections
+from . import sources as history_sources
+from .contributions import append_memories, merge_injections, recon_parts
+from .history import Composed
+from .run import Run
+from .search import finish_search, rows_of_search, start_search
+from .sources import Sources
+from .words import look
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

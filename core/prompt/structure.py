@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from core.context.attachments import input_facts
-from core.context.context import order_context
-from core.context.incoming import get
-from core.prompt.contributions import append_memories, merge_injections, recon_parts
-from core.shapes import IncomingMessage
-from core.templates.render import Renderer
-from core.text.host_values import text_at
-from core.text.sizes import size
-from core.text.strict_json import strict
-from core.text.times import local_time
+from ..context.attachments import input_facts
+from ..context.context import order_context
+from ..context.incoming import get
+from ..shapes import IncomingMessage
+from ..templates.render import Renderer
+from ..text.host_values import text_at
+from ..text.sizes import size
+from ..text.strict_json import strict
+from ..text.times import local_time
+from .contributions import append_memories, merge_injections, recon_parts
 
 __all__ = [
     "append_memories",

@@ -12,20 +12,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core import synth_tagging
-from core.audience.view import Request, Seen, Viewer
-from core.config import database_values_of
-from core.database import sources
-from core.database.engine import Database
-from core.prompt import sources as history_sources
-from core.prompt.run import Run
-from core.search.language import spoken_in, with_languages_of
-from core.search.query import minors, nears, pieces
-from core.shapes import Vocabulary
-from core.tags import rules as tag_rules
-from core.text import words as word_rules
-from core.text.folding import fold
-from core.text.words import Fragment
+from .. import synth_tagging
+from ..audience.view import Request, Seen, Viewer
+from ..config import database_values_of
+from ..database import sources
+from ..database.engine import Database
+from ..search.language import spoken_in, with_languages_of
+from ..search.query import minors, nears, pieces
+from ..shapes import Vocabulary
+from ..tags import rules as tag_rules
+from ..text import words as word_rules
+from ..text.folding import fold
+from ..text.words import Fragment
+from . import sources as history_sources
+from .run import Run
 
 MOST_WORDS = 1000
 """Most words of a message that are counted to find the rarest (T11)."""

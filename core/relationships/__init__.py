@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from core.calls.defaults import call_with
-from core.config import Settings
-from core.database.engine import Database
-from core.relationships import rules
-from core.relationships import table as store
-from core.relationships import table_reading as reading
-from core.relationships.rules import Relationship, RelationshipPoint, RelationshipResult
-from core.scope import Scope
-from core.templates.render import Renderer
-from core.text.times import iso_text
+from ..calls.defaults import call_with
+from ..config import Settings
+from ..database.engine import Database
+from ..scope import Scope
+from ..templates.render import Renderer
+from ..text.times import iso_text
+from . import rules
+from . import table as store
+from . import table_reading as reading
+from .rules import Relationship, RelationshipPoint, RelationshipResult
 
 __all__ = ["Relationship", "RelationshipPoint", "RelationshipResult", "adjust", "decay_all", "ensure_and_touch", "get",
            "history", "list_recent", "relationship_text"]  # fmt: skip

@@ -10,11 +10,11 @@ import math
 from datetime import datetime, timedelta
 from typing import Self, TypedDict, cast
 
-from core.errors import MessageError
-from core.scope import KEY_BYTES, Scope, key_text
-from core.search.rules_arguments import shown
-from core.shapes import WriteReason, WriteResult
-from core.text.folding import clean
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Scope, key_text
+from ..search.rules_arguments import shown
+from ..shapes import WriteReason, WriteResult
+from ..text.folding import clean
 
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
 LOWEST_TRUST, HIGHEST_TRUST = 0, 100

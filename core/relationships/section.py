@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.database.section_parts import SectionPart, SectionRow
-from core.relationships import table_reading as store
-from core.relationships.rules import RelationshipInPrompt
-from core.shapes import LeftOut
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built
+from ..database.section_parts import SectionPart, SectionRow
+from ..shapes import LeftOut
+from . import table_reading as store
+from .rules import RelationshipInPrompt
 
 KEY = "relationship"
 

@@ -16,14 +16,14 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, case, func, insert, or_, select, update
 from sqlalchemy.types import Date
 
-from core.audience import forgotten_late as forgetting_late
-from core.audience import table_participants as people
-from core.database.dialects import Key, Time, upsert, whole_days
-from core.database.engine import Database
-from core.database.schema_lifelong import relationship_log, user_relationships
-from core.relationships.rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
-from core.relationships.table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
-from core.shapes import WriteReason
+from ..audience import forgotten_late as forgetting_late
+from ..audience import table_participants as people
+from ..database.dialects import Key, Time, upsert, whole_days
+from ..database.engine import Database
+from ..database.schema_lifelong import relationship_log, user_relationships
+from ..shapes import WriteReason
+from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
+from .table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
 
 AT_ONCE = 500
 """Most relationships faded in one transaction."""

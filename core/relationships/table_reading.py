@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from core.audience import table_participants as people
-from core.database.dialects import Key, from_key, read_time
-from core.database.engine import Database
-from core.database.schema import participants
-from core.database.schema_lifelong import relationship_log, user_relationships
-from core.database.section_parts import FIRST, SectionPart, SectionRow, columns
-from core.database.statements import Part
-from core.relationships.rules import decay, inactive_days
+from ..audience import table_participants as people
+from ..database.dialects import Key, from_key, read_time
+from ..database.engine import Database
+from ..database.schema import participants
+from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.section_parts import FIRST, SectionPart, SectionRow, columns
+from ..database.statements import Part
+from .rules import decay, inactive_days
 
 SOURCE = "user_relationships"
 

@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
-from core.search.query import Query, prepare
-from core.search.rounds import deeper, read_rows, rows_wanted, run
-from core.search.state import Chosen, Drop, Search, SourceReport, resolve
+from .query import Query, prepare
+from .rounds import deeper, read_rows, rows_wanted, run
+from .state import Chosen, Drop, Search, SourceReport, resolve
 
 __all__ = [
     "Chosen",

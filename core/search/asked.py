@@ -10,22 +10,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
-from core.database import sources
-from core.database.dialects import microseconds
-from core.search.question.people import named
-from core.search.question.question import Question, read_question
-from core.search.ranking import ranking
-from core.search.ranking.people import name_texts
-from core.search.ranking.ranking import INSIDE
-from core.search.ranking.rows import Asked
-from core.search.ranking.weights import share_of_long
-from core.search.reading.found_rows import FoundRow
-from core.text import passages
-from core.text.asks import asks
-from core.text.words import stem
+from ..database import sources
+from ..database.dialects import microseconds
+from ..text import passages
+from ..text.asks import asks
+from ..text.words import stem
+from .question.people import named
+from .question.question import Question, read_question
+from .ranking import ranking
+from .ranking.people import name_texts
+from .ranking.ranking import INSIDE
+from .ranking.rows import Asked
+from .ranking.weights import share_of_long
+from .reading.found_rows import FoundRow
 
 if TYPE_CHECKING:
-    from core.search.state import Search
+    from .state import Search
 
 
 @dataclass(slots=True)

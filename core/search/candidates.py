@@ -10,22 +10,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.base import logs
-from core.database import sources
-from core.database.dialects import microseconds
-from core.database.engine import Database
-from core.database.sources import SourceTable
-from core.errors import StoreReadError
-from core.index import postings_read
-from core.index.lookups import UNLISTED, Lookup, Plan
-from core.search.ranking import ranking
-from core.search.ranking.lookups_recency import by_recency
-from core.search.ranking.lookups_relevance import MOST_INDEX_ROWS, Depth, by_relevance
-from core.search.ranking.ranking import Candidate
-from core.search.reading import plain as search_plain
+from ..base import logs
+from ..database import sources
+from ..database.dialects import microseconds
+from ..database.engine import Database
+from ..database.sources import SourceTable
+from ..errors import StoreReadError
+from ..index import postings_read
+from ..index.lookups import UNLISTED, Lookup, Plan
+from .ranking import ranking
+from .ranking.lookups_recency import by_recency
+from .ranking.lookups_relevance import MOST_INDEX_ROWS, Depth, by_relevance
+from .ranking.ranking import Candidate
+from .reading import plain as search_plain
 
 if TYPE_CHECKING:
-    from core.search.state import Search
+    from .state import Search
 
 BUDGET, NEWEST, SCAN = 100, 30, 2000
 """Postings read in full, newest rows of each commoner key, and rows compared, in the first round of relevance mode."""

@@ -6,24 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.database import sources
-from core.database.dialects import from_microseconds
-from core.index import lookups
-from core.search import asked as asking
-from core.search import scores as scoring
-from core.search.candidates import is_first_tier
-from core.search.ranking import ranking, relevance
-from core.search.ranking.ranking import Candidate
-from core.search.ranking.surroundings import stretches
-from core.search.ranking.times import HALF, on_days
-from core.search.ranking.weights import weights_for
-from core.search.reading.found_rows import FoundRow
-from core.shapes import Hit
-from core.text import hits
-from core.text.near_duplicates import group_near_duplicates
+from ..database import sources
+from ..database.dialects import from_microseconds
+from ..index import lookups
+from ..shapes import Hit
+from ..text import hits
+from ..text.near_duplicates import group_near_duplicates
+from . import asked as asking
+from . import scores as scoring
+from .candidates import is_first_tier
+from .ranking import ranking, relevance
+from .ranking.ranking import Candidate
+from .ranking.surroundings import stretches
+from .ranking.times import HALF, on_days
+from .ranking.weights import weights_for
+from .reading.found_rows import FoundRow
 
 if TYPE_CHECKING:
-    from core.search.state import Chosen, Drop, Search
+    from .state import Chosen, Drop, Search
 
 Pair = tuple[Candidate, FoundRow]
 
@@ -98,7 +98,7 @@ def _favour_meaning(search: Search, candidates: Iterable[Candidate]) -> None:
 
 def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
     """Return the hits in the order of T32, each with its rank among them."""
-    from core.search.state import Chosen  # noqa: PLC0415 - the two know each other
+    from .state import Chosen  # noqa: PLC0415 - the two know each other
 
     search.left, search.folded = [], {}
     for told in search.reports.values():

@@ -14,24 +14,24 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Any, TypedDict, TypeVar
 
-from core import search as searching
-from core.audience import view as viewing
-from core.audience import view_statement as looking
-from core.base import hooks, logs
-from core.calls import defaults
-from core.config import Settings
-from core.database import sources
-from core.database.engine import Database
-from core.errors import StoreReadError
-from core.scope import Scope
-from core.search import rules_windows as windows
-from core.search.ranking import ranking
-from core.search.reading.found_rows import FoundRow
-from core.search.rules_arguments import read_limit, shown
-from core.shapes import Hit
-from core.text import hits
-from core.text.folding import clean
-from core.text.times import zone
+from .. import search as searching
+from ..audience import view as viewing
+from ..audience import view_statement as looking
+from ..base import hooks, logs
+from ..calls import defaults
+from ..config import Settings
+from ..database import sources
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..scope import Scope
+from ..shapes import Hit
+from ..text import hits
+from ..text.folding import clean
+from ..text.times import zone
+from . import rules_windows as windows
+from .ranking import ranking
+from .reading.found_rows import FoundRow
+from .rules_arguments import read_limit, shown
 
 T = TypeVar("T")
 Shuffle = Callable[[MutableSequence[Any]], object]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from core.config import Settings
-from core.text.languages import languages_of
+from ..config import Settings
+from ..text.languages import languages_of
 
 
 @lru_cache(maxsize=256)

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.database import sources
-from core.database.dialects import NEVER_US
-from core.database.engine import Database
-from core.errors import StoreReadError
-from core.index import embeddings
-from core.index.embeddings import Vector
-from core.llm import embedder as semantic_embedder
-from core.llm.embedder import EmbedderError
-from core.search.ranking.ranking import Candidate
+from ..database import sources
+from ..database.dialects import NEVER_US
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..index import embeddings
+from ..index.embeddings import Vector
+from ..llm import embedder as semantic_embedder
+from ..llm.embedder import EmbedderError
+from .ranking.ranking import Candidate
 
 if TYPE_CHECKING:
-    from core.search.state import Search
+    from .state import Search
 
 MOST_ADDED = 24
 """Rows that become candidates by their meaning alone."""

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.base import logs
-from core.config import Settings
-from core.database import sources
-from core.database.dialects import microseconds
-from core.index.postings import AT_LEAST, AT_MOST, Limits
-from core.search.language import with_languages_of
-from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
-from core.text.folding import fold
-from core.text.minor_words import minor_words
-from core.text.near_spelling import halves, may_be_misspelt
-from core.text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
-from core.text.words import salient_words as salient
-from core.text.words import words as plain_words
+from ..base import logs
+from ..config import Settings
+from ..database import sources
+from ..database.dialects import microseconds
+from ..index.postings import AT_LEAST, AT_MOST, Limits
+from ..text.folding import fold
+from ..text.minor_words import minor_words
+from ..text.near_spelling import halves, may_be_misspelt
+from ..text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
+from ..text.words import salient_words as salient
+from ..text.words import words as plain_words
+from .language import with_languages_of
+from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 MOST_PIECES = 12
 """Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.database import sources
-from core.database.engine import Database
-from core.errors import StoreReadError
-from core.search.reading import by_id as search_read
-from core.search.reading import last_statement as reading
-from core.search.reading.found_rows import FoundRow
-from core.search.state import Chosen, Drop, Search
+from ..database import sources
+from ..database.engine import Database
+from ..errors import StoreReadError
+from .reading import by_id as search_read
+from .reading import last_statement as reading
+from .reading.found_rows import FoundRow
+from .state import Chosen, Drop, Search
 
 MOST_ROUNDS = 12
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from core.shapes import SOURCES, Source
-from core.tags.rules import TAG_BYTES, normal, tag_items
-from core.text.folding import clean, fold
-from core.text.times import parse_time
+from ..shapes import SOURCES, Source
+from ..tags.rules import TAG_BYTES, normal, tag_items
+from ..text.folding import clean, fold
+from ..text.times import parse_time
 
 MOST_LOOKED_FOR = 48
 """Most tags, and most keywords, of one search (T17)."""

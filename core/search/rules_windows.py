@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Literal, cast
 
-from core.search.rules_arguments import read_keywords, read_tags, shown
-from core.text.folding import clean, collapsed
-from core.text.times import parse_time
+from ..text.folding import clean, collapsed
+from ..text.times import parse_time
+from .rules_arguments import read_keywords, read_tags, shown
 
 Window = tuple[datetime | None, datetime | None]
 

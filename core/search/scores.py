@@ -10,22 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.database import sources
-from core.database.dialects import from_microseconds
-from core.search.asked import Asking, asking
-from core.search.question.question import has_number, time_expressions
-from core.search.ranking import relevance
-from core.search.ranking.people import Speaker, person_of, speaks_of_self
-from core.search.ranking.ranking import INSIDE, Candidate
-from core.search.ranking.rows import Row
-from core.search.ranking.times import on_days
-from core.search.ranking.weights import weights_for
-from core.search.reading.found_rows import FoundRow
-from core.text import hits, passages
-from core.text.asks import asks
+from ..database import sources
+from ..database.dialects import from_microseconds
+from ..text import hits, passages
+from ..text.asks import asks
+from .asked import Asking, asking
+from .question.question import has_number, time_expressions
+from .ranking import relevance
+from .ranking.people import Speaker, person_of, speaks_of_self
+from .ranking.ranking import INSIDE, Candidate
+from .ranking.rows import Row
+from .ranking.times import on_days
+from .ranking.weights import weights_for
+from .reading.found_rows import FoundRow
 
 if TYPE_CHECKING:
-    from core.search.state import Search
+    from .state import Search
 
 READ_CLOSELY = 40
 """Best rows by their words whose texts are read for times, numbers and `I`."""

@@ -7,30 +7,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from core.audience.view import Viewer
-from core.base import logs
-from core.calls import defaults
-from core.config import Settings
-from core.database import sources
-from core.database.dialects import EPOCH
-from core.database.engine import Database
-from core.errors import CoreError, StoreReadError
-from core.index.lookups import Known, Wanted
-from core.index.postings import Limits
-from core.search import asked as asking
-from core.search import candidates as gathering
-from core.search import choice as choosing
-from core.search.language import with_languages_of
-from core.search.query import Query
-from core.search.question.question import Question
-from core.search.ranking.ranking import Candidate
-from core.search.ranking.surroundings import Stretch
-from core.search.reading.found_rows import FoundRow
-from core.search.terms import resolved
-from core.shapes import Hit, LeftOut
+from ..audience.view import Viewer
+from ..base import logs
+from ..calls import defaults
+from ..config import Settings
+from ..database import sources
+from ..database.dialects import EPOCH
+from ..database.engine import Database
+from ..errors import CoreError, StoreReadError
+from ..index.lookups import Known, Wanted
+from ..index.postings import Limits
+from ..shapes import Hit, LeftOut
+from . import asked as asking
+from . import candidates as gathering
+from . import choice as choosing
+from .language import with_languages_of
+from .query import Query
+from .question.question import Question
+from .ranking.ranking import Candidate
+from .ranking.surroundings import Stretch
+from .reading.found_rows import FoundRow
+from .terms import resolved
 
 if TYPE_CHECKING:
-    from core.search.meaning import Meanings
+    from .meaning import Meanings
 
 NOTHING_ASKED = Question()
 FOLDED_CHARS = 4000
@@ -130,14 +130,14 @@ class Search:
         self.question = asking.question_of(self)
         gathering.gather(self, db, depth)
         if self.embedder is not None and self.query.ranking == "relevance":
-            from core.search import meaning  # noqa: PLC0415 - loads numpy, which only an embedder needs
+            from . import meaning  # noqa: PLC0415 - loads numpy, which only an embedder needs
 
             meaning.add(self, db, self.embedder)
 
     def compare(self, db: Database, rows: Iterable[tuple[int, int]]) -> None:
         """Compare the rows that were brought with the message by their meaning too, where there is an embedder."""
         if self.meaning is not None:
-            from core.search import meaning  # noqa: PLC0415 - as in `gather`
+            from . import meaning  # noqa: PLC0415 - as in `gather`
 
             meaning.add_around(self, db, self.meaning, rows)
 

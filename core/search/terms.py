@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.audience.view import Viewer, WordCount
-from core.database import sources
-from core.index.lookups import UNLISTED, Count, Known, Wanted, rarity
-from core.index.table import TAG
-from core.search.query import ENOUGH_WORDS, Minor, Near, Query, pieces
-from core.text.near_spelling import nearest
-from core.text.words import Fragment, fragments, stem
+from ..audience.view import Viewer, WordCount
+from ..database import sources
+from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
+from ..index.table import TAG
+from ..text.near_spelling import nearest
+from ..text.words import Fragment, fragments, stem
+from .query import ENOUGH_WORDS, Minor, Near, Query, pieces
 
 _TAGGED = -1 - TAG
 """What stands in place of a piece's number where tags were counted."""

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import ConfigError
-from core.index import embeddings
-from core.index import embeddings_writing as writing
-from core.llm.embedder import Embedder, EmbedderError, resolve
-from core.scope import Scope
-from core.semantic import batches as semantic_work
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import ConfigError
+from ..index import embeddings
+from ..index import embeddings_writing as writing
+from ..llm.embedder import Embedder, EmbedderError, resolve
+from ..scope import Scope
+from . import batches as semantic_work
 
 __all__ = ["EmbedReport", "Embedder", "EmbedderError", "count_vectors", "drop_vectors", "embed_rows"]
 

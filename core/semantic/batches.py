@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.base.vectors import cut, packed, pieces
-from core.config import Settings
-from core.database.engine import Database
-from core.index import embeddings_writing as writing
-from core.index.embeddings_writing import Batch
-from core.llm import embedder as semantic_embedder
+from ..base.vectors import cut, packed, pieces
+from ..config import Settings
+from ..database.engine import Database
+from ..index import embeddings_writing as writing
+from ..index.embeddings_writing import Batch
+from ..llm import embedder as semantic_embedder
 
 ROWS = 128
 """Rows of a batch: what is written in one transaction."""

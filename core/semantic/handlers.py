@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.calls import defaults
-from core.index import embeddings_writing as writing
-from core.jobs import table as jobs
-from core.jobs.embedding import OPERATION, PRIORITY
-from core.jobs.tools import Effect, Tools
-from core.semantic import batches as semantic_work
-from core.shapes import Operation
+from ..calls import defaults
+from ..index import embeddings_writing as writing
+from ..jobs import table as jobs
+from ..jobs.embedding import OPERATION, PRIORITY
+from ..jobs.tools import Effect, Tools
+from ..shapes import Operation
+from . import batches as semantic_work
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

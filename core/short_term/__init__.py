@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import StoreError
-from core.scope import KEY_BYTES, Scope
-from core.short_term import cache as short_term_cache
-from core.short_term import capture as keeping
-from core.short_term import table as short_term
-from core.short_term.reader import build_short_term_context, get_for_server, get_for_user, relative_age
-from core.short_term.rules_turn import read_id
-from core.short_term.shapes import OwnerKind, ShortTermEntry, ShortTermSection, ShortTermStats
-from core.short_term.writer import store_short_term_memory, update_short_term_memory, write_turn
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreError
+from ..scope import KEY_BYTES, Scope
+from . import cache as short_term_cache
+from . import capture as keeping
+from . import table as short_term
+from .reader import build_short_term_context, get_for_server, get_for_user, relative_age
+from .rules_turn import read_id
+from .shapes import OwnerKind, ShortTermEntry, ShortTermSection, ShortTermStats
+from .writer import store_short_term_memory, update_short_term_memory, write_turn
 
 __all__ = ["ShortTermEntry", "ShortTermSection", "ShortTermStats", "build_short_term_context",
            "clear_by_channel", "clear_by_server", "clear_by_user", "clear_expired", "get_for_server",

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.database.engine import Database
-from core.short_term.shapes import Item
+from ..database.engine import Database
+from .shapes import Item
 
 _NAME = "short_term"
 

@@ -9,28 +9,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from core.audience.rules import said_privacy
-from core.base import logs
-from core.calls import screening
-from core.calls.defaults import scope_of as scope_of_message
-from core.config import Settings
-from core.context.incoming import read_message
-from core.database.engine import Database
-from core.errors import MessageError
-from core.scope import KEY_BYTES, Privacy, Scope
-from core.shapes import WriteReason, WriteResult
-from core.short_term import cache as short_term_cache
-from core.short_term import rules
-from core.short_term import table as short_term
-from core.short_term import table_held as short_term_held
-from core.short_term.rules_turn import NO_SERVER, named, personas_of, qualified, read_id
-from core.short_term.shapes import Item, Life, Place, Turn, TurnResult
-from core.short_term.table import Kept, NewEntry
-from core.templates.phrases import load_phrases
-from core.templates.refused import refused_patterns
-from core.text.host_values import has
-from core.text.refusals import refusal
-from core.text.remember_phrases import is_explicit_wish
+from ..audience.rules import said_privacy
+from ..base import logs
+from ..calls import screening
+from ..calls.defaults import scope_of as scope_of_message
+from ..config import Settings
+from ..context.incoming import read_message
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Privacy, Scope
+from ..shapes import WriteReason, WriteResult
+from ..templates.phrases import load_phrases
+from ..templates.refused import refused_patterns
+from ..text.host_values import has
+from ..text.refusals import refusal
+from ..text.remember_phrases import is_explicit_wish
+from . import cache as short_term_cache
+from . import rules
+from . import table as short_term
+from . import table_held as short_term_held
+from .rules_turn import NO_SERVER, named, personas_of, qualified, read_id
+from .shapes import Item, Life, Place, Turn, TurnResult
+from .table import Kept, NewEntry
 
 FULL = "full"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.calls.defaults import clock, handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.scope import KEY_BYTES, Scope
-from core.short_term import capture as keeping
-from core.short_term import rules
-from core.short_term import view as showing
-from core.short_term.rules_turn import read_id, read_lineage
-from core.short_term.shapes import ShortTermEntry, ShortTermSection, Turn
-from core.short_term.table_reading import Lookup
-from core.text.times import parse_time
+from ..calls.defaults import clock, handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Scope
+from ..text.times import parse_time
+from . import capture as keeping
+from . import rules
+from . import view as showing
+from .rules_turn import read_id, read_lineage
+from .shapes import ShortTermEntry, ShortTermSection, Turn
+from .table_reading import Lookup
 
 
 def get_for_user(

@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 
-from core.context import lines
-from core.shapes import PERSONA_SENDER, HistoryEntry
-from core.short_term.shapes import Chosen, Entry, Item, Life, OwnerKind, ShortTermSection, newest_first
-from core.text.folding import collapsed, one_line
+from ..context import lines
+from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..text.folding import collapsed, one_line
+from .shapes import Chosen, Entry, Item, Life, OwnerKind, ShortTermSection, newest_first
 
 SLICE = 10
 """Messages looked at of a turn, however few of them are kept (rule M3)."""

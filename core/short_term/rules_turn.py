@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from core.memories.rules_said import NOT_SAID
-from core.scope import KEY_BYTES, key_text
-from core.shapes import PERSONA_SENDER
-from core.short_term.shapes import Answer, Item, ItemRole, Turn
-from core.text.folding import clean
-from core.text.host_values import as_text, get, is_plain, text_at, word_at
-from core.text.times import parse_time
+from ..memories.rules_said import NOT_SAID
+from ..scope import KEY_BYTES, key_text
+from ..shapes import PERSONA_SENDER
+from ..text.folding import clean
+from ..text.host_values import as_text, get, is_plain, text_at, word_at
+from ..text.times import parse_time
+from .shapes import Answer, Item, ItemRole, Turn
 
 PERSON_KINDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_KINDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.database.section_parts import FIRST, SectionPart, SectionRow
-from core.shapes import LeftOut
-from core.short_term import rules
-from core.short_term import table_reading as store
-from core.short_term import view as showing
-from core.short_term.capture import life_of
-from core.short_term.shapes import Chosen, Entry
-from core.text.folding import collapsed
+from ..context.history import HistoryLists
+from ..context.section_base import Asked, Built
+from ..database.section_parts import FIRST, SectionPart, SectionRow
+from ..shapes import LeftOut
+from ..text.folding import collapsed
+from . import rules
+from . import table_reading as store
+from . import view as showing
+from .capture import life_of
+from .shapes import Chosen, Entry
 
 KEY = "short_term"
 NUMBER = FIRST + 30

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from core.shapes import WriteResult
+from ..shapes import WriteResult
 
 ItemRole = Literal["user", "model"]
 """user: a person said it. model: a persona did (rule M4)."""

@@ -10,23 +10,23 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, null, or_, select, update
 
-from core.audience import (
+from ..audience import (
     forgotten_late as forgetting_late,
 )
-from core.audience import (
+from ..audience import (
     table_conversations as conversations,
 )
-from core.audience import (
+from ..audience import (
     table_participants as participants,
 )
-from core.database.dialects import Time, insert_ignore
-from core.database.engine import Database
-from core.database.schema_recent import short_term_memories
-from core.database.statements import aside
-from core.short_term.rules import is_expired, lives
-from core.short_term.shapes import Life, OwnerKind
-from core.short_term.table_held import Held, NewEntry, hold, with_parent
-from core.short_term.table_items import NAME_CHARS, stored_items
+from ..database.dialects import Time, insert_ignore
+from ..database.engine import Database
+from ..database.schema_recent import short_term_memories
+from ..database.statements import aside
+from .rules import is_expired, lives
+from .shapes import Life, OwnerKind
+from .table_held import Held, NewEntry, hold, with_parent
+from .table_items import NAME_CHARS, stored_items
 
 __all__ = ["Judge", "Kept", "NewEntry", "clear", "count", "expire", "expire_all", "keep", "summarise"]
 

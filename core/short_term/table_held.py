@@ -14,16 +14,16 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, null, select
 
-from core.audience import table_conversations as conversations
-from core.audience import table_participants as participants
-from core.audience.rules import parent_key
-from core.audience.view import ConversationFacts
-from core.database.engine import Database
-from core.database.schema import conversations as table_of_conversations
-from core.database.schema import participants as table_of_participants
-from core.database.schema_recent import short_term_memories
-from core.scope import Scope
-from core.short_term.shapes import Item, OwnerKind, Place
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
+from ..audience.rules import parent_key
+from ..audience.view import ConversationFacts
+from ..database.engine import Database
+from ..database.schema import conversations as table_of_conversations
+from ..database.schema import participants as table_of_participants
+from ..database.schema_recent import short_term_memories
+from ..scope import Scope
+from .shapes import Item, OwnerKind, Place
 
 
 @dataclass(frozen=True, slots=True)

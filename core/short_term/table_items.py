@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, String, cast, delete, or_, select, update
 
-from core.database.bulk import chunks
-from core.database.dialects import has_keyword, like_pattern, read_time
-from core.database.schema_recent import short_term_memories
-from core.short_term.rules import CUT_MARK, cut, mark
-from core.short_term.shapes import Item
+from ..database.bulk import chunks
+from ..database.dialects import has_keyword, like_pattern, read_time
+from ..database.schema_recent import short_term_memories
+from .rules import CUT_MARK, cut, mark
+from .shapes import Item
 
 NAME_CHARS = 200
 MESSAGE_CHARS = 4000

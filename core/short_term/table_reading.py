@@ -16,20 +16,20 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Integer, and_, bindparam, literal, literal_column, or_, select, type_coerce
 from sqlalchemy.types import NullType
 
-from core.audience.view import Viewer
-from core.database import statements
-from core.database.dialects import ID, Key, Time, from_key, read_time
-from core.database.engine import Database
-from core.database.schema import audiences, conversations, participants
-from core.database.schema_recent import short_term_memories
-from core.database.section_parts import SectionPart, SectionRow, columns
-from core.database.statements import Part, aside
-from core.short_term import cache as short_term_cache
-from core.short_term.cache import Texts
-from core.short_term.rules import as_read
-from core.short_term.shapes import Entry, Life, OwnerKind
-from core.short_term.table import SOURCE
-from core.short_term.table_items import read_items
+from ..audience.view import Viewer
+from ..database import statements
+from ..database.dialects import ID, Key, Time, from_key, read_time
+from ..database.engine import Database
+from ..database.schema import audiences, conversations, participants
+from ..database.schema_recent import short_term_memories
+from ..database.section_parts import SectionPart, SectionRow, columns
+from ..database.statements import Part, aside
+from . import cache as short_term_cache
+from .cache import Texts
+from .rules import as_read
+from .shapes import Entry, Life, OwnerKind
+from .table import SOURCE
+from .table_items import read_items
 
 Which = Literal["owner", "linked", "channel"]
 """owner: all channels of an owner but one. linked: the same of the other identities of a person. channel: the entries

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.audience.view import Request, Viewer
-from core.audience.view_statement import look
-from core.base import logs
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import StoreError
-from core.scope import Scope
-from core.short_term import cache as short_term_cache
-from core.short_term import rules
-from core.short_term import table as short_term
-from core.short_term import table_reading as store
-from core.short_term.capture import life_of
-from core.short_term.shapes import Chosen, Entry, ShortTermEntry, ShortTermSection, newest_first
-from core.short_term.table_reading import Lookup
-from core.text.times import zone
+from ..audience.view import Request, Viewer
+from ..audience.view_statement import look
+from ..base import logs
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreError
+from ..scope import Scope
+from ..text.times import zone
+from . import cache as short_term_cache
+from . import rules
+from . import table as short_term
+from . import table_reading as store
+from .capture import life_of
+from .shapes import Chosen, Entry, ShortTermEntry, ShortTermSection, newest_first
+from .table_reading import Lookup
 
 SPARE = 6
 """Entries a prompt reads beyond the channels shown, for those whose lines stand in its history lists."""

@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.base import logs
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database import rows
-from core.database.engine import Database
-from core.errors import MessageError
-from core.scope import KEY_BYTES, Scope
-from core.shapes import WriteResult
-from core.short_term import cache as short_term_cache
-from core.short_term import capture as keeping
-from core.short_term import rules
-from core.short_term import table as short_term
-from core.short_term.rules_turn import read_id, read_lineage, read_messages, read_turn
-from core.short_term.shapes import Turn, TurnResult
-from core.short_term.table import NewEntry
-from core.short_term.table_items import NAME_CHARS
-from core.text.folding import clean
-from core.text.host_values import as_text
-from core.text.times import parse_time
+from ..base import logs
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database import rows
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Scope
+from ..shapes import WriteResult
+from ..text.folding import clean
+from ..text.host_values import as_text
+from ..text.times import parse_time
+from . import cache as short_term_cache
+from . import capture as keeping
+from . import rules
+from . import table as short_term
+from .rules_turn import read_id, read_lineage, read_messages, read_turn
+from .shapes import Turn, TurnResult
+from .table import NewEntry
+from .table_items import NAME_CHARS
 
 # A turn
 

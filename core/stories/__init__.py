@@ -6,23 +6,23 @@ together with `interface_path`.
 
 from __future__ import annotations
 
-from core.context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
-from core.stories.branches import Branched, branch_conversation, copy_recaps
-from core.stories.memory import Refreshed, refresh_memory
-from core.stories.recaps.alternatives import add_alternative, choose_alternative, list_alternatives
-from core.stories.recaps.hiding import HidePlan, auto_hide_plan
-from core.stories.recaps.inclusion import (
+from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
+from .branches import Branched, branch_conversation, copy_recaps
+from .memory import Refreshed, refresh_memory
+from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
+from .recaps.hiding import HidePlan, auto_hide_plan
+from .recaps.inclusion import (
     check_message_exclusion,
     concatenate_recap,
     get_recap_text,
     get_short_token_limit,
     update_message_inclusion_flags,
 )
-from core.stories.recaps.queue import queue_recaps
-from core.stories.recaps.recaps import clear_all, edit_memory, get_data, get_memory, set_data
-from core.stories.refused import RefusedRecap, accept_refused, dismiss_refused, list_refused
-from core.stories.running.injection import get_running_recap_injection, switch_stories
-from core.stories.running.versions import (
+from .recaps.queue import queue_recaps
+from .recaps.recaps import clear_all, edit_memory, get_data, get_memory, set_data
+from .refused import RefusedRecap, accept_refused, dismiss_refused, list_refused
+from .running.injection import get_running_recap_injection, switch_stories
+from .running.versions import (
     RunningRecapStorage,
     RunningRecapVersion,
     add_running_recap_version,
@@ -32,7 +32,7 @@ from core.stories.running.versions import (
     get_running_recap_versions,
     set_current_running_recap,
 )
-from core.stories.scenes.breaks import (
+from .scenes.breaks import (
     SceneInfo,
     add_scene_break,
     edit_scene_break,
@@ -40,7 +40,7 @@ from core.stories.scenes.breaks import (
     list_scenes,
     remove_scene_break,
 )
-from core.stories.scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
+from .scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
 
 __all__ = [
     "Branched",

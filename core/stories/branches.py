@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from core.audience import table_conversations as conversations
-from core.config import Settings
-from core.database import readers
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.errors import MessageError
-from core.messages import table_places as places
-from core.messages import table_recap_reading as recap_reading
-from core.messages import table_scenes as scenes
-from core.scope import Scope
-from core.shapes import WriteReason, WriteResult
-from core.stories import refresh as refreshing
-from core.stories import table_branches as branching
-from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
-from core.stories.recaps.rules import concatenate
-from core.stories.running import table as running_recaps
-from core.stories.running.plan import BEFORE_ALL
-from core.stories.scenes import positions as placing
-from core.stories.scenes.breaks import follow
-from core.stories.scenes.positions import Told
+from ..audience import table_conversations as conversations
+from ..config import Settings
+from ..database import readers
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..errors import MessageError
+from ..messages import table_places as places
+from ..messages import table_recap_reading as recap_reading
+from ..messages import table_scenes as scenes
+from ..scope import Scope
+from ..shapes import WriteReason, WriteResult
+from . import refresh as refreshing
+from . import table_branches as branching
+from .calls import NO_CONVERSATION, Call, Given, of_conversation
+from .recaps.rules import concatenate
+from .running import table as running_recaps
+from .running.plan import BEFORE_ALL
+from .scenes import positions as placing
+from .scenes.breaks import follow
+from .scenes.positions import Told
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from core.audience.view import ConversationFacts
+    from ..audience.view import ConversationFacts
 
 FROM = "from"
 """Key of a recap's metadata: the conversation it was brought from."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.audience.view import Request
-from core.audience.view_statement import look
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database import readers
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.errors import MessageError
-from core.messages import table_places as places
-from core.messages import table_reading as chat_reading
-from core.messages.table_places import StoryPlace
-from core.scope import KEY_BYTES, Scope, key_text
-from core.shapes import WriteResult
+from ..audience.view import Request
+from ..audience.view_statement import look
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database import readers
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..errors import MessageError
+from ..messages import table_places as places
+from ..messages import table_reading as chat_reading
+from ..messages.table_places import StoryPlace
+from ..scope import KEY_BYTES, Scope, key_text
+from ..shapes import WriteResult
 
 Given = Settings | Mapping[str, object] | None
 

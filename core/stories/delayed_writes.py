@@ -16,15 +16,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.audience import table_conversations as conversations
-from core.base import logs
-from core.base.debounce import Debounce
-from core.database.engine import Database
-from core.errors import CoreError
-from core.messages import table_hidden as hidden
-from core.messages import table_recap_reading as recap_reading
-from core.messages import table_recaps as message_recaps
-from core.messages.table_hidden import Place
+from ..audience import table_conversations as conversations
+from ..base import logs
+from ..base.debounce import Debounce
+from ..database.engine import Database
+from ..errors import CoreError
+from ..messages import table_hidden as hidden
+from ..messages import table_recap_reading as recap_reading
+from ..messages import table_recaps as message_recaps
+from ..messages.table_hidden import Place
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypedDict
 
-from core.context.injection import Injection
-from core.database.engine import Database
-from core.scope import Scope
-from core.stories import refresh as refreshing
-from core.stories.calls import Given, of_conversation
-from core.stories.running import injection
-from core.text.counters import Counter
+from ..context.injection import Injection
+from ..database.engine import Database
+from ..scope import Scope
+from ..text.counters import Counter
+from . import refresh as refreshing
+from .calls import Given, of_conversation
+from .running import injection
 
 
 class Refreshed(TypedDict):

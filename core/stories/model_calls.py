@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from core import llm
-from core.config import Settings
-from core.jobs.tools import Tools
-from core.messages import table_scene_lines as scene_lines
-from core.messages.table_places import StoryPlace
-from core.messages.table_scene_lines import Line
-from core.shapes import PERSONA_SENDER
-from core.stories.recaps import inclusion, rules
-from core.stories.token_counts import Counting
-from core.templates.render import Renderer
-from core.text.sizes import to_json
+from .. import llm
+from ..config import Settings
+from ..jobs.tools import Tools
+from ..messages import table_scene_lines as scene_lines
+from ..messages.table_places import StoryPlace
+from ..messages.table_scene_lines import Line
+from ..shapes import PERSONA_SENDER
+from ..templates.render import Renderer
+from ..text.sizes import to_json
+from .recaps import inclusion, rules
+from .token_counts import Counting
 
 T = TypeVar("T")
 

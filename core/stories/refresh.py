@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.audience import table_conversations as conversations
-from core.config import Settings
-from core.database import readers
-from core.database.engine import Database
-from core.stories import delayed_writes as saving
-from core.stories import token_counts as counting
-from core.stories.calls import Call
-from core.stories.recaps import hiding, inclusion
-from core.stories.recaps.rules_hiding import Plan
-from core.text.counters import Counter
+from ..audience import table_conversations as conversations
+from ..config import Settings
+from ..database import readers
+from ..database.engine import Database
+from ..text.counters import Counter
+from . import delayed_writes as saving
+from . import token_counts as counting
+from .calls import Call
+from .recaps import hiding, inclusion
+from .recaps.rules_hiding import Plan
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

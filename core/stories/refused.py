@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
-from core.audience import table_conversations as conversations
-from core.calls import screening
-from core.database.engine import Database
-from core.messages import table_changes as chat_changes
-from core.messages import table_recaps as message_recaps
-from core.messages import table_scenes as scenes
-from core.scope import Scope
-from core.shapes import RecapTarget, WriteResult
-from core.stories import refresh as refreshing
-from core.stories import table_refused as refused_recaps
-from core.stories import token_counts as counting
-from core.stories.calls import Call, Given, of_conversation
-from core.stories.recaps import recaps
-from core.stories.running import table as running_recaps
-from core.stories.running.table import NewVersion
-from core.stories.scenes.breaks import follow
-from core.stories.table_refused import Refused
-from core.templates.refused import refused_patterns
-from core.text.refusals import refusal
+from ..audience import table_conversations as conversations
+from ..calls import screening
+from ..database.engine import Database
+from ..messages import table_changes as chat_changes
+from ..messages import table_recaps as message_recaps
+from ..messages import table_scenes as scenes
+from ..scope import Scope
+from ..shapes import RecapTarget, WriteResult
+from ..templates.refused import refused_patterns
+from ..text.refusals import refusal
+from . import refresh as refreshing
+from . import table_refused as refused_recaps
+from . import token_counts as counting
+from .calls import Call, Given, of_conversation
+from .recaps import recaps
+from .running import table as running_recaps
+from .running.table import NewVersion
+from .scenes.breaks import follow
+from .table_refused import Refused
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from core.jobs.tools import Tools
+    from ..jobs.tools import Tools
 
 FLAGGED = "flagged"
 """Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it (F36)."""

@@ -11,20 +11,20 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select, update
 
-from core.audience import table_conversations as conversations
-from core.audience.view import ConversationFacts
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.dialects import insert_ignore
-from core.database.engine import Database
-from core.database.schema import chat_history_cache
-from core.database.schema import conversations as conversations_table
-from core.database.schema_stories import message_alternatives, message_recaps, scene_recaps, scenes
-from core.database.sources import CHAT
-from core.index import table as search_index
-from core.messages.table_recaps import AT_ONCE
-from core.messages.table_scenes import Scene
-from core.scope import Privacy, Scope
+from ..audience import table_conversations as conversations
+from ..audience.view import ConversationFacts
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.dialects import insert_ignore
+from ..database.engine import Database
+from ..database.schema import chat_history_cache
+from ..database.schema import conversations as conversations_table
+from ..database.schema_stories import message_alternatives, message_recaps, scene_recaps, scenes
+from ..database.sources import CHAT
+from ..index import table as search_index
+from ..messages.table_recaps import AT_ONCE
+from ..messages.table_scenes import Scene
+from ..scope import Privacy, Scope
 
 _K = conversations_table.c
 _C = chat_history_cache.c

@@ -13,14 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from core.database import rows
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.database.schema import chat_history_cache, conversations
-from core.database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
-from core.messages.table_recaps import AT_ONCE, OWN
-from core.stories.running.table import Version
+from ..database import rows
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..database.schema import chat_history_cache, conversations
+from ..database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
+from ..messages.table_recaps import AT_ONCE, OWN
+from .running.table import Version
 
 PROVENANCE = "import"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, select
 
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema_stories import refused_recaps
-from core.shapes import RecapTarget
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema_stories import refused_recaps
+from ..shapes import RecapTarget
 
 _F = refused_recaps.c
 _PER_TARGET = 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.config import Settings
-from core.database.engine import Database
-from core.text.counters import Counter, resolve_counter
+from ..config import Settings
+from ..database.engine import Database
+from ..text.counters import Counter, resolve_counter
 
 _SEPARATORS = "core.stories.token_counts"
 SEPARATOR = "\n"

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from core.shapes import Vocabulary
-from core.tags.rules_index import TagIndex, index_of
-from core.text.folding import clean, fold
-from core.text.words import iter_words
+from ..shapes import Vocabulary
+from ..text.folding import clean, fold
+from ..text.words import iter_words
+from .rules_index import TagIndex, index_of
 
 __all__ = [
     "TAG_BYTES",

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from core.shapes import Vocabulary
-from core.text.folding import SPACELESS, clean, fold
-from core.text.marks import marks_class
-from core.text.stems import stems
-from core.text.words import MIN_CHARS
+from ..shapes import Vocabulary
+from ..text.folding import SPACELESS, clean, fold
+from ..text.marks import marks_class
+from ..text.stems import stems
+from ..text.words import MIN_CHARS
 
 MOST_WORDS = 3
 """Longest stretch of words looked up as one tag (T5)."""

@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from core.database.bulk import chunks
-from core.database.dialects import from_key, insert_ignore, upsert
-from core.database.engine import Database
-from core.database.schema import counters, tag_aliases, tag_links, tags
-from core.shapes import Vocabulary, WriteResult
-from core.tags import rules
+from ..database.bulk import chunks
+from ..database.dialects import from_key, insert_ignore, upsert
+from ..database.engine import Database
+from ..database.schema import counters, tag_aliases, tag_links, tags
+from ..shapes import Vocabulary, WriteResult
+from . import rules
 
 VERSION = "tag_vocabulary"
 _CACHE = "tags"

@@ -16,10 +16,10 @@ from typing import Any
 from jinja2 import FunctionLoader, Template, TemplateSyntaxError
 from jinja2 import TemplateError as AnyTemplateError
 
-from core.base import resources
-from core.templates.files import TYPES, TemplateError, find, header, source_from, version
-from core.templates.metering import METER, Meter
-from core.templates.sandbox import Kind, Room
+from ..base import resources
+from .files import TYPES, TemplateError, find, header, source_from, version
+from .metering import METER, Meter
+from .sandbox import Kind, Room
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 

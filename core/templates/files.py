@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from core.base import resources
-from core.errors import ConfigError
+from ..base import resources
+from ..errors import ConfigError
 
 _HEADER = r"\{{#-?\s*{}:\s*(.*?)\s*-?#\}}"
 _HEADERS = {word: re.compile(_HEADER.format(word), re.DOTALL) for word in ("variables", "result")}

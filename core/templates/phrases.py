@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from core.base import logs, resources
-from core.config.file import read_yaml_value
-from core.text.remember_phrases import GROUPS, Phrases
+from ..base import logs, resources
+from ..config.file import read_yaml_value
+from ..text.remember_phrases import GROUPS, Phrases
 
 
 @lru_cache(maxsize=32)

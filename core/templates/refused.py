@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from core.base import logs, resources
-from core.config.file import read_yaml_value
+from ..base import logs, resources
+from ..config.file import read_yaml_value
 
 FILE = "refused.yaml"
 

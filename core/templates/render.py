@@ -18,11 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from core.base import logs, resources
-from core.templates.files import TYPES, TemplateError, header, names, version
+from ..base import logs, resources
+from .files import TYPES, TemplateError, header, names, version
 
 if TYPE_CHECKING:
-    from core.templates.sandbox import Kind
+    from .sandbox import Kind
 
 STEPS = 100_000
 """Default of TEMPLATE_STEPS."""
@@ -147,6 +147,6 @@ def _try_out(name: str, overlay: str | None) -> None:
 
 def _runner() -> ModuleType:
     """Return the module that runs templates; loading it loads jinja2."""
-    from core.templates import compiled as running  # noqa: PLC0415 - takes tens of milliseconds, which importing a door may not cost
+    from . import compiled as running  # noqa: PLC0415 - takes tens of milliseconds, which importing a door may not cost
 
     return running

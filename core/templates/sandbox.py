@@ -23,8 +23,8 @@ from jinja2.runtime import Context, LoopContext, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from core.templates import metering
-from core.templates.metering import METER, TooManyStepsError, charge, measure
+from . import metering
+from .metering import METER, TooManyStepsError, charge, measure
 
 Kind = Literal["text", "json"]
 

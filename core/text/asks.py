@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from core.text.folding import runs
-from core.text.languages import bare
-from core.text.question_words import WITHOUT_SPACES
+from .folding import runs
+from .languages import bare
+from .question_words import WITHOUT_SPACES
 
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from core.text.languages import bare
+from .languages import bare
 
 Unit = Literal["day", "week", "weekend", "month", "year"]
 UNITS: tuple[Unit, ...] = ("day", "week", "weekend", "month", "year")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from core.text.calendar_words import Unit
+from .calendar_words import Unit
 
 YEARLESS = 6
 """Years in which a day or month without a year is looked for."""

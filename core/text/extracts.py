@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.text.folding import SPACELESS, clean, fold, runs
-from core.text.languages import language_of
-from core.text.words import stop_words, words
+from .folding import SPACELESS, clean, fold, runs
+from .languages import language_of
+from .words import stop_words, words
 
 FEWEST_WORDS = 3
 """A sentence of stop words alone needs as many to be of use."""

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from core.shapes import SOURCES, Hit, Source
-from core.text.folding import clean, collapsed, fold
-from core.text.marks import marks_class
-from core.text.times import parse_time
+from ..shapes import SOURCES, Hit, Source
+from .folding import clean, collapsed, fold
+from .marks import marks_class
+from .times import parse_time
 
 ELLIPSIS = "..."
 

@@ -11,7 +11,7 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from core.text.folding import clean
+from .folding import clean
 
 _ABSENT = object()
 _PLAIN = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, set, frozenset, type(None))

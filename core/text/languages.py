@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from core.text.folding import fold
+from .folding import fold
 
 LOOKED_AT = 2_000
 """Characters of a text that decide; the rest of a long text is rarely in another language."""

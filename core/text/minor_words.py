@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from core.text.languages import bare, common_words
-from core.text.words import iter_words, stop_words
+from .languages import bare, common_words
+from .words import iter_words, stop_words
 
 _TELLING_NOTHING = (
     "about above according across after again against ago ahead all almost alone along already also although always "

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from core.text.folding import runs
-from core.text.languages import bare
-from core.text.near_words import CLITICS, WEAK
-from core.text.stems import stems
+from .folding import runs
+from .languages import bare
+from .near_words import CLITICS, WEAK
+from .stems import stems
 
 MOST_TEXTS = 200
 """Texts beyond are left alone."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.text.folding import SPACELESS_PATTERN
-from core.text.script_stems import script_language
-from core.text.words import Fragment
+from .folding import SPACELESS_PATTERN
+from .script_stems import script_language
+from .words import Fragment
 
 SHORTEST, LONGEST = 5, 40
 """Characters of words that are tried: a shorter one is one slip away from too many."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from core.text.folding import SPACELESS, is_word_char
+from .folding import SPACELESS, is_word_char
 
 PASSAGE = 60
 """Words of a passage."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from core.text.folding import clean
+from .folding import clean
 
 LONG_ENOUGH_CHARS = 200
 """A shorter current text may be replaced by a text of any length."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from core.text.folding import SPACELESS, clean, fold, is_word_char
+from .folding import SPACELESS, clean, fold, is_word_char
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any
 
-from core.text.strict_json import strict
+from .strict_json import strict
 
 Dumps = Callable[[Any], str | bytes]
 """Another way of sending: a value to its text."""

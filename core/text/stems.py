@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Protocol
 
-from core.text.script_stems import Hebrew, Korean, script_language
+from .script_stems import Hebrew, Korean, script_language
 
 SNOWBALL = {
     "ar": "arabic",

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from core.text.folding import clean
+from .folding import clean
 
 MAX_DEPTH = 100
 """Containers inside one another; a deeper one becomes its type's name."""

@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 
-from core.text.folding import clean, fold
-from core.text.script_stems import script_language
-from core.text.stems import stem
+from .folding import clean, fold
+from .script_stems import script_language
+from .stems import stem
 
 SHORTEST_STEM = 3
 """A shorter stem would be found inside too many words (T9)."""

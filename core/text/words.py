@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from core.text.folding import clean, fold, runs
-from core.text.stems import stem
-from core.text.word_forms import SHORTEST_STEM, search_form, shared_beginning, telling_symbols
+from .folding import clean, fold, runs
+from .stems import stem
+from .word_forms import SHORTEST_STEM, search_form, shared_beginning, telling_symbols
 
 __all__ = [
     "SHORTEST_STEM",

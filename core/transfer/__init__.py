@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.transfer.items import ItemExport, ItemImport, ItemProblem, export_items, import_items
+    from .items import ItemExport, ItemImport, ItemProblem, export_items, import_items
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
 

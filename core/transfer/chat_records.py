@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import Any
 
-from core.scope import KEY_BYTES
-from core.transfer.records import (
+from ..scope import KEY_BYTES
+from .records import (
     MESSAGE_ID_BYTES,
     SPEAKER_BYTES,
     Header,
@@ -19,7 +19,7 @@ from core.transfer.records import (
     key_of,
     text_of,
 )
-from core.transfer.send_dates import read_time
+from .send_dates import read_time
 
 _FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "text"})
 

@@ -17,26 +17,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from core.audience.rules import split_key
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database import written_files as forgetting_files
-from core.database.engine import Database
-from core.errors import TransferError
-from core.messages import table_pages as chat_pages
-from core.messages import table_scenes as scenes
-from core.messages.table_pages import Row
-from core.scope import Scope
-from core.stories import delayed_writes as saving
-from core.stories import table_imported as beside
-from core.stories.calls import Call, of_conversation
-from core.stories.running import table as running_recaps
-from core.stories.table_imported import NOTHING, Beside
-from core.transfer.places import Places
-from core.transfer.sillytavern import header as tavern_header
-from core.transfer.sillytavern import json_text as tavern_json
-from core.transfer.sillytavern import lines as tavern_lines
-from core.transfer.sillytavern.lines import Said
+from ..audience.rules import split_key
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database import written_files as forgetting_files
+from ..database.engine import Database
+from ..errors import TransferError
+from ..messages import table_pages as chat_pages
+from ..messages import table_scenes as scenes
+from ..messages.table_pages import Row
+from ..scope import Scope
+from ..stories import delayed_writes as saving
+from ..stories import table_imported as beside
+from ..stories.calls import Call, of_conversation
+from ..stories.running import table as running_recaps
+from ..stories.table_imported import NOTHING, Beside
+from .places import Places
+from .sillytavern import header as tavern_header
+from .sillytavern import json_text as tavern_json
+from .sillytavern import lines as tavern_lines
+from .sillytavern.lines import Said
 
 Format = Literal["sillytavern"]
 """sillytavern: a chat as SillyTavern keeps it in its folder `chats`."""

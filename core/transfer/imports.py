@@ -15,16 +15,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from core.calls import defaults
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import TransferError
-from core.scope import KEY_BYTES, Scope, key_text
-from core.text.times import zone as zone_named
-from core.transfer import lines
-from core.transfer.records import Problem
-from core.transfer.storage import Plan, Progress, store
-from core.transfer.survey import MAX_LISTED, look
+from ..calls import defaults
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import TransferError
+from ..scope import KEY_BYTES, Scope, key_text
+from ..text.times import zone as zone_named
+from . import lines
+from .records import Problem
+from .storage import Plan, Progress, store
+from .survey import MAX_LISTED, look
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from core.errors import TransferError
-from core.transfer.items.pieces import (
+from ..errors import TransferError
+from .items.pieces import (
     LINES,
     MAX_BYTES,
     MAX_DEPTH,

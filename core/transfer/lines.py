@@ -13,7 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from core.errors import TransferError
+from ..errors import TransferError
 
 MAX_BYTES = 2 * 1024**3
 """Most bytes of a file, unpacked."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from core.errors import MessageError
-from core.scope import key_text
-from core.shapes import Role
-from core.stories.running.table import Version
-from core.stories.table_imported import NOTHING, Beside
-from core.text.folding import clean
+from ..errors import MessageError
+from ..scope import key_text
+from ..shapes import Role
+from ..stories.running.table import Version
+from ..stories.table_imported import NOTHING, Beside
+from ..text.folding import clean
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191

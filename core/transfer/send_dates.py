@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from core.text.times import parse_time
+from ..text.times import parse_time
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONGEST = 64

@@ -10,33 +10,33 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.config import Settings
-from core.database import readers
-from core.database.dialects import from_microseconds
-from core.database.engine import Database
-from core.errors import MessageError, StoreError, TransferError
-from core.messages import (
+from ..config import Settings
+from ..database import readers
+from ..database.dialects import from_microseconds
+from ..database.engine import Database
+from ..errors import MessageError, StoreError, TransferError
+from ..messages import (
     new_message as messages,
 )
-from core.messages import (
+from ..messages import (
     table as chat,
 )
-from core.messages import (
+from ..messages import (
     table_batches as chat_batches,
 )
-from core.messages import (
+from ..messages import (
     table_hidden as hidden,
 )
-from core.scope import Privacy, Scope
-from core.shapes import PERSONA_SENDER, WriteResult
-from core.stories import table_imported as beside
-from core.stories.table_imported import Beside
-from core.transfer import lines
-from core.transfer.places import Places
-from core.transfer.records import Header, Problem, Reader, Record
-from core.transfer.sillytavern import json_text as tavern_json
-from core.transfer.survey import Survey, each_row, reader_of
-from core.wishes import recognition as wishing
+from ..scope import Privacy, Scope
+from ..shapes import PERSONA_SENDER, WriteResult
+from ..stories import table_imported as beside
+from ..stories.table_imported import Beside
+from ..wishes import recognition as wishing
+from . import lines
+from .places import Places
+from .records import Header, Problem, Reader, Record
+from .sillytavern import json_text as tavern_json
+from .survey import Survey, each_row, reader_of
 
 BATCH = 500
 """Messages stored in one transaction."""

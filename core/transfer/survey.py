@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from core.base.file_order import settle
-from core.database.dialects import from_microseconds, microseconds
-from core.errors import TransferError
-from core.transfer import chat_records, lines, sillytavern
-from core.transfer.records import Problem, Read, Reader, Record, Skipped, said_type
+from ..base.file_order import settle
+from ..database.dialects import from_microseconds, microseconds
+from ..errors import TransferError
+from . import chat_records, lines, sillytavern
+from .records import Problem, Read, Reader, Record, Skipped, said_type
 
 _LOOKED_AT = 100
 """Rows among which one must fit a format."""

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, func, select, update
 
-from core.audience.rules import AudienceKey, own_audience, parent_key, split_key
-from core.database.bulk import chunks
-from core.database.dialects import insert_ignore, read_time, upsert
-from core.database.engine import Database
-from core.database.schema import (
+from ..audience.rules import AudienceKey, own_audience, parent_key, split_key
+from ..database.bulk import chunks
+from ..database.dialects import insert_ignore, read_time, upsert
+from ..database.engine import Database
+from ..database.schema import (
     ai_diary,
     audiences,
     chat_history_cache,
@@ -27,12 +27,12 @@ from core.database.schema import (
     search_progress,
     tags,
 )
-from core.database.sources import ALL
-from core.scope import KEY_BYTES, Privacy
-from core.tags.rules import TAG_BYTES, normal
-from core.upkeep import ddl
-from core.upkeep.adopted_rows import conversation_of, json_of, participant_of, text_of
-from core.upkeep.inspection import FoundTable
+from ..database.sources import ALL
+from ..scope import KEY_BYTES, Privacy
+from ..tags.rules import TAG_BYTES, normal
+from . import ddl
+from .adopted_rows import conversation_of, json_of, participant_of, text_of
+from .inspection import FoundTable
 
 AT_ONCE = 500
 _COLUMN = {"interface": 64, "chat_id": 255, "thread_id": 255}

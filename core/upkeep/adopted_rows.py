@@ -15,15 +15,15 @@ from typing import Any
 
 from sqlalchemy import Column, Float, Integer, LargeBinary, Numeric, String, Table, Text
 
-from core.audience.rules import split_key
-from core.database.dialects import EPOCH, JsonText, Key, Time, read_time
-from core.index.indexed import DIARY_TEXTS, SEPARATOR
-from core.scope import KEY_BYTES
-from core.shapes import PERSONA_SENDER
-from core.text.folding import fold
-from core.text.hits import content_digest
-from core.text.strict_json import strict
-from core.text.times import parse_time
+from ..audience.rules import split_key
+from ..database.dialects import EPOCH, JsonText, Key, Time, read_time
+from ..index.indexed import DIARY_TEXTS, SEPARATOR
+from ..scope import KEY_BYTES
+from ..shapes import PERSONA_SENDER
+from ..text.folding import fold
+from ..text.hits import content_digest
+from ..text.strict_json import strict
+from ..text.times import parse_time
 
 LISTS = frozenset({"tags", "emotions", "context_tags", "involved_users", "tag", "source_ids"})
 """JSON columns that hold a list; `[]` stands for none. The others hold an object, or NULL."""

@@ -15,13 +15,13 @@ from typing import Any
 from sqlalchemy import Column, Connection, MetaData, Table, func, insert, select
 from sqlalchemy.types import NullType
 
-from core.base.logs import warning
-from core.database.dialects import Key, insert_ignore
-from core.database.engine import Database
-from core.errors import StoreError
-from core.upkeep import adopted_people, ddl
-from core.upkeep.adopted_rows import Broken, Reader, complete
-from core.upkeep.inspection import FoundTable, look
+from ..base.logs import warning
+from ..database.dialects import Key, insert_ignore
+from ..database.engine import Database
+from ..errors import StoreError
+from . import adopted_people, ddl
+from .adopted_rows import Broken, Reader, complete
+from .inspection import FoundTable, look
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, how many there are."""

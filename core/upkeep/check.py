@@ -13,18 +13,18 @@ from typing import Any, Literal
 
 from sqlalchemy import select
 
-from core.database import registry
-from core.database.dialects import JsonText, Time, read_time
-from core.database.engine import Database
-from core.database.schema import search_progress
-from core.database.sources import ALL
-from core.errors import StoreError
-from core.upkeep import adoption as adopting
-from core.upkeep import ddl
-from core.upkeep import inspection as inspecting
-from core.upkeep import migration as migrating
-from core.upkeep.adopted_rows import LISTS
-from core.upkeep.inspection import FoundTable
+from ..database import registry
+from ..database.dialects import JsonText, Time, read_time
+from ..database.engine import Database
+from ..database.schema import search_progress
+from ..database.sources import ALL
+from ..errors import StoreError
+from . import adoption as adopting
+from . import ddl
+from . import inspection as inspecting
+from . import migration as migrating
+from .adopted_rows import LISTS
+from .inspection import FoundTable
 
 Severity = Literal["error", "warning"]
 """error: something does not work or will fail. warning: it works, poorer or not for long."""

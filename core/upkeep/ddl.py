@@ -14,10 +14,10 @@ from sqlalchemy import CheckConstraint, Column, Connection, Dialect, MetaData, T
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
-from core.database import schema, schema_lifelong, schema_recent, schema_semantic, schema_stories
-from core.database.dialects import COLLATION, name_type
-from core.database.engine import Database
-from core.errors import StoreError
+from ..database import schema, schema_lifelong, schema_recent, schema_semantic, schema_stories
+from ..database.dialects import COLLATION, name_type
+from ..database.engine import Database
+from ..errors import StoreError
 
 MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic)
 """Where tables are declared, in the order they are made and shown."""

@@ -15,18 +15,18 @@ from typing import Any
 
 from sqlalchemy import Integer, and_, bindparam, func, select
 
-from core.database import registry
-from core.database.connections import is_local
-from core.database.dialects import ID, Key, Time, read_time
-from core.database.engine import Database
-from core.database.schema import memories, search_tag, search_term
-from core.database.schema_recent import short_term_memories
-from core.database.schema_stories import memory_jobs
-from core.database.sources import ALL, SourceTable
-from core.errors import StoreError
-from core.index import entries as search_entries
-from core.index import table as search_index
-from core.upkeep import ddl
+from ..database import registry
+from ..database.connections import is_local
+from ..database.dialects import ID, Key, Time, read_time
+from ..database.engine import Database
+from ..database.schema import memories, search_tag, search_term
+from ..database.schema_recent import short_term_memories
+from ..database.schema_stories import memory_jobs
+from ..database.sources import ALL, SourceTable
+from ..errors import StoreError
+from ..index import entries as search_entries
+from ..index import table as search_index
+from . import ddl
 
 SAMPLED = 20
 """Newest, and oldest, rows of each table whose place in the search index is looked at."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import Column, Table
 
-from core.database.dialects import COLLATION, from_key
-from core.database.engine import Database
-from core.upkeep import ddl
+from ..database.dialects import COLLATION, from_key
+from ..database.engine import Database
+from . import ddl
 
 SERVER_LOOK = """
 SELECT 'column' AS what, table_name AS t, column_name AS a, ordinal_position AS n, column_type AS b,

@@ -13,11 +13,11 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, or_, update
 
-from core.database.dialects import insert_ignore
-from core.database.engine import Database
-from core.database.schema import counters
-from core.errors import StoreError
-from core.upkeep import ddl
+from ..database.dialects import insert_ignore
+from ..database.engine import Database
+from ..database.schema import counters
+from ..errors import StoreError
+from . import ddl
 
 LEASE_SECONDS = 60.0
 """A worker that said nothing for so long is taken for dead."""

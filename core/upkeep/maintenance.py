@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from core.base import resources
-from core.database.dialects import Time
-from core.database.engine import Database
-from core.upkeep import ddl
+from ..base import resources
+from ..database.dialects import Time
+from ..database.engine import Database
+from . import ddl
 
 Value = str | int | float
 

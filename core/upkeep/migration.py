@@ -20,20 +20,20 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select
 
-from core.base import resources
-from core.base.logs import event
-from core.database.dialects import insert_ignore, upsert
-from core.database.engine import Database
-from core.database.failures import is_missing_table
-from core.database.schema import counters, search_progress
-from core.database.sources import ALL
-from core.errors import StoreError
-from core.upkeep import adopted_people, ddl
-from core.upkeep import adoption as adopting
-from core.upkeep import restoration as restoring
-from core.upkeep.adoption import Adopted, Progress
-from core.upkeep.inspection import FoundTable, look
-from core.upkeep.leases import lease
+from ..base import resources
+from ..base.logs import event
+from ..database.dialects import insert_ignore, upsert
+from ..database.engine import Database
+from ..database.failures import is_missing_table
+from ..database.schema import counters, search_progress
+from ..database.sources import ALL
+from ..errors import StoreError
+from . import adopted_people, ddl
+from . import adoption as adopting
+from . import restoration as restoring
+from .adoption import Adopted, Progress
+from .inspection import FoundTable, look
+from .leases import lease
 
 LEASE = "migrate"
 MARK = "adoption"

@@ -10,13 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, select, update
 
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.database.schema import conversations
-from core.database.sources import ALL
-from core.upkeep import ddl
-from core.upkeep.adopted_rows import complete, conversation_of
-from core.upkeep.inspection import Difference, FoundTable, differences
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.schema import conversations
+from ..database.sources import ALL
+from . import ddl
+from .adopted_rows import complete, conversation_of
+from .inspection import Difference, FoundTable, differences
 
 RANGE = 500
 WORKED_OUT = frozenset({"text_folded", "content_hash", "audience_id"})

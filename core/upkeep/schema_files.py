@@ -16,12 +16,12 @@ from typing import Any
 from sqlalchemy import Column, Table
 from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
 
-from core.base import resources
-from core.database.dialects import Key, Time
-from core.database.sources import ALL
-from core.upkeep import ddl
-from core.upkeep import inspection as inspecting
-from core.upkeep import migration as migrating
+from ..base import resources
+from ..database.dialects import Key, Time
+from ..database.sources import ALL
+from . import ddl
+from . import inspection as inspecting
+from . import migration as migrating
 
 HEADERS = {
     "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from core.audience.view import Request, Viewer
-from core.audience.view_statement import look
-from core.calls import screening
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError
-from core.scope import Scope
-from core.shapes import WishItem, WriteResult
-from core.text.folding import one_line
-from core.wishes import rules
-from core.wishes import table as store
-from core.wishes.phrases import load_wish_words
-from core.wishes.rules import Wish
+from ..audience.view import Request, Viewer
+from ..audience.view_statement import look
+from ..calls import screening
+from ..calls.defaults import handle, scope_for, settings_for
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import WishItem, WriteResult
+from ..text.folding import one_line
+from . import rules
+from . import table as store
+from .phrases import load_wish_words
+from .rules import Wish
 
 __all__ = ["add_wish", "change_wish", "delete_wish", "list_wishes", "restore_wish"]
 

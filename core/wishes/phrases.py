@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from core.base import resources
-from core.config.file import read_yaml_value
-from core.text.languages import likely_languages
-from core.wishes.rules_patterns import WishWords
+from ..base import resources
+from ..config.file import read_yaml_value
+from ..text.languages import likely_languages
+from .rules_patterns import WishWords
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
 """Languages in Latin letters with a file; the others are told by their script."""

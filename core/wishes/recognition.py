@@ -5,12 +5,12 @@ Called by `core.chat_history_cache` and `core.wishes`.
 
 from __future__ import annotations
 
-from core.base import logs
-from core.calls import screening
-from core.config import Settings
-from core.memories.rules_modes import MODES
-from core.wishes.phrases import load_wish_words
-from core.wishes.rules import MOST_CHARS, Wish, find_wishes
+from ..base import logs
+from ..calls import screening
+from ..config import Settings
+from ..memories.rules_modes import MODES
+from .phrases import load_wish_words
+from .rules import MOST_CHARS, Wish, find_wishes
 
 
 def read_wishes(

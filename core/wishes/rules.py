@@ -20,10 +20,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.text.folding import clean
-from core.text.languages import bare, common_words, language_of
-from core.text.remember_phrases import phrase_form
-from core.wishes.rules_patterns import WITHOUT_SPACES, Tokens, WishWords, tokens_of
+from ..text.folding import clean
+from ..text.languages import bare, common_words, language_of
+from ..text.remember_phrases import phrase_form
+from .rules_patterns import WITHOUT_SPACES, Tokens, WishWords, tokens_of
 
 MOST_CHARS = 4_000
 """A longer text is something pasted; nobody wishes at such length."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from core.text.languages import bare
-from core.text.remember_phrases import phrase_form
+from ..text.languages import bare
+from ..text.remember_phrases import phrase_form
 
 NAME = "name"
 MOST_NAME_WORDS = 3

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.section_base import Asked, Built
-from core.database.section_parts import SectionPart, SectionRow
-from core.memories.rules_modes import MODES
-from core.shapes import LeftOut
-from core.wishes import table_shown as wishes_shown
-from core.wishes.rules import holding
+from ..context.section_base import Asked, Built
+from ..database.section_parts import SectionPart, SectionRow
+from ..memories.rules_modes import MODES
+from ..shapes import LeftOut
+from . import table_shown as wishes_shown
+from .rules import holding
 
 KEY = "saved_memories"
 CUT, SAID_AGAIN = "cut", "superseded"

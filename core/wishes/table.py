@@ -17,23 +17,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from core.audience import table as audiences
-from core.audience import table_conversations as conversations
-from core.audience.view import Viewer, is_seen
-from core.database import rows
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.schema import memories as table
-from core.database.schema import participants as people
-from core.database.sources import MEMORIES
-from core.index import indexed
-from core.memories import new_item as memory_input
-from core.memories import table as memories
-from core.memories.new_item import NewMemory
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.text.hits import content_digest
-from core.wishes.rules import Wish
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..audience.view import Viewer, is_seen
+from ..database import rows
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import memories as table
+from ..database.schema import participants as people
+from ..database.sources import MEMORIES
+from ..index import indexed
+from ..memories import new_item as memory_input
+from ..memories import table as memories
+from ..memories.new_item import NewMemory
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..text.hits import content_digest
+from .rules import Wish
 
 KIND = "wish"
 AUTHOR = "user"

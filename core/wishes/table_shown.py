@@ -10,13 +10,13 @@ from functools import lru_cache
 
 from sqlalchemy import Integer, bindparam, select
 
-from core.audience.view import Viewer
-from core.database import rows
-from core.database.dialects import ID, Key, from_key, read_time
-from core.database.schema import memories
-from core.database.section_parts import FIRST, SectionPart, SectionRow, columns
-from core.database.statements import Part
-from core.wishes import table as wishes
+from ..audience.view import Viewer
+from ..database import rows
+from ..database.dialects import ID, Key, from_key, read_time
+from ..database.schema import memories
+from ..database.section_parts import FIRST, SectionPart, SectionRow, columns
+from ..database.statements import Part
+from . import table as wishes
 
 MOST_READ = 400
 """Wishes of one person that are read for one prompt, the newest."""

@@ -20,9 +20,9 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from core.admin import guard as guarding
-from core.admin.context import AdminContext
-from core.admin.pages import (
+from .. import guard as guarding
+from ..context import AdminContext
+from . import (
     health,
     jobs,
     memory,
@@ -33,10 +33,10 @@ from core.admin.pages import (
     transfer,
     upkeep,
 )
-from core.admin.pages import (
+from . import (
     login as signing,
 )
-from core.admin.pages.page import BASE, Page, Pages, of_items
+from .page import BASE, Page, Pages, of_items
 
 
 def router(context: AdminContext) -> APIRouter:

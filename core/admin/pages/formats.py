@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from core.admin.archive_reasons import Former
+from ..archive_reasons import Former
 
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""

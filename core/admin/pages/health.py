@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from core import lifelong
-from core.admin.pages import form_values as reading
-from core.admin.pages import plots
-from core.admin.pages.formats import TIER_NAMES, number
-from core.admin.pages.page import Page
-from core.admin.pages.plots import Plot
-from core.lifelong import Health
-from core.memories import table_figures as item_figures
-from core.memories.table_figures import AGES_DAYS, BINS, Age, Growth
+from ... import lifelong
+from ...lifelong import Health
+from ...memories import table_figures as item_figures
+from ...memories.table_figures import AGES_DAYS, BINS, Age, Growth
+from . import form_values as reading
+from . import plots
+from .formats import TIER_NAMES, number
+from .page import Page
+from .plots import Plot
 
 SPANS_DAYS = (30, 90, 365)
 MOST_EXAMPLES = 10

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from core.admin.pages import formats as showing
+from . import formats as showing
 
 FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"

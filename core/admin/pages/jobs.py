@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from core import jobs as door
-from core.admin.pages import form_values as reading
-from core.admin.pages.page import Page, PageError
-from core.jobs.rules import OPEN, STATES
-from core.lifelong import table_runs as runs
+from ... import jobs as door
+from ...jobs.rules import OPEN, STATES
+from ...lifelong import table_runs as runs
+from . import form_values as reading
+from .page import Page, PageError
 
 MOST_LISTED = 100
 MOST_RUNS = 20

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from starlette.responses import Response
 
-from core.admin.pages.html import STATIC
-from core.admin.pages.page import Page
+from .html import STATIC
+from .page import Page
 
 FILES = {"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"}
 """The only files there are: nothing of a request's path reaches the file system."""

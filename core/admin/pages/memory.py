@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from core import lifelong
-from core.admin import archive_reasons as former
-from core.admin.pages import form_values as reading
-from core.admin.pages.formats import plural
-from core.admin.pages.page import Page
-from core.memories import table_sources as item_sources
-from core.memories.rules import WISH
+from ... import lifelong
+from ...memories import table_sources as item_sources
+from ...memories.rules import WISH
+from .. import archive_reasons as former
+from . import form_values as reading
+from .formats import plural
+from .page import Page
 
 TEMPLATE = "memory.html.j2"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from core import lifelong
-from core.admin.pages import form_values as reading
-from core.admin.pages.page import Page, PageError
-from core.lifelong import BulkResult
+from ... import lifelong
+from ...lifelong import BulkResult
+from . import form_values as reading
+from .page import Page, PageError
 
 MOST_UNDONE = 200
 """Ids that an address carries for undoing; a page has no more rows."""

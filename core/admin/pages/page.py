@@ -19,14 +19,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from core.admin import bodies, errors
-from core.admin import guard as guarding
-from core.admin.context import AdminContext
-from core.admin.pages import html as rendering
-from core.admin.sessions import COOKIE
-from core.config import Settings
-from core.errors import CoreError, StoreError
-from core.lifelong import table_claims as persona_claims
+from ...config import Settings
+from ...errors import CoreError, StoreError
+from ...lifelong import table_claims as persona_claims
+from .. import bodies, errors
+from .. import guard as guarding
+from ..context import AdminContext
+from ..sessions import COOKIE
+from . import html as rendering
 
 BASE = "/page"
 """Below the application's prefix."""

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from core import lifelong
-from core.admin.pages import form_values as reading
-from core.admin.pages.page import Page, PageError
-from core.admin.playground import without_writing
-from core.audience.rules import split_key
-from core.errors import ItemNotFoundError, PromptTooLargeError
-from core.prompt_engine import explain_json_prompt, to_json
-from core.scope import Scope
-from core.text.counters import resolve_counter
+from ... import lifelong
+from ...audience.rules import split_key
+from ...errors import ItemNotFoundError, PromptTooLargeError
+from ...prompt_engine import explain_json_prompt, to_json
+from ...scope import Scope
+from ...text.counters import resolve_counter
+from ..playground import without_writing
+from . import form_values as reading
+from .page import Page, PageError
 
 TEMPLATE = "playground.html.j2"
 EMPTY: Mapping[str, str] = {

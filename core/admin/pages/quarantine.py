@@ -6,10 +6,10 @@ from typing import cast
 
 from starlette.responses import Response
 
-from core import privacy
-from core.admin.pages import form_values as reading
-from core.admin.pages.page import Page, PageError
-from core.shapes import Source
+from ... import privacy
+from ...shapes import Source
+from . import form_values as reading
+from .page import Page, PageError
 
 MOST_LISTED = 200
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from core import relationships as door
-from core.admin.pages import form_values as reading
-from core.admin.pages import plots
-from core.admin.pages.formats import moment
-from core.admin.pages.page import Page, PageError
-from core.admin.pages.plots import Plot
-from core.relationships import RelationshipPoint
+from ... import relationships as door
+from ...relationships import RelationshipPoint
+from . import form_values as reading
+from . import plots
+from .formats import moment
+from .page import Page, PageError
+from .plots import Plot
 
 MOST_LISTED = 100
 MOST_POINTS = 500

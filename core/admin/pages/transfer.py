@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from starlette.responses import Response, StreamingResponse
 
-from core import lifelong
-from core.admin.pages import form_values as reading
-from core.admin.pages.page import Page, PageError
-from core.transfer.items import export_items, import_items
-from core.transfer.items.storage import ItemImport
+from ... import lifelong
+from ...transfer.items import export_items, import_items
+from ...transfer.items.storage import ItemImport
+from . import form_values as reading
+from .page import Page, PageError
 
 FORMATS = ("json", "jsonl", "yaml")
 MOST_SHOWN = 100

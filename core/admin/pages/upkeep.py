@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from core import lifelong, relationships
-from core.admin.pages.formats import plural
-from core.admin.pages.page import Page, PageError
-from core.lifelong import CycleResult, Pruned
-from core.memories import table_figures as item_figures
+from ... import lifelong, relationships
+from ...lifelong import CycleResult, Pruned
+from ...memories import table_figures as item_figures
+from .formats import plural
+from .page import Page, PageError
 
 REASON = "by hand, admin page"
 MOST_SHOWN = 50

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
 
-from core.search.question.days_cjk import cjk_days
-from core.text.calendar_words import Calendar, calendar
-from core.text.day_spans import YEARS, Days, counted_back, days_of, month_span, span, yearless
-from core.text.languages import bare
+from ...text.calendar_words import Calendar, calendar
+from ...text.day_spans import YEARS, Days, counted_back, days_of, month_span, span, yearless
+from ...text.languages import bare
+from .days_cjk import cjk_days
 
 MOST_DAYS = 24
 """Most ranges that come back: more are no question."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from core.text.calendar_words import Unit
-from core.text.day_spans import Days, counted_back, days_of, span, yearless
+from ...text.calendar_words import Unit
+from ...text.day_spans import Days, counted_back, days_of, span, yearless
 
 _N = "([0-9]{1,4}|[一二三四五六七八九十两兩]{1,3}|하루|이틀|사흘|한|두|세|네|다섯|여섯)"
 _DIGITS = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2}

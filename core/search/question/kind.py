@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from core.text import question_words as tables
-from core.text.calendar_words import CALENDARS, calendar
-from core.text.folding import fold, runs
-from core.text.languages import bare, common_words
+from ...text import question_words as tables
+from ...text.calendar_words import CALENDARS, calendar
+from ...text.folding import fold, runs
+from ...text.languages import bare, common_words
 
 LOOKED_AT = 4_000
 """Characters of a question that are read; a longer message asks at its beginning or not at all."""

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from core.text.folding import fold, runs
-from core.text.languages import bare
-from core.text.question_words import OTHER, SELF
+from ...text.folding import fold, runs
+from ...text.languages import bare
+from ...text.question_words import OTHER, SELF
 
 MOST_NAMES = 2_000
 """Most names compared; a conversation of more speakers is asked by the first of them."""

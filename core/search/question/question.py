@@ -19,12 +19,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from core.search.question.days import Range, days_in
-from core.search.question.kind import LOOKED_AT, asked_words, has_number, holds, time_expressions
-from core.search.question.people import named
-from core.text.calendar_words import CALENDARS
-from core.text.folding import clean
-from core.text.languages import SURE, language_of
+from ...text.calendar_words import CALENDARS
+from ...text.folding import clean
+from ...text.languages import SURE, language_of
+from .days import Range, days_in
+from .kind import LOOKED_AT, asked_words, has_number, holds, time_expressions
+from .people import named
 
 __all__ = ["Question", "has_number", "read_question", "time_expressions"]
 

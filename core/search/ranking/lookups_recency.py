@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.index.lookups import UNLISTED, Count, Kind, Known, Lookup, Plan, Wanted, by_key, packed, plain_terms, total
+from ...index.lookups import UNLISTED, Count, Kind, Known, Lookup, Plan, Wanted, by_key, packed, plain_terms, total
 
 MERGED_POSTINGS = 4000
 """Most postings that are read and sorted together."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.index.lookups import UNLISTED, Count, Kind, Known, Lookup, Plan, Wanted, by_key, packed, plain_terms, total
+from ...index.lookups import UNLISTED, Count, Kind, Known, Lookup, Plan, Wanted, by_key, packed, plain_terms, total
 
 MOST_LOOKUPS = 48
 """Most branches of one statement (each costs parsing and planning, whatever it finds)."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.search.ranking.neighbours import Threads, touch
-from core.search.ranking.rows import Row
+from .neighbours import Threads, touch
+from .rows import Row
 
 BEFORE, AFTER = 2, 1
 """Turns before a row and after it that are read as one text with it."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from core.search.ranking.ranking import K1, hold_back, rarity_weight, saturation
-from core.search.ranking.rows import Asked, Row, together
+from .ranking import K1, hold_back, rarity_weight, saturation
+from .rows import Asked, Row, together
 
 FADE_BACK, FADE_ON = 150.0, 50.0
 """Words after which a word found earlier, or later, counts 1/e: an answer follows its question."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from core.search.question.kind import asked_words, holds
-from core.search.question.question import Question
-from core.text.folding import fold
-from core.text.words import stem, words
+from ...text.folding import fold
+from ...text.words import stem, words
+from ..question.kind import asked_words, holds
+from ..question.question import Question
 
 PERSONA = "persona"
 """Role of what the persona itself said."""

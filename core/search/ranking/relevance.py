@@ -12,12 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 
-from core.search.ranking import neighbours
-from core.search.ranking.meaning import AsOne, meanings
-from core.search.ranking.ranking import K1, hold_back
-from core.search.ranking.rows import Asked, Row, together
-from core.search.ranking.weights import REPEAT, REPEAT_AGAIN, between
-from core.text.passages import PASSAGE
+from ...text.passages import PASSAGE
+from . import neighbours
+from .meaning import AsOne, meanings
+from .ranking import K1, hold_back
+from .rows import Asked, Row, together
+from .weights import REPEAT, REPEAT_AGAIN, between
 
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.search.ranking.ranking import Candidate
+from .ranking import Candidate
 
 MOST_STRETCHES = 16
 """Most stretches; each is read by one look-up of what was said after, and most by one of what was said before."""

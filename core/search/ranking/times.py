@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from core.search.question.question import Question
+from ..question.question import Question
 
 A_DAY_OR_TWO = timedelta(days=3)
 """Shorter spans are days, longer ones months or years."""

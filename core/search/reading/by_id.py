@@ -15,14 +15,14 @@ from sqlalchemy import Integer, Null, bindparam, case, func, literal_column, nul
 from sqlalchemy.sql.elements import Label
 from sqlalchemy.types import NullType
 
-from core.database import sources
-from core.database.dialects import ID, Key, Time
-from core.database.statements import Part, aside
-from core.index.postings import Limits, as_text, joined_by
-from core.search.ranking.people import PERSONA
-from core.search.ranking.surroundings import Stretch
-from core.search.reading import near as search_near
-from core.search.reading.found_rows import NEAR_CHARS
+from ...database import sources
+from ...database.dialects import ID, Key, Time
+from ...database.statements import Part, aside
+from ...index.postings import Limits, as_text, joined_by
+from ..ranking.people import PERSONA
+from ..ranking.surroundings import Stretch
+from . import near as search_near
+from .found_rows import NEAR_CHARS
 
 FILLED_TO = 8
 """On SQLite the ids of a source are a multiple of this."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from core.database import sources
-from core.database.dialects import from_key, microseconds, read_time
-from core.search.ranking.people import NOBODY, PERSONA, Speaker
-from core.search.reading import near as search_near
-from core.text.folding import fold
+from ...database import sources
+from ...database.dialects import from_key, microseconds, read_time
+from ...text.folding import fold
+from ..ranking.people import NOBODY, PERSONA, Speaker
+from . import near as search_near
 
 COLUMNS = 13
 """Columns of every branch of the last round trip."""

@@ -14,20 +14,20 @@ from typing import Any
 from sqlalchemy import Integer, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
 
-from core.audience.view import Recent, Viewer
-from core.context.live import read_message
-from core.database import section_parts, sources, statements
-from core.database.dialects import ID, Key, Time, from_key, read_time
-from core.database.engine import Database
-from core.database.rows import read_object, read_texts
-from core.database.schema import ai_diary, chat_history_cache
-from core.database.section_parts import SectionPart, SectionRow
-from core.database.statements import Part
-from core.search.reading import by_id as search_read
-from core.search.reading import found_rows
-from core.search.reading.by_id import RowsWanted
-from core.search.reading.found_rows import FoundRow
-from core.shapes import DiaryEntry, HistoryEntry, ReplyNote
+from ...audience.view import Recent, Viewer
+from ...context.live import read_message
+from ...database import section_parts, sources, statements
+from ...database.dialects import ID, Key, Time, from_key, read_time
+from ...database.engine import Database
+from ...database.rows import read_object, read_texts
+from ...database.schema import ai_diary, chat_history_cache
+from ...database.section_parts import SectionPart, SectionRow
+from ...database.statements import Part
+from ...shapes import DiaryEntry, HistoryEntry, ReplyNote
+from . import by_id as search_read
+from . import found_rows
+from .by_id import RowsWanted
+from .found_rows import FoundRow
 
 CURRENT, RECENT, DIARY = 10, 11, 12
 

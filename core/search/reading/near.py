@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, column, select, table
 
-from core.database.dialects import ID, Key, Time, from_microseconds
-from core.database.schema import chat_history_cache
-from core.database.statements import Part, union
-from core.search.ranking.surroundings import Stretch
+from ...database.dialects import ID, Key, Time, from_microseconds
+from ...database.schema import chat_history_cache
+from ...database.statements import Part, union
+from ..ranking.surroundings import Stretch
 
 FIRST = -1
 """A row brought for stretch n has FIRST - n in place of its source."""

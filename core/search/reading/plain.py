@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.dialects import mysql, sqlite
 
-from core.database import sources
-from core.database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
-from core.database.engine import Database
-from core.database.statements import Part
-from core.errors import StoreReadError
-from core.index.lookups import Wanted
-from core.index.postings import Limits, within
-from core.search.ranking.ranking import Candidate
+from ...database import sources
+from ...database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
+from ...database.engine import Database
+from ...database.statements import Part
+from ...errors import StoreReadError
+from ...index.lookups import Wanted
+from ...index.postings import Limits, within
+from ..ranking.ranking import Candidate
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from core.database import readers, rows
-from core.database.engine import Database
-from core.errors import MessageError
-from core.messages import (
+from ...database import readers, rows
+from ...database.engine import Database
+from ...errors import MessageError
+from ...messages import (
     table_alternatives as alternatives,
 )
-from core.messages import (
+from ...messages import (
     table_changes as chat_changes,
 )
-from core.messages import (
+from ...messages import (
     table_recaps as message_recaps,
 )
-from core.messages import (
+from ...messages import (
     table_story_rows as story_rows,
 )
-from core.messages.table_alternatives import Alternative
-from core.messages.table_recaps import OWN
-from core.scope import Scope
-from core.search.rules_arguments import shown
-from core.shapes import WriteResult
-from core.stories import delayed_writes as saving
-from core.stories import refresh as refreshing
-from core.stories.calls import NO_MESSAGE, Call, Given, no_such_message, of_message
+from ...messages.table_alternatives import Alternative
+from ...messages.table_recaps import OWN
+from ...scope import Scope
+from ...search.rules_arguments import shown
+from ...shapes import WriteResult
+from .. import delayed_writes as saving
+from .. import refresh as refreshing
+from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_message
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

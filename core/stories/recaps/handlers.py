@@ -5,51 +5,51 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from core import llm
-from core.audience import table_conversations as conversations
-from core.calls import screening
-from core.database import readers
-from core.errors import ModelError
-from core.jobs.tools import Effect, Tools
-from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
-from core.messages import (
+from ... import llm
+from ...audience import table_conversations as conversations
+from ...calls import screening
+from ...database import readers
+from ...errors import ModelError
+from ...jobs.tools import Effect, Tools
+from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ...messages import (
     table_changes as chat_changes,
 )
-from core.messages import (
+from ...messages import (
     table_places as places,
 )
-from core.messages import (
+from ...messages import (
     table_reading as chat_reading,
 )
-from core.messages import (
+from ...messages import (
     table_recap_reading as recap_reading,
 )
-from core.messages import (
+from ...messages import (
     table_recaps as message_recaps,
 )
-from core.messages import (
+from ...messages import (
     table_story_rows as story_rows,
 )
-from core.messages.table_recaps import Recap
-from core.shapes import Operation
-from core.stories import (
+from ...messages.table_recaps import Recap
+from ...shapes import Operation
+from ...templates.render import Renderer
+from ...text.extracts import extract
+from .. import (
     delayed_writes as saving,
 )
-from core.stories import (
+from .. import (
     model_calls as asking,
 )
-from core.stories import (
+from .. import (
     refresh as refreshing,
 )
-from core.stories import table_refused as refused_recaps
-from core.stories import (
+from .. import table_refused as refused_recaps
+from .. import (
     token_counts as counting,
 )
-from core.stories.recaps import inclusion, rules
-from core.stories.recaps.recaps import Provenance, memory_columns
-from core.stories.refused import FLAGGED, reason_against
-from core.templates.render import Renderer
-from core.text.extracts import extract
+from ..refused import FLAGGED, reason_against
+from . import inclusion, rules
+from .recaps import Provenance, memory_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

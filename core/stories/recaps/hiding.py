@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from core.database import rows
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.messages import table_hidden as hidden
-from core.messages.table_hidden import Place, Row
-from core.scope import Scope
-from core.stories import delayed_writes as saving
-from core.stories.calls import Given, of_conversation
-from core.stories.delayed_writes import Pending
-from core.stories.recaps import rules_hiding as rules
+from ...database import rows
+from ...database.engine import Database
+from ...database.readers import Reader
+from ...messages import table_hidden as hidden
+from ...messages.table_hidden import Place, Row
+from ...scope import Scope
+from .. import delayed_writes as saving
+from ..calls import Given, of_conversation
+from ..delayed_writes import Pending
+from . import rules_hiding as rules
 
 
 class HidePlan(TypedDict):

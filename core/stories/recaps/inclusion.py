@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.base import logs
-from core.calls.defaults import settings_for
-from core.config import Settings
-from core.database import rows as values
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.errors import MessageError
-from core.messages import table_recap_reading as recap_reading
-from core.messages import table_recaps as message_recaps
-from core.messages.table_recap_reading import Row
-from core.scope import Scope
-from core.shapes import PERSONA_SENDER
-from core.stories import delayed_writes as saving
-from core.stories import token_counts as counting
-from core.stories.calls import Call, Given, no_such_message, of_conversation, of_message
-from core.stories.delayed_writes import Pending
-from core.stories.recaps import rules
-from core.stories.recaps.rules import INCLUDED, Candidate, Reason
-from core.stories.token_counts import Counting
-from core.text.counters import Counter
+from ...base import logs
+from ...calls.defaults import settings_for
+from ...config import Settings
+from ...database import rows as values
+from ...database.engine import Database
+from ...database.readers import Reader
+from ...errors import MessageError
+from ...messages import table_recap_reading as recap_reading
+from ...messages import table_recaps as message_recaps
+from ...messages.table_recap_reading import Row
+from ...scope import Scope
+from ...shapes import PERSONA_SENDER
+from ...text.counters import Counter
+from .. import delayed_writes as saving
+from .. import token_counts as counting
+from ..calls import Call, Given, no_such_message, of_conversation, of_message
+from ..delayed_writes import Pending
+from ..token_counts import Counting
+from . import rules
+from .rules import INCLUDED, Candidate, Reason
 
 TOKENS_OF_ONE = 8
 """Tokens of a short recap: what the limit holds of those is the first page. Each further page is twice as long."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.database.bulk import chunks
-from core.database.engine import Database
-from core.messages import table_story_rows as story_rows
-from core.scope import Scope
-from core.stories.calls import Given, of_conversation
+from ...database.bulk import chunks
+from ...database.engine import Database
+from ...messages import table_story_rows as story_rows
+from ...scope import Scope
+from ..calls import Given, of_conversation
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,31 +9,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.database import readers, rows
-from core.database.engine import Database
-from core.messages import (
+from ...database import readers, rows
+from ...database.engine import Database
+from ...messages import (
     table_changes as chat_changes,
 )
-from core.messages import (
+from ...messages import (
     table_hidden as hidden,
 )
-from core.messages import (
+from ...messages import (
     table_recap_reading as recap_reading,
 )
-from core.messages import (
+from ...messages import (
     table_recaps as message_recaps,
 )
-from core.messages.table_recaps import Recap
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.stories import delayed_writes as saving
-from core.stories import refresh as refreshing
-from core.stories import token_counts as counting
-from core.stories.calls import NO_MESSAGE, Call, Given, of_conversation, of_message
-from core.stories.delayed_writes import Pending
-from core.stories.recaps import rules_keys as recap_keys
-from core.stories.scenes import values as scene_values
-from core.text.counters import Counter
+from ...messages.table_recaps import Recap
+from ...scope import Scope
+from ...shapes import WriteResult
+from ...text.counters import Counter
+from .. import delayed_writes as saving
+from .. import refresh as refreshing
+from .. import token_counts as counting
+from ..calls import NO_MESSAGE, Call, Given, of_conversation, of_message
+from ..delayed_writes import Pending
+from ..scenes import values as scene_values
+from . import rules_keys as recap_keys
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from core.errors import MessageError
-from core.search.rules_arguments import shown
+from ...errors import MessageError
+from ...search.rules_arguments import shown
 
 Kind = Literal["text", "switch", "texts", "number", "object"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.database.rows import read_time
-from core.database.section_parts import SectionPart, SectionRow
-from core.messages import table_recap_reading as recap_reading
-from core.shapes import LeftOut
-from core.stories.recaps.rules import concatenate
-from core.text.hits import content_digest
+from ...context.history import HistoryLists
+from ...context.section_base import Asked, Built
+from ...database.rows import read_time
+from ...database.section_parts import SectionPart, SectionRow
+from ...messages import table_recap_reading as recap_reading
+from ...shapes import LeftOut
+from ...text.hits import content_digest
+from .rules import concatenate
 
 KEY = "message_recaps"
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.database import readers
-from core.errors import ModelError
-from core.jobs.tools import Effect, Tools
-from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
-from core.messages import table_places as places
-from core.messages import table_scenes as scenes
-from core.messages.table_scenes import Scene
-from core.scope import Scope
-from core.shapes import Operation
-from core.stories import model_calls as asking
-from core.stories import token_counts as counting
-from core.stories.recaps.rules import corrected
-from core.stories.refused import keep, reason_against
-from core.stories.running import parts
-from core.stories.running import plan as rules
-from core.stories.running import table as running_recaps
-from core.stories.running import versions as running
-from core.stories.running.parts import Story
-from core.stories.running.plan import Plan
-from core.stories.running.table import NewVersion, Version
-from core.stories.running.text import show
-from core.stories.scenes import positions as placing
-from core.stories.scenes.breaks import queue_running
-from core.stories.scenes.positions import Told
-from core.text.extracts import extract
+from ...database import readers
+from ...errors import ModelError
+from ...jobs.tools import Effect, Tools
+from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ...messages import table_places as places
+from ...messages import table_scenes as scenes
+from ...messages.table_scenes import Scene
+from ...scope import Scope
+from ...shapes import Operation
+from ...text.extracts import extract
+from .. import model_calls as asking
+from .. import token_counts as counting
+from ..recaps.rules import corrected
+from ..refused import keep, reason_against
+from ..scenes import positions as placing
+from ..scenes.breaks import queue_running
+from ..scenes.positions import Told
+from . import parts
+from . import plan as rules
+from . import table as running_recaps
+from . import versions as running
+from .parts import Story
+from .plan import Plan
+from .table import NewVersion, Version
+from .text import show
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

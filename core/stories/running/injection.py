@@ -6,22 +6,22 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.base import logs
-from core.config import Settings
-from core.context import injection as rules
-from core.context.injection import Injection
-from core.database import rows
-from core.database.engine import Database
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.stories import token_counts as counting
-from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
-from core.stories.recaps.rules import corrected, limit_tokens
-from core.stories.running import table as running_recaps
-from core.stories.running.parts import fit, read
-from core.stories.running.text import show
-from core.templates.render import Renderer
-from core.text.counters import Counter
+from ...base import logs
+from ...config import Settings
+from ...context import injection as rules
+from ...context.injection import Injection
+from ...database import rows
+from ...database.engine import Database
+from ...scope import Scope
+from ...shapes import WriteResult
+from ...templates.render import Renderer
+from ...text.counters import Counter
+from .. import token_counts as counting
+from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from ..recaps.rules import corrected, limit_tokens
+from . import table as running_recaps
+from .parts import fit, read
+from .text import show
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from core.text.folding import collapsed
+from ...text.folding import collapsed
 
 KEYS = ("recap", "developments", "open", "state")
 """A reply to the request for a running recap has one of these."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.context.history import HistoryLists
-from core.context.section_base import Asked, Built
-from core.database.dialects import from_key
-from core.database.rows import read_object
-from core.database.section_parts import SectionPart, SectionRow
-from core.shapes import LeftOut
-from core.stories.running import table as running_recaps
-from core.stories.running.injection import shown
+from ...context.history import HistoryLists
+from ...context.section_base import Asked, Built
+from ...database.dialects import from_key
+from ...database.rows import read_object
+from ...database.section_parts import SectionPart, SectionRow
+from ...shapes import LeftOut
+from . import table as running_recaps
+from .injection import shown
 
 KEY = "running_recap"
 

@@ -14,16 +14,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
-from core.audience import table_conversations as known
-from core.database.dialects import ID, Key
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.database.rows import read_object
-from core.database.schema import conversations
-from core.database.schema_stories import running_recaps
-from core.database.section_parts import FIRST, SectionPart, columns
-from core.database.statements import Part
-from core.scope import Scope
+from ...audience import table_conversations as known
+from ...database.dialects import ID, Key
+from ...database.engine import Database
+from ...database.readers import Reader
+from ...database.rows import read_object
+from ...database.schema import conversations
+from ...database.schema_stories import running_recaps
+from ...database.section_parts import FIRST, SectionPart, columns
+from ...database.statements import Part
+from ...scope import Scope
 
 _K = conversations.c
 _V = running_recaps.c

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.stories.running.parts import Story
-from core.templates.render import Renderer
+from ...templates.render import Renderer
+from .parts import Story
 
 
 def show(story: Story, renderer: Renderer) -> str:

@@ -10,19 +10,19 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from core.base import logs
-from core.database import readers, rows
-from core.database.engine import Database
-from core.errors import MessageError
-from core.messages import table_places as places
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.stories import table_refused as refused_recaps
-from core.stories.calls import NO_CONVERSATION, Call, Given, of_conversation
-from core.stories.running import table as running_recaps
-from core.stories.running.table import NewVersion, Version
-from core.templates.refused import refused_patterns
-from core.text.refusals import refusal
+from ...base import logs
+from ...database import readers, rows
+from ...database.engine import Database
+from ...errors import MessageError
+from ...messages import table_places as places
+from ...scope import Scope
+from ...shapes import WriteResult
+from ...templates.refused import refused_patterns
+from ...text.refusals import refusal
+from .. import table_refused as refused_recaps
+from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from . import table as running_recaps
+from .table import NewVersion, Version
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

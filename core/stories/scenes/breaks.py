@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from core.database import rows
-from core.database.engine import Database
-from core.errors import MessageError
-from core.jobs import table as jobs
-from core.messages import table_changes as chat_changes
-from core.messages import table_scenes as scenes
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.stories import refresh as refreshing
-from core.stories.calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
-from core.stories.scenes import positions as placing
-from core.stories.scenes.positions import PlacedScene, Told
+from ...database import rows
+from ...database.engine import Database
+from ...errors import MessageError
+from ...jobs import table as jobs
+from ...messages import table_changes as chat_changes
+from ...messages import table_scenes as scenes
+from ...scope import Scope
+from ...shapes import WriteResult
+from .. import refresh as refreshing
+from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
+from . import positions as placing
+from .positions import PlacedScene, Told
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,44 +10,44 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.audience import table_conversations as conversations
-from core.base import logs
-from core.database import readers
-from core.jobs import table as jobs
-from core.jobs.tools import Effect, Tools
-from core.llm.rules_replies import read_object
-from core.messages import (
+from ...audience import table_conversations as conversations
+from ...base import logs
+from ...database import readers
+from ...jobs import table as jobs
+from ...jobs.tools import Effect, Tools
+from ...llm.rules_replies import read_object
+from ...messages import (
     table_places as places,
 )
-from core.messages import (
+from ...messages import (
     table_recaps as message_recaps,
 )
-from core.messages import (
+from ...messages import (
     table_scene_lines as scene_lines,
 )
-from core.messages import (
+from ...messages import (
     table_scenes as scenes,
 )
-from core.messages.table_scene_lines import Line
-from core.shapes import Operation
-from core.stories import (
+from ...messages.table_scene_lines import Line
+from ...shapes import Operation
+from .. import (
     delayed_writes as saving,
 )
-from core.stories import (
+from .. import (
     model_calls as asking,
 )
-from core.stories import (
+from .. import (
     refresh as refreshing,
 )
-from core.stories import (
+from .. import (
     token_counts as counting,
 )
-from core.stories.recaps.rules import corrected
-from core.stories.scenes import positions as placing
-from core.stories.scenes import rules
-from core.stories.scenes.breaks import make_break
-from core.stories.scenes.positions import Told
-from core.stories.scenes.rules import Limits
+from ..recaps.rules import corrected
+from . import positions as placing
+from . import rules
+from .breaks import make_break
+from .positions import Told
+from .rules import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

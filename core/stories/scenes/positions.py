@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.database.readers import Reader
-from core.messages import table_scenes as scenes
-from core.messages.table_scenes import Scene
-from core.stories.running.plan import BEFORE_ALL
-from core.stories.running.plan import Scene as UsedScene
-from core.stories.scenes import rules
+from ...database.readers import Reader
+from ...messages import table_scenes as scenes
+from ...messages.table_scenes import Scene
+from ..running.plan import BEFORE_ALL
+from ..running.plan import Scene as UsedScene
+from . import rules
 
 
 @dataclass(frozen=True, slots=True)

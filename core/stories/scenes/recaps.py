@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.audience import table_conversations as conversations
-from core.base import logs
-from core.database import readers
-from core.errors import ModelError
-from core.jobs.tools import Effect, Tools
-from core.llm.rules_replies import is_unreadable, read_object, without_thoughts
-from core.messages import table_places as places
-from core.messages import table_scene_lines as scene_lines
-from core.messages import table_scenes as scenes
-from core.messages.table_scene_lines import Line
-from core.shapes import Operation
-from core.stories import (
+from ...audience import table_conversations as conversations
+from ...base import logs
+from ...database import readers
+from ...errors import ModelError
+from ...jobs.tools import Effect, Tools
+from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ...messages import table_places as places
+from ...messages import table_scene_lines as scene_lines
+from ...messages import table_scenes as scenes
+from ...messages.table_scene_lines import Line
+from ...shapes import Operation
+from ...text.extracts import extract
+from .. import (
     delayed_writes as saving,
 )
-from core.stories import (
+from .. import (
     model_calls as asking,
 )
-from core.stories import (
+from .. import (
     refresh as refreshing,
 )
-from core.stories import (
+from .. import (
     token_counts as counting,
 )
-from core.stories.recaps.rules import corrected
-from core.stories.refused import keep, reason_against
-from core.stories.scenes import positions as placing
-from core.stories.scenes.breaks import queue_recap, queue_running
-from core.stories.scenes.positions import PlacedScene, Told
-from core.text.extracts import extract
+from ..recaps.rules import corrected
+from ..refused import keep, reason_against
+from . import positions as placing
+from .breaks import queue_recap, queue_running
+from .positions import PlacedScene, Told
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.database import readers
-from core.database.engine import Database
-from core.database.readers import Reader
-from core.messages import table_scenes as scenes
-from core.messages.table_scene_values import set_metadata
-from core.messages.table_scenes import Scene
+from ...database import readers
+from ...database.engine import Database
+from ...database.readers import Reader
+from ...messages import table_scenes as scenes
+from ...messages.table_scene_values import set_metadata
+from ...messages.table_scenes import Scene
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from core.database import rows
-from core.database.engine import Database
-from core.messages import table_scenes as scenes
-from core.scope import Scope
-from core.shapes import WriteResult
-from core.stories.calls import Given
-from core.stories.scenes.breaks import NO_BREAK, follow, scene_of
+from ...database import rows
+from ...database.engine import Database
+from ...messages import table_scenes as scenes
+from ...scope import Scope
+from ...shapes import WriteResult
+from ..calls import Given
+from .breaks import NO_BREAK, follow, scene_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -14,23 +14,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.audience.view import Request
-from core.audience.view_statement import look
-from core.calls import screening
-from core.calls.defaults import handle, scope_for, settings_for
-from core.config import Settings
-from core.database.engine import Database
-from core.memories import table_transfer as item_transfer
-from core.memories.rules import DEFAULT_KIND, WISH, kind_of
-from core.memories.table_transfer import Place
-from core.scope import Scope
-from core.text.times import parse_time
-from core.transfer.items.pieces import MAX_BYTES, MAX_ITEMS
-from core.transfer.items.reader import SYNTAXES, Rows, Syntax
-from core.transfer.items.rows import Reading
-from core.transfer.items.storage import BATCH, Importing, ItemImport, ItemProblem, batches
-from core.transfer.items.writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
-from core.transfer.sources import File, Source
+from ...audience.view import Request
+from ...audience.view_statement import look
+from ...calls import screening
+from ...calls.defaults import handle, scope_for, settings_for
+from ...config import Settings
+from ...database.engine import Database
+from ...memories import table_transfer as item_transfer
+from ...memories.rules import DEFAULT_KIND, WISH, kind_of
+from ...memories.table_transfer import Place
+from ...scope import Scope
+from ...text.times import parse_time
+from ..sources import File, Source
+from .pieces import MAX_BYTES, MAX_ITEMS
+from .reader import SYNTAXES, Rows, Syntax
+from .rows import Reading
+from .storage import BATCH, Importing, ItemImport, ItemProblem, batches
+from .writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.transfer.items.rows import Row
-from core.transfer.items.world_info import fits as fits_world_info
-from core.transfer.items.world_info import row_of
-from core.transfer.items.world_info import rows as world_info_rows
+from .rows import Row
+from .world_info import fits as fits_world_info
+from .world_info import row_of
+from .world_info import rows as world_info_rows
 
 
 def fits(entry: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.transfer.items.rows import Row, uid_of
+from .rows import Row, uid_of
 
 _READ = frozenset({"memory", "created_at", "categories", "expiration_date", "metadata"})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from core.errors import TransferError
+from ...errors import TransferError
 
 MAX_BYTES = 20 * 1024**2
 """Most bytes of a file, unpacked."""

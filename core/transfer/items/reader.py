@@ -16,12 +16,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TextIO
 
-from core.errors import TransferError
-from core.transfer import json_stream
-from core.transfer.items import character_books, mem0, synth_tables, vtuber, world_info, yaml_safe
-from core.transfer.items.pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
-from core.transfer.items.rows import Row
-from core.transfer.sources import File
+from ...errors import TransferError
+from .. import json_stream
+from ..sources import File
+from . import character_books, mem0, synth_tables, vtuber, world_info, yaml_safe
+from .pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
+from .rows import Row
 
 Syntax = Literal["json", "yaml", "jsonl"]
 """json: one document. yaml: likewise. jsonl: one item a line."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from core.errors import MessageError
-from core.memories import new_item as memory_input
-from core.memories.new_item import NewMemory
-from core.memories.rules import kind_of
-from core.memories.rules_retention import expires_at
-from core.scope import Scope
-from core.text.folding import clean
-from core.text.strict_json import strict
-from core.transfer.records import said_type
+from ...errors import MessageError
+from ...memories import new_item as memory_input
+from ...memories.new_item import NewMemory
+from ...memories.rules import kind_of
+from ...memories.rules_retention import expires_at
+from ...scope import Scope
+from ...text.folding import clean
+from ...text.strict_json import strict
+from ..records import said_type
 
 EMPTY = "empty"
 """Reason of an entry with a blank text."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from core.calls import screening
-from core.config import Settings
-from core.database.engine import Database
-from core.errors import MessageError, StoreError, TransferError
-from core.memories import table_transfer as item_transfer
-from core.memories.new_item import NewMemory
-from core.memories.table_transfer import Known
-from core.scope import Scope
-from core.transfer.items.reader import Rows
-from core.transfer.items.rows import NotTakenError, Reading, read
+from ...calls import screening
+from ...config import Settings
+from ...database.engine import Database
+from ...errors import MessageError, StoreError, TransferError
+from ...memories import table_transfer as item_transfer
+from ...memories.new_item import NewMemory
+from ...memories.table_transfer import Known
+from ...scope import Scope
+from .reader import Rows
+from .rows import NotTakenError, Reading, read
 
 BATCH = 1000
 """Items stored in one transaction (L40)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.transfer.items.rows import Row, uid_of
+from .rows import Row, uid_of
 
 OTHERS = frozenset({
     "ai_diary", "chat_history_cache", "tags", "tag_aliases", "tag_links", "archived_memories", "config", "recent_chats",

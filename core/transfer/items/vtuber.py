@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from core.transfer.items.rows import Row, uid_of
+from .rows import Row, uid_of
 
 _KINDS = {
     "user": "FactsAboutUser",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.text.folding import clean
-from core.transfer.items.rows import EMPTY, Row, uid_of
+from ...text.folding import clean
+from .rows import EMPTY, Row, uid_of
 
 _TEXT, _COMMENT = "content", "comment"
 

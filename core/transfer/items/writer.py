@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from core.database.rows import read_json, read_list
-from core.memories.table_transfer import Place
-from core.text.hits import stored_tags
-from core.text.strict_json import strict
-from core.transfer.items.reader import Syntax
+from ...database.rows import read_json, read_list
+from ...memories.table_transfer import Place
+from ...text.hits import stored_tags
+from ...text.strict_json import strict
+from .reader import Syntax
 
 MEDIA_TYPES: dict[Syntax, str] = {
     "json": "application/json", "yaml": "application/yaml", "jsonl": "application/x-ndjson",

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from core.errors import TransferError
-from core.transfer.items.pieces import (
+from ...errors import TransferError
+from ..json_stream import shown
+from .pieces import (
     MAX_DEPTH,
     MAX_ITEMS,
     MAX_VALUES,
@@ -20,7 +21,6 @@ from core.transfer.items.pieces import (
     too_many_items,
     too_many_values,
 )
-from core.transfer.json_stream import shown
 
 _TEXT = "tag:yaml.org,2002:str"
 

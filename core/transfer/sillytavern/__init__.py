@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from core.transfer.records import (
+from ..records import (
     SPEAKER_BYTES,
     Header,
     Ids,
@@ -21,10 +21,10 @@ from core.transfer.records import (
     key_of,
     text_of,
 )
-from core.transfer.send_dates import read_time
-from core.transfer.sillytavern import header as tavern_header
-from core.transfer.sillytavern import json_text as tavern_json
-from core.transfer.sillytavern import lines as tavern_lines
+from ..send_dates import read_time
+from . import header as tavern_header
+from . import json_text as tavern_json
+from . import lines as tavern_lines
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"

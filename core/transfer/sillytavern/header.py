@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from core.database.dialects import EPOCH, microseconds
-from core.stories.running.table import Version
-from core.text.folding import clean
-from core.transfer.places import Places
-from core.transfer.records import TEXT_BYTES, Header
+from ...database.dialects import EPOCH, microseconds
+from ...stories.running.table import Version
+from ...text.folding import clean
+from ..places import Places
+from ..records import TEXT_BYTES, Header
 
 RUNNING = "auto_recap_running_scene_recaps"
 """Key of `chat_metadata` under which the extension keeps the running recap."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.shapes import Role
-from core.stories.table_imported import NOTHING, Alternative, Beside, Recap
-from core.text.folding import clean
-from core.transfer.records import SPEAKER_BYTES, TEXT_BYTES, RefusedError
-from core.transfer.sillytavern import recaps
-from core.transfer.sillytavern.json_text import KEY, keep, kept
+from ...shapes import Role
+from ...stories.table_imported import NOTHING, Alternative, Beside, Recap
+from ...text.folding import clean
+from ..records import SPEAKER_BYTES, TEXT_BYTES, RefusedError
+from . import recaps
+from .json_text import KEY, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """`extra.type` of messages that no participant said."""

@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.errors import MessageError
-from core.stories.recaps import rules_keys as recap_keys
-from core.stories.table_imported import Recap, Scene
-from core.text.folding import clean
-from core.text.strict_json import strict
-from core.transfer.records import TEXT_BYTES
-from core.transfer.sillytavern.json_text import keep
+from ...errors import MessageError
+from ...stories.recaps import rules_keys as recap_keys
+from ...stories.table_imported import Recap, Scene
+from ...text.folding import clean
+from ...text.strict_json import strict
+from ..records import TEXT_BYTES
+from .json_text import keep
 
 NAMESPACES = ("auto_recap", "auto_recap_memory")
 """Names under which versions of the extension keep their data in `extra`; new data is put under the first."""
