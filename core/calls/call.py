@@ -1,0 +1,76 @@
+"""What every call of a door begins with: `Call`, made once at the door and handed down.
+
+A door makes it of its keyword arguments and gives it to what it calls instead of the three apart. Nobody changes it: who
+needs another scope makes another one (`dataclasses.replace`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..audience.view import Request, Seen, Viewer
+from ..audience.view_statement import look
+from ..config import Settings
+from ..database.engine import Database
+from ..scope import Scope
+from . import defaults
+
+GivenSettings = Settings | Mapping[str, object] | None
+"""Settings as doors take them: whole, as a mapping of flag to value, or those of the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call of a door works with."""
+
+    db: Database
+    settings: Settings
+    scope: Scope
+    viewer: Viewer | None = None
+    """Who is asking, worked out: which audiences are seen. None until `with_viewer` has asked the database."""
+
+    @property
+    def persona(self) -> str:
+        """Return the persona whose memory the call is about."""
+        return self.scope.persona
+
+    @property
+    def destination(self) -> str:
+        """Return where texts go: what the scope says, else PROMPT_DESTINATION."""
+        return self.scope.destination or self.settings.prompt_destination
+
+
+def open_call(db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> Call:
+    """Return the call of a door that was passed these; what is None is the process's own.
+
+    Raises:
+        ConfigError: the connection string or the settings cannot be used.
+        StoreError: the database of the process cannot be opened.
+    """
+    known_db = defaults.handle(db)
+    known = defaults.settings_for(settings, known_db)
+    return Call(known_db, known, defaults.scope_for(scope, known))
+
+
+def look_around(call: Call, request: Request | None = None) -> Seen:
+    """Return what the scope of a call sees, and what else was asked for, in one statement.
+
+    Args:
+        request: None asks who sees what and nothing else.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    private = bool(call.settings.private_stays_private)
+    asked = Request(bare=True) if request is None else request
+    return look(call.db, call.scope, asked, destination=call.destination, private_stays_private=private)
+
+
+def with_viewer(call: Call) -> Call:
+    """Return the call with its viewer, asking the database unless it has one already.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    return call if call.viewer is not None else replace(call, viewer=look_around(call).viewer)
