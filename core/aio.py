@@ -1,8 +1,8 @@
-"""DOOR: the names of the other doors, awaitable (rule G1).
+"""DOOR: the names of the other doors, awaitable.
 
-`await aio.search_memories(tags=["cat"])` takes the arguments of `core.synth_core_memory.search_memories`, gives its
-result and raises its exceptions. The function is looked up by name in its own module at the moment of the call (rule
-G2) and runs in a pool of AIO_WORKERS threads with the caller's context variables, `use_scope` among them.
+`await aio.search_memories(tags=["cat"])` takes the arguments of `synth_core_memory.search_memories`, gives its
+result and raises its exceptions. The function is looked up by name in its own module at the moment of the call and runs
+in a pool of AIO_WORKERS threads with the caller's context variables, `use_scope` among them.
 
 A door is imported at its first call, in the thread that serves it. An await that is cancelled stops waiting; a call
 that has begun goes on to its end in its thread, a write included.
@@ -97,7 +97,7 @@ def _awaitable(find: Callable[[], Callable[P, R]]) -> Callable[P, Coroutine[Any,
         result = await loop.run_in_executor(
             _pool(settings.aio_workers), lambda: context.run(lambda: find()(*args, **kwargs))
         )
-        # What a host puts in a function's place may be async (G3).
+        # What a host puts in a function's place may be async.
         return await cast("Awaitable[R]", result) if inspect.isawaitable(result) else result
 
     return call
@@ -126,7 +126,7 @@ to_json = _awaitable(lambda: _prompt.to_json)
 to_messages = _awaitable(lambda: _to_messages)
 set_hook = _awaitable(lambda: _prompt.set_hook)
 build_context = _awaitable(lambda: _history.HistoryEngine().build_context)
-"""`core.history_engine.HistoryEngine().build_context`, awaitable."""
+"""`history_engine.HistoryEngine().build_context`, awaitable."""
 
 # Tags and words
 

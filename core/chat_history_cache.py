@@ -1,6 +1,6 @@
-"""DOOR: the log of what was said. Saving, loading, clearing, editing (rules P42 to P45).
+"""DOOR: the log of what was said. Saving, loading, clearing, editing.
 
-Reading respects visibility (F12): a scope that names no conversation reads the one asked for in that conversation's own
+Reading respects visibility: a scope that names no conversation reads the one asked for in that conversation's own
 right; one that names another sees of it what a prompt there would.
 """
 
@@ -45,7 +45,7 @@ _MOST_LINES = 1000
 
 
 class CacheStats(TypedDict):
-    """What `get_cache_stats` gives (P44). Keys stand in this order."""
+    """What `get_cache_stats` gives. Keys stand in this order."""
 
     total_messages: int
     unique_interface_paths: int
@@ -92,8 +92,6 @@ def save_chat_message(
     Raises:
         MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
         StoreWriteError: nothing was stored.
-
-    Source: P42, F5, F17, F20, F63, F70, S1.
     """
     # 1. what to work with
     db = handle(db)
@@ -141,8 +139,6 @@ def load_chat_history(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: P43, F12, F18.
     """
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
@@ -164,7 +160,7 @@ def load_global_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[ChatLine]:
-    """Return the newest messages over all conversations the scope sees, oldest first (P44).
+    """Return the newest messages over all conversations the scope sees, oldest first.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -185,7 +181,7 @@ def clear_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Delete the messages of a conversation, those below it not, and return how many there were (P44).
+    """Delete the messages of a conversation, those below it not, and return how many there were.
 
     Raises:
         StoreWriteError: nothing was deleted.
@@ -203,7 +199,7 @@ def get_cache_stats(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> CacheStats:
-    """Return how much of the log the scope sees (P44, F12).
+    """Return how much of the log the scope sees.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -242,8 +238,6 @@ def edit_chat_message(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was changed.
-
-    Source: P45, F20, S9.
     """
     text = rows.text(message_text, "message_text")
     if not text.strip():
@@ -278,8 +272,6 @@ def delete_chat_message(
     Returns:
         `(True, row id, "")`, with a note where a scene ended with the message and is deleted with its recaps; or reason
         `unchanged` where there is no such message.
-
-    Source: P45, S9, S34.
     """
     db = handle(db)
     settings = settings_for(settings, db)
@@ -341,4 +333,4 @@ def _shown(line: Line) -> ChatLine:
 
 
 ORIGINAL_LOADS = (load_chat_history, load_global_chat_history)
-"""What stands here while no host has put something else in its place (G2); noted at once, before anybody can."""
+"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

@@ -53,19 +53,17 @@ def open_database(
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB, OceanBase and TiDB; None
             takes DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
-        options: `clock`, a callable that gives an aware time (G8); `pool_size`.
+        options: `clock`, a callable that gives an aware time; `pool_size`.
 
     Raises:
         ConfigError: the connection string cannot be used; the password is never part of the text.
         StoreError: the database cannot be reached, or an older version of it waits for `prompt-engine db migrate`.
-
-    Source: G4, G8, F73.
     """
     return defaults.open_database(url, settings=settings, **options)
 
 
 def current_database() -> Database:
-    """Return the database of this process (G4)."""
+    """Return the database of this process."""
     return default_database()
 
 
@@ -91,18 +89,16 @@ def insert_memory(
         content: not blank, at most 16 MB.
         author: who it comes from, at most 100 characters.
         source: where it comes from, such as `chat` or `voice`.
-        tags: list of texts, a JSON list as text, or one text (T2).
-        scope: the seed's label (column `scope`) when it is a text; who is asking when it is a `Scope` (G5).
+        tags: list of texts, a JSON list as text, or one text.
+        scope: the seed's label (column `scope`) when it is a text; who is asking when it is a `Scope`.
         timestamp: None is now.
         label: the label when `scope` is a `Scope`.
-        more: further values of `core.memories.new_item.read`, such as tier, kind, importance or metadata.
+        more: further values of `memories.new_item.read`, such as tier, kind, importance or metadata.
 
     Raises:
         MessageError: blank content, a value that does not fit its column (named in `fields`), or a participant of the
             scope whose privacy level forbids it.
         StoreWriteError: nothing was stored.
-
-    Source: T49, G5, L9, F36.
     """
     asking = scope if isinstance(scope, Scope) else None
     named = label if label is not None else scope if isinstance(scope, str) else "general"
@@ -155,12 +151,12 @@ _MORE += ("source_message_ids", "expires_at", "metadata")
 
 
 def check_server(db: Database | None = None) -> list[Finding]:
-    """Return what is wrong or missing on the server, each with the remedy; nothing is changed (D29, F74)."""
+    """Return what is wrong or missing on the server, each with the remedy; nothing is changed."""
     return checking.check_server(_bare(db))
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
-    """Bring the database to the present schema; a second run changes nothing and says so (D29, D30).
+    """Bring the database to the present schema; a second run changes nothing and says so.
 
     Raises:
         StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
@@ -176,8 +172,6 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
 
     Returns:
         How many rows were indexed and places mended.
-
-    Source: D15, D16.
     """
     handle = defaults.handle(db)
     done = search_repair.backfill(handle, progress)
@@ -185,7 +179,7 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
 
 
 def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:
-    """Return every place where the search index is not what the rows give; empty when they agree (D15)."""
+    """Return every place where the search index is not what the rows give; empty when they agree."""
     return list(search_repair.differences(defaults.handle(db), progress))
 
 
@@ -204,11 +198,9 @@ def forget(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> Forgotten:
-    """Delete everything of one participant, conversation or memory: `core.forgetting.forget`.
+    """Delete everything of one participant, conversation or memory: `forgetting.forget`.
 
     Args, Returns, Raises: as there.
-
-    Source: F40.
     """
     from . import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
 

@@ -1,7 +1,7 @@
-"""The exceptions of this package, one class for each person who can repair the cause (rule G25).
+"""The exceptions of this package, one class for each person who can repair the cause.
 
 Every message says what is wrong, where, what is allowed and what to do; the facts stay on the exception as
-attributes. No message ever holds message text, memory text or a secret (rule G26).
+attributes. No message ever holds message text, memory text or a secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ConfigError(CoreError):
 
 
 class ScopeError(CoreError):
-    """The scope is not usable, for instance because its persona is blank (rule F2)."""
+    """The scope is not usable, for instance because its persona is blank."""
 
 
 class MessageError(CoreError):
@@ -39,7 +39,7 @@ class MessageError(CoreError):
 
 
 class ItemNotFoundError(MessageError):
-    """No item of the scope has the id: there is none, or it belongs to somebody else (rules L6, L33)."""
+    """No item of the scope has the id: there is none, or it belongs to somebody else."""
 
     def __init__(self, item: int) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class ItemNotFoundError(MessageError):
 
 
 class PromptTooLargeError(CoreError):
-    """The parts that are never cut are larger than the limit (rule P56).
+    """The parts that are never cut are larger than the limit.
 
     `size` and `limit` count characters, or tokens where `unit` is `tokens`; `parts` maps each protected top-level
     key to its own size.
@@ -87,9 +87,9 @@ class StoreWriteError(StoreError):
 
 
 class ModelError(CoreError):
-    """The language model failed, answered nothing, or answered something unusable (rule G21).
+    """The language model failed, answered nothing, or answered something unusable.
 
-    The sentence is made of the facts alone: what a model or its server wrote stays out of it (rule G26).
+    The sentence is made of the facts alone: what a model or its server wrote stays out of it.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ModelError(CoreError):
         self.reason = reason
         """auth: the key was refused. timeout: no answer in time. empty: a blank text. no_text: something that is no
         text. error: it failed in another way. Callers that judge an answer add words of their own, such as those of
-        `core.text.refusals`."""
+        `text.refusals`."""
         self.error = error
         """Name of the class of what was raised; blank where nothing was."""
         self.status = status

@@ -1,4 +1,4 @@
-"""Door: the `context` of a prompt from history, diary, thoughts and the memories found (rules P20 to P41)."""
+"""Door: the `context` of a prompt from history, diary, thoughts and the memories found."""
 
 from .prompt.history import HistoryEngine
 

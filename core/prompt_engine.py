@@ -72,8 +72,8 @@ def build_json_prompt(
     """Return the finished prompt for one message: plain JSON values, never larger than its limit.
 
     Args:
-        message: an object or dict with `message_id` and `date`, and what else the host knows (P2).
-        context_memory: chat map (conversation key to messages), metadata dict, or both (P21).
+        message: an object or dict with `message_id` and `date`, and what else the host knows.
+        context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
         image_data, attachments: put into `input` as they are.
         max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
@@ -90,8 +90,6 @@ def build_json_prompt(
         MessageError: the message cannot be used.
         PromptTooLargeError: what is never cut is over the limit, unless PROMPT_OVERFLOW is `return`.
         ValueError: a limit or destination that cannot be used.
-
-    Source: P1 to P19, P50 to P59.
     """
     return _build(
         message,
@@ -135,8 +133,6 @@ def explain_json_prompt(
         reason and id (never its text), stages with time and error, limit and size.
 
     Raises: as `build_json_prompt`.
-
-    Source: P1, P60.
     """
     prompt, report = _build(
         message,
@@ -167,12 +163,10 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
 
     Args:
         prompt: from `build_json_prompt`.
-        max_chars: most characters (P51); None returns equal content with a warning.
+        max_chars: most characters; None returns equal content with a warning.
 
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
-
-    Source: P52 to P55, P59.
     """
     return fit_prompt(prompt, max_chars)[0]
 
@@ -185,18 +179,16 @@ def fit_prompt(
     counter: Callable[[str], int] | None = None,
     dumps: Callable[[Any], str] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself (P56).
+    """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself.
 
     Args:
         prompt: from `build_json_prompt`.
         max_chars: most characters; None for no limit.
         limit_tokens: most tokens, counted by `counter`.
-        dumps: another way of sending, for measuring (P51).
+        dumps: another way of sending, for measuring.
 
     Raises:
         ValueError: a limit that is no whole number of at least 1.
-
-    Source: P52 to P57.
     """
     if max_chars is None and limit_tokens is None:
         logs.warning("no_limit", function="fit_prompt")
@@ -246,11 +238,11 @@ def to_messages(
     stands where `injection` or the settings say. Each is one JSON object of the prompt's own keys.
 
     Args:
-        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so (P18).
+        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
         dialect: `openai` or `anthropic`.
         injection: `position`, `depth` and `role` of the running recap, as
-            `core.stories.get_running_recap_injection` gives them. None takes SCENE_RECAP_POSITION and
-            SCENE_RECAP_DEPTH, with the role user: recalled text is no system message unless the host says so (F31).
+            `stories.get_running_recap_injection` gives them. None takes SCENE_RECAP_POSITION and
+            SCENE_RECAP_DEPTH, with the role user: recalled text is no system message unless the host says so.
         settings: those of the process by default.
 
     Returns:
@@ -261,8 +253,6 @@ def to_messages(
     Raises:
         ValueError: another dialect, position, depth or role.
         TypeError: the prompt is no mapping.
-
-    Source: P61, P62, P63, S39, S42.
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
@@ -274,5 +264,5 @@ def to_messages(
 
 
 def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
-    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is (P58)."""
+    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is."""
     return reduce_json_text(text, max_chars)

@@ -1,8 +1,8 @@
-"""Who is asking (rules F1 to F4): the scope every read and write runs in.
+"""Who is asking: the scope every read and write runs in.
 
 A scope names a persona, and where it is known a conversation, the participant speaking and the server. There is no
 scope that means all personas. Which rows a scope may see is worked out from the stored conversations in
-`core.audience.view`; this module holds values only.
+`audience.view`; this module holds values only.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
 
     Raises:
         MessageError: another type, over `limit_bytes`, a NUL inside, a lone surrogate, or blank where required.
-
-    Source: G6, F70.
 
     >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
     ('42', 'u1 ')
@@ -85,7 +83,7 @@ class Scope:
     destination: Destination | None = None
     """Where the prompt goes. None follows the flag PROMPT_DESTINATION."""
     privacy: Privacy | None = None
-    """What the host says of the conversation; None when it says nothing (F17)."""
+    """What the host says of the conversation; None when it says nothing."""
 
     def __post_init__(self) -> None:
         if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):
@@ -107,7 +105,7 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the one that doors use in this context when none is passed (G4)."""
+    """Make `scope` the one that doors use in this context when none is passed."""
     token = _current.set(scope)
     try:
         yield scope
@@ -116,7 +114,7 @@ def use_scope(scope: Scope) -> Iterator[Scope]:
 
 
 def current_scope(scope: Scope | None = None) -> Scope:
-    """Return the scope passed, else the one of `use_scope`, else persona `default` (G4)."""
+    """Return the scope passed, else the one of `use_scope`, else persona `default`."""
     if scope is not None:
         if not isinstance(scope, Scope):
             raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope.")

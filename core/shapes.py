@@ -15,7 +15,7 @@ Source = Literal["memories", "ai_diary", "chat_history"]
 """memories: memory items. ai_diary: the persona's diary. chat_history: what was said (table chat_history_cache)."""
 
 SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
-"""The order that breaks ties between sources (rule T32)."""
+"""The order that breaks ties between sources."""
 
 Ranking = Literal["relevance", "recency"]
 """relevance: best score survives the cut. recency: tier, then newest."""
@@ -26,17 +26,17 @@ RecapTarget = Literal["message", "scene", "running"]
 """What the text of a recap is meant for: a message's recap, a scene's, the running recap."""
 
 PERSONA_SENDER = "self"
-"""Sender id of the persona's own lines (rule P22)."""
+"""Sender id of the persona's own lines."""
 
 WriteReason = Literal[
     "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
     "unchanged",
 ]  # fmt: skip
-"""Why nothing new was stored; blank when it was (rule G15)."""
+"""Why nothing new was stored; blank when it was."""
 
 
 class Hit(TypedDict):
-    """One found row in normal form (rule T33). Keys stand in this order."""
+    """One found row in normal form. Keys stand in this order."""
 
     source: Source
     id: int
@@ -45,7 +45,7 @@ class Hit(TypedDict):
     snippet: str
     tags: list[str]
     label: NotRequired[str]
-    """Only with MEMORY_LABELS (rule P41)."""
+    """Only with MEMORY_LABELS."""
 
 
 class _Written(NamedTuple):
@@ -55,7 +55,7 @@ class _Written(NamedTuple):
 
 
 class WriteResult(_Written):
-    """What a write did: `(stored, id, reason)` (rule G15), and beside the three what was left out of the row.
+    """What a write did: `(stored, id, reason)`, and beside the three what was left out of the row.
 
     >>> result = WriteResult(False, None, "empty")
     >>> result == (False, None, "empty"), result.dropped_tags
@@ -81,7 +81,7 @@ class WriteResult(_Written):
 
 
 class ChatLine(TypedDict):
-    """One row of `load_chat_history` (rule P43). Keys stand in this order."""
+    """One row of `load_chat_history`. Keys stand in this order."""
 
     sender_name: str
     sender_id: str
@@ -103,18 +103,18 @@ class Sender:
 
     @property
     def shown_username(self) -> str:
-        """Username, or `Unknown` (rule P2)."""
+        """Username, or `Unknown`."""
         return self.username or "Unknown"
 
     @property
     def usertag(self) -> str:
-        """`@username`, or `(no tag)` (rules P2, P9)."""
+        """`@username`, or `(no tag)`."""
         return f"@{self.username}" if self.username else "(no tag)"
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """The host's message, read once (rule P2). `raw` is the host's own object, for hooks and media fields."""
+    """The host's message, read once. `raw` is the host's own object, for hooks and media fields."""
 
     message_id: str | None
     date: datetime
@@ -129,7 +129,7 @@ class IncomingMessage:
     chat_type: str | None = None
     server_id: str = ""
     is_private: bool | None = None
-    """What the host says of the conversation's privacy (F17), None when it says nothing."""
+    """What the host says of the conversation's privacy, None when it says nothing."""
     time_zone: str | None = None
     raw: Any = None
     notes: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class IncomingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ReplyNote:
-    """What a line replies to: name and quote (rule P29)."""
+    """What a line replies to: name and quote."""
 
     name: str
     text: str
@@ -146,7 +146,7 @@ class ReplyNote:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One message in a history list, stored or live (rules P21 to P24)."""
+    """One message in a history list, stored or live."""
 
     conversation: str
     """Conversation key."""
@@ -158,13 +158,13 @@ class HistoryEntry:
     time: datetime | None = None
     """Aware, UTC; None when there is none or it cannot be read."""
     shown_time: str = ""
-    """The time as it was given, where it cannot be read (rule P28)."""
+    """The time as it was given, where it cannot be read."""
     row_id: int | None = None
     """Row of chat_history_cache; None for a live entry."""
     role: Role = "user"
     reply: ReplyNote | None = None
     title: str = ""
-    """Title of the conversation, shown instead of its key (rule P30)."""
+    """Title of the conversation, shown instead of its key."""
     hidden: bool = False
     excluded: bool = False
     order: int = 0
@@ -173,7 +173,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryContribution:
-    """Items a host hook adds to a list of the prompt (rule P37)."""
+    """Items a host hook adds to a list of the prompt."""
 
     name: str
     entries: tuple[Any, ...]
@@ -207,7 +207,7 @@ class DiaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """One item that is not in the prompt and why (rule P60); never its text."""
+    """One item that is not in the prompt and why; never its text."""
 
     section: str
     reason: str
@@ -216,13 +216,13 @@ class LeftOut:
 
 
 def now_utc() -> datetime:
-    """Return the operating system's time, aware. Only the default clock of a database calls it (rule G8)."""
+    """Return the operating system's time, aware. Only the default clock of a database calls it."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it (rules T5, T6, T12)."""
+    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it."""
 
     tags: Mapping[str, int] = field(default_factory=dict)
     """Tag to number of uses."""
@@ -234,18 +234,18 @@ class Vocabulary:
 
 OperationState = Literal["pending", "in_progress", "retrying", "completed", "failed", "cancelled"]
 """pending: waits for its turn. in_progress: a worker has it. retrying: a try failed, another comes. completed: done,
-once. failed: given up, with a reason. cancelled: not wanted any more (rule S44)."""
+once. failed: given up, with a reason. cancelled: not wanted any more."""
 
 RunState = Literal["completed", "retrying", "failed", "dropped"]
-"""What one try came to. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored (S44, S45)."""
+"""What one try came to. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
 
 OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
-"""In the order of their turns (rule S43)."""
+"""In the order of their turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One piece of background work as its handler gets it (rules S43 to S47)."""
+    """One piece of background work as its handler gets it."""
 
     id: int
     type: str
@@ -268,7 +268,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class OperationRun:
-    """What became of one try of an operation: the report of `run_pending` and of a worker (rule S47)."""
+    """What became of one try of an operation: the report of `run_pending` and of a worker."""
 
     id: int
     type: str
@@ -303,12 +303,12 @@ class ListedOperation(TypedDict):
 
 
 ToolForm = Literal["openai", "anthropic", "xml"]
-"""openai, anthropic: native tool calling. xml: a call written into the reply (rule C26)."""
+"""openai, anthropic: native tool calling. xml: a call written into the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of the memory tool as a model made it (rule C27)."""
+    """One call of the memory tool as a model made it."""
 
     name: str
     content: str
@@ -321,7 +321,7 @@ class ToolCall:
 
 
 class ToolAnswer(TypedDict):
-    """What `run_tool_call` gives (rule C28). Keys stand in this order."""
+    """What `run_tool_call` gives. Keys stand in this order."""
 
     success: bool
     message: str
@@ -333,7 +333,7 @@ class ToolAnswer(TypedDict):
 
 
 class RecentConversation(TypedDict):
-    """One conversation that ended (rules C1 to C10). Keys stand in this order."""
+    """One conversation that ended. Keys stand in this order."""
 
     id: int
     title: str
@@ -345,13 +345,13 @@ class RecentConversation(TypedDict):
     conversation: str
     """Its key; blank where the host named none."""
     provenance: str
-    """model, extract, manual or import (rule G23)."""
+    """model, extract, manual or import."""
     former: bool
     """It has left the list: newer ones or a newer summary of the same conversation stand in its place."""
 
 
 class SavedMemory(TypedDict):
-    """One saved memory (rules C11 to C18). Keys stand in this order."""
+    """One saved memory. Keys stand in this order."""
 
     id: int
     text: str
@@ -367,7 +367,7 @@ class SavedMemory(TypedDict):
 
 
 class FormerText(TypedDict):
-    """One text a saved memory has had (rule C15). Keys stand in this order."""
+    """One text a saved memory has had. Keys stand in this order."""
 
     id: int
     """Id of the memory that had it."""
@@ -380,7 +380,7 @@ class FormerText(TypedDict):
 
 
 class LoadedMemory(TypedDict):
-    """What `load_memory` gives (rule C22)."""
+    """What `load_memory` gives."""
 
     recent: list[RecentConversation]
     saved: list[SavedMemory]

@@ -72,13 +72,11 @@ def search_memories(
         embedder: what compares the message with rows by their meaning; without one that of `configure`, if any.
 
     Returns:
-        At most `limit` hits with the keys of `core.shapes.Hit`; `[]` when nothing is looked for or found.
+        At most `limit` hits with the keys of `shapes.Hit`; `[]` when nothing is looked for or found.
 
     Raises:
         StoreReadError: no source could be read at all.
         TypeError, ValueError: an argument of a wrong kind.
-
-    Source: T16 to T39.
     """
     return explain_search(
         tags=tags,
@@ -114,8 +112,6 @@ def explain_search(
         itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each
         adds to the score), `sources` (considered, dropped by reason, error), `folded` (rows that say nearly the same as
         a better one, `into` which) and `notes`, all plain JSON.
-
-    Source: T16.
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
@@ -141,7 +137,7 @@ def explain_search(
 
 
 def _raise_if_unread(search: searching.Search, db: Database) -> None:
-    """Raise where no source can be read (T39). One without candidates has not been asked for rows yet."""
+    """Raise where no source can be read. One without candidates has not been asked for rows yet."""
     errors = [told.error for told in search.reports.values() if told.error]
     if not errors:
         return
@@ -197,8 +193,6 @@ def preview_search(
     """Return per source the plain statement a search stands for and its parameters, without asking a database.
 
     Args: those of `search_memories`. `db` only names the kind of server, MySQL by default.
-
-    Source: T40.
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
@@ -217,4 +211,4 @@ def preview_search(
 
 
 ORIGINAL_SEARCH = search_memories
-"""What stands here while no host has put something else in its place (G2); noted at once, before anybody can."""
+"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

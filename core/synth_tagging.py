@@ -1,4 +1,4 @@
-"""DOOR: tags of a text, tags linked to tags, and the persona's tag vocabulary (rules T1 to T15)."""
+"""DOOR: tags of a text, tags linked to tags, and the persona's tag vocabulary."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def extract_tags(
     text: str | None,
     vocabulary: Vocabulary | rules.TagIndex | None = None,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it (G4)
+    db: Database | None = None,  # noqa: ARG001 - every door takes it
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
@@ -42,9 +42,7 @@ def extract_tags(
 
     Args:
         text: as said; None and blank give [].
-        vocabulary: the known tags to look for (`core.tags.table.current`); None takes the words of the text.
-
-    Source: T4, T5, T6.
+        vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text.
     """
     settings = settings_for(settings)
     return rules.extract(
@@ -65,14 +63,11 @@ def _text(text: object) -> str:
 def extract_keywords(
     text: str | None,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it (G4)
+    db: Database | None = None,  # noqa: ARG001 - every door takes it
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the salient words of a text, at most KEYWORD_LIMIT. No database is touched.
-
-    Source: T7.
-    """
+    """Return the salient words of a text, at most KEYWORD_LIMIT. No database is touched."""
     settings = settings_for(settings)
     return salient_words(_text(text), settings.languages, settings.keyword_limit)
 
@@ -91,8 +86,6 @@ def expand_tags(
         tags: taken in normal form, unique, in the order given. Nothing in it: [] without a query.
         vocabulary: holds the links; None reads those of the scope's persona. Links that cannot be read add nothing,
             and one warning is logged.
-
-    Source: T12, T13, T14.
     """
     if not rules.expand(rules.tag_items(tags), None, 1):
         return []
@@ -117,8 +110,6 @@ def add_tag(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: T15.
     """
     db = handle(db)
     return table.add(db, scope_for(scope, settings_for(settings, db)).persona, tag)
@@ -136,8 +127,6 @@ def add_alias(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: T15.
     """
     db = handle(db)
     return table.add_alias(db, scope_for(scope, settings_for(settings, db)).persona, alias, tag)
@@ -157,8 +146,6 @@ def link_tags(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: T15.
     """
     db = handle(db)
     return table.link(db, scope_for(scope, settings_for(settings, db)).persona, a, b, weight)
@@ -174,8 +161,6 @@ def list_tags(
 
     Raises:
         StoreReadError: it could not be read.
-
-    Source: T15.
     """
     db = handle(db)
     known = table.load(db, scope_for(scope, settings_for(settings, db)).persona)
@@ -189,4 +174,4 @@ def list_tags(
 
 
 ORIGINALS = {"extract_tags": extract_tags, "expand_tags": expand_tags}
-"""What stands here while no host has put something else in its place (G2); noted at once, before anybody can."""
+"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

@@ -1,4 +1,4 @@
-"""DOOR: what an operator works with in the browser and by HTTP (rules L32 to L36). Needs the extra `admin`.
+"""DOOR: what an operator works with in the browser and by HTTP. Needs the extra `admin`.
 
 `create_app` gives an ASGI application that `prompt-engine serve` serves, and that a host can mount into its own. It
 stands above every door and is imported by none of them.

@@ -11,7 +11,7 @@ from ..shapes import OperationPriority, OperationState
 
 
 class ItemAnswer(BaseModel):
-    """One memory item (rule L1)."""
+    """One memory item."""
 
     id: int = Field(examples=[7012345678901])
     text: str = Field(examples=["The cat is called Tofu."])
@@ -54,7 +54,7 @@ class OneItemAnswer(ItemAnswer):
 
 
 class ItemPageAnswer(BaseModel):
-    """A page of items, newest first (rule L5)."""
+    """A page of items, newest first."""
 
     items: list[ItemAnswer]
     total: int = Field(description="How many there are in all; where `at_least` is true, at least.", examples=[1])
@@ -68,7 +68,7 @@ class DeletedAnswer(BaseModel):
 
 
 class BulkAnswer(BaseModel):
-    """What became of many items at once (rule L7)."""
+    """What became of many items at once."""
 
     count: int = Field(description="Items that were changed.", examples=[2])
     unknown: list[int] = Field(description="Ids of which the persona has no item.", examples=[[999]])
@@ -81,7 +81,7 @@ class BulkDeletedAnswer(BulkAnswer):
 
 
 class VersionAnswer(BaseModel):
-    """One text an item has had (rule L6)."""
+    """One text an item has had."""
 
     text: str
     until: str = Field(description="When it was changed; blank for the one that holds.")
@@ -96,7 +96,7 @@ class VersionsAnswer(BaseModel):
 
 
 class RelationshipAnswer(BaseModel):
-    """How the persona stands to a person, faded up to now (rules L26 to L30); zeros for an unknown one."""
+    """How the persona stands to a person, faded up to now; zeros for an unknown one."""
 
     user_id: str = Field(examples=["telegram_bot/u1"])
     username: str = Field(examples=["Ann"])
@@ -144,7 +144,7 @@ class ImportProblem(BaseModel):
 
 
 class ImportAnswer(BaseModel):
-    """What an import did, or with dry_run would do (rule L38)."""
+    """What an import did, or with dry_run would do."""
 
     format: str = Field(examples=["items"])
     imported: int = Field(examples=[1])
@@ -195,7 +195,7 @@ class PrunedItemsAnswer(PrunedAnswer):
 
 
 class CycleAnswer(BaseModel):
-    """What a cycle of consolidation did (rules L12 to L21)."""
+    """What a cycle of consolidation did."""
 
     stored: int = Field(examples=[4])
     pruned: int
@@ -208,7 +208,7 @@ class CycleAnswer(BaseModel):
 
 
 class CompactedAnswer(BaseModel):
-    """What one compaction did, or with dry_run would take (rule L25)."""
+    """What one compaction did, or with dry_run would take."""
 
     archived: int
     id: int | None = Field(description="The item in their place.")
@@ -240,7 +240,7 @@ class RunsAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """How the memory of a persona is doing, in numbers (rule L42)."""
+    """How the memory of a persona is doing, in numbers."""
 
     items: int
     kinds: dict[str, dict[str, int]] = Field(description="Kind to tier to number.")
@@ -256,7 +256,7 @@ class HealthAnswer(BaseModel):
 
 
 class OperationAnswer(BaseModel):
-    """One operation of the queue; never what it works on (rules S43 to S47)."""
+    """One operation of the queue; never what it works on."""
 
     id: int
     type: str = Field(examples=["RECAP"])
@@ -302,7 +302,7 @@ class ClearedAnswer(BaseModel):
 
 
 class QuarantinedAnswer(BaseModel):
-    """One row that the screening hook has flagged (rule F36)."""
+    """One row that the screening hook has flagged."""
 
     source: str = Field(examples=["memories"])
     id: int
@@ -323,7 +323,7 @@ class ReleasedAnswer(BaseModel):
 
 
 class ForgottenAnswer(BaseModel):
-    """What was deleted for good, or with dry_run would be (rules F40 to F48)."""
+    """What was deleted for good, or with dry_run would be."""
 
     dry_run: bool
     total: int = Field(description="Rows deleted or changed in all.")
@@ -334,7 +334,7 @@ class ForgottenAnswer(BaseModel):
 
 
 class ExplainedAnswer(BaseModel):
-    """The prompt a message would get, and the report on it (rules P1, P60)."""
+    """The prompt a message would get, and the report on it."""
 
     prompt: dict[str, Any]
     report: dict[str, Any]

@@ -1,4 +1,4 @@
-"""DOOR: the admin application, to be served or mounted (rules L32 to L36)."""
+"""DOOR: the admin application, to be served or mounted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .sessions import Sessions, WrongTokens
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""The web framework would record parameters and error texts where the process has such a recorder (G26)."""
+"""The web framework would record parameters and error texts where the process has such a recorder."""
 
 
 def create_app(
@@ -63,8 +63,6 @@ def create_app(
     Raises:
         ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; the prefix is none.
         TypeError: the model cannot be asked.
-
-    Source: L32, L34.
     """
     # 1. what it works with
     check_model(model)

@@ -1,4 +1,4 @@
-"""Why an item holds no more, as far as what is stored tells (rules L7, L10, L21, L23, L25, C15).
+"""Why an item holds no more, as far as what is stored tells.
 
 An item in the archive keeps when it went, and what stands in its place. The rest is read from what else went down in
 that moment: the history of its texts, its own expiry, the run that pruned. Nothing is guessed: where neither tells, an
@@ -51,12 +51,10 @@ def tell(
     """Return why an item holds no more, None for one that holds.
 
     Args:
-        item: as `core.lifelong.get_item` hands it out.
+        item: as `lifelong.get_item` hands it out.
         notes: its former texts with `text`, `until`, `reason` and `changed_by`, the first one first.
         ran: the persona's runs with `kind`, `items_pruned`, `started_at` and `finished_at`.
         successor: the item in its place, None where it is gone or was not looked for.
-
-    Source: L7, L10, L23, L25, C15.
 
     >>> item = {"text": "a", "archived_at": "2026-03-10T12:00:00+00:00", "superseded_by": None, "expires_at": "",
     ...         "tier": "long_term", "kind": "KeyFacts", "pinned": False}
@@ -121,7 +119,7 @@ def of_one(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[
     """Return what became of one item; None for one that holds.
 
     Args:
-        asking: keyword arguments of `core.lifelong.get_item`.
+        asking: keyword arguments of `lifelong.get_item`.
 
     Raises:
         StoreReadError: nothing could be read.

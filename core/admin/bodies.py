@@ -23,7 +23,7 @@ LARGEST_ID = 2**63 - 1
 
 ConfUid = Annotated[
     str,
-    Query(min_length=1, max_length=64, description="The persona; an equality (rule L35).", examples=["default"]),
+    Query(min_length=1, max_length=64, description="The persona; compared as a whole.", examples=["default"]),
 ]
 DryRun = Annotated[bool, Query(description="Give the same answer and change nothing.")]
 Reason = Annotated[str, Query(max_length=100, description="Why, for the record of the run.")]
@@ -65,8 +65,6 @@ async def only_known(request: Request) -> None:
 
     Raises:
         RequestValidationError: something is not known; a 422 that names it.
-
-    Source: L33.
     """
     route = request.scope.get("route")
     if request.method in READING or not isinstance(route, APIRoute):
@@ -98,7 +96,7 @@ def with_memory(context: Here) -> AdminContext:
     """Return what routes work with, where memory is switched on.
 
     Raises:
-        Refused: 503, ENABLE_MEMORIES is off (L33).
+        Refused: 503, ENABLE_MEMORIES is off.
     """
     if not context.values().enable_memories:
         raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
@@ -179,7 +177,7 @@ class PinBody(IdsBody):
 
 
 class RelationshipBody(Body):
-    """What an operator changes of a relationship; it counts as no interaction (rule L36)."""
+    """What an operator changes of a relationship; it counts as no interaction."""
 
     user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")

@@ -1,4 +1,4 @@
-"""What every route of the admin application works with, made once by `core.admin.app.create_app`."""
+"""What every route of the admin application works with, made once by `admin.app.create_app`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Given = Settings | Mapping[str, object] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminContext:
-    """What every route works with. Values are resolved at each call, so that a changed flag acts at once (G17).
+    """What every route works with. Values are resolved at each call, so that a changed flag acts at once.
 
     >>> context = AdminContext(token="0123456789abcdef")
     >>> context.asking("ada")["scope"].persona, "0123" in repr(context)
@@ -25,7 +25,7 @@ class AdminContext:
     """
 
     db: Database | None = None
-    """None for the database of the process (G4)."""
+    """None for the database of the process."""
     settings: Given = None
     """As doors take them; None for those of the process."""
     model: Any = None
@@ -51,11 +51,11 @@ class AdminContext:
         return defaults.settings_for(self.settings, self.database())
 
     def now(self) -> datetime:
-        """Return the time, without opening a database (G8)."""
+        """Return the time, without opening a database."""
         return (self.db.clock if self.db is not None else defaults.clock())()
 
     def scope(self, conf_uid: str = "default") -> Scope:
-        """Return the scope of a persona: an equality, never a pattern (L35).
+        """Return the scope of a persona: an equality, never a pattern.
 
         Raises:
             ScopeError: it is blank.
@@ -66,6 +66,6 @@ class AdminContext:
     def asking(self, conf_uid: str = "default") -> dict[str, Any]:
         """Return the keyword arguments of a door: database, settings, scope.
 
-        An operator's call of a door of `core.lifelong` adds `operator=True`.
+        An operator's call of a door of `lifelong` adds `operator=True`.
         """
         return {"db": self.database(), "settings": self.settings, "scope": self.scope(conf_uid)}

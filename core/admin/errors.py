@@ -1,4 +1,4 @@
-"""Which failure is which status, and in which words (rule L33). The one place that translates them."""
+"""Which failure is which status, and in which words. The one place that translates them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def refusal(
 
 
 def of_core(error: CoreError) -> JSONResponse:
-    """Return the answer for one of the project's own errors; its sentence holds no text that was said (G26)."""
+    """Return the answer for one of the project's own errors; its sentence holds no text that was said."""
     cause = error.__cause__ if isinstance(error, TransferError) else None
     judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))

@@ -1,4 +1,4 @@
-"""Who may ask: every request passes `Guard` before anything of it is read (rule L34).
+"""Who may ask: every request passes `Guard` before anything of it is read.
 
 | Step | Refused with |
 |---|---|

@@ -24,8 +24,6 @@ def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -
             name at this machine takes a name.
         allowed: further names, in lower case; `*` for all.
 
-    Source: L34.
-
     >>> is_known_host("localhost:8765", "127.0.0.1"), is_known_host("[::1]:8765", "127.0.0.1")
     (True, True)
     >>> is_known_host("evil.example", "127.0.0.1"), is_known_host("10.0.0.7", "127.0.0.1")
@@ -72,8 +70,6 @@ def sent_from(headers: Mapping[str, str], scheme: str) -> Sign:
     Args:
         headers: names in lower case.
         scheme: of the request.
-
-    Source: L34.
 
     >>> sent_from({"host": "localhost:1", "origin": "http://localhost:1"}, "http")
     'own'

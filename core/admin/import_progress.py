@@ -1,4 +1,4 @@
-"""How far the imports at hand are: what `POST /memory/import` tells, and whoever asks meanwhile reads (rule L40)."""
+"""How far the imports at hand are: what `POST /memory/import` tells, and whoever asks meanwhile reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Import:
     stopping: bool = False
 
     def tell(self, stage: str, rows_done: int, rows: int) -> None:
-        """Note how far it is; `core.transfer.items.Progress`."""
+        """Note how far it is; `transfer.items.Progress`."""
         known: Literal["looking", "storing"] = "looking" if stage == "looking" else "storing"
         self.progress = ImportProgress(import_id=self.progress.import_id, stage=known, rows_done=rows_done, rows=rows)
 

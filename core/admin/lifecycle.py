@@ -1,4 +1,4 @@
-"""The routes of what becomes of items: pruning, consolidation, compaction, runs, health (L10 to L25, L32, L42)."""
+"""The routes of what becomes of items: pruning, consolidation, compaction, runs, health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of memory items: search, one item, its history, edits of one and of many (rules L5 to L7, L32)."""
+"""The routes of memory items: search, one item, its history, edits of one and of many."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The route that shows which prompt a message would get, and why; nothing is stored by it (rules P1, P60).
+"""The route that shows which prompt a message would get, and why; nothing is stored by it.
 
 The prompt is built on a copy of the handle that writes nothing and keeps nothing in the process's caches: recalls are
-not counted, no conversation is registered, and what the next real turn takes for said stays as it was (F34).
+not counted, no conversation is registered, and what the next real turn takes for said stays as it was.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The routes of the queue: what is to be done in the background, cancelling and trying again (rules S43 to S47)."""
+"""The routes of the queue: what is to be done in the background, cancelling and trying again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of relationships: one, the last ones, the history, and what an operator changes (rules L26 to L36)."""
+"""The routes of relationships: one, the last ones, the history, and what an operator changes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def history(
 
 @router.post("/update", responses=says())
 def update(context: Here, body: RelationshipBody, conf_uid: ConfUid = "default") -> RelationshipChanged:
-    """Add to affinity and trust of a person, or name them; it counts as no interaction (L36)."""
+    """Add to affinity and trust of a person, or name them; it counts as no interaction."""
     done = relationships.adjust(
         body.user_id,
         body.affinity_delta,

@@ -21,7 +21,7 @@ _MOST_SECONDS = 2.0
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether a text is the token, in a time that tells nothing of where it differs (L34).
+    """Return whether a text is the token, in a time that tells nothing of where it differs.
 
     >>> is_token("secret", "secret"), is_token("secreT", "secret"), is_token("ключ", "secret")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""The routes of whole files: export as a stream, import of an upload (rules L37 to L41, L32)."""
+"""The routes of whole files: export as a stream, import of an upload."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def imported(
 
     Raises:
         Refused: 413, it is larger than 20 MB, packed or unpacked.
-        TransferError, MessageError: as `core.transfer.import_items`.
+        TransferError, MessageError: as `transfer.import_items`.
     """
     answer: ImportAnswer | None = None
     given = context.asking(conf_uid)

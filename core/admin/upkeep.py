@@ -1,4 +1,4 @@
-"""The routes of upkeep: what the screening hook has flagged (rule F36), and forgetting for good (rules F40 to F48)."""
+"""The routes of upkeep: what the screening hook has flagged, and forgetting for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a parameter that does not fit, in the project's own sentences: value, what is allowed (L33). Pure."""
+"""What is said of a parameter that does not fit, in the project's own sentences: value, what is allowed. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_BODY = "no_body"
 """A problem beside those of pydantic: a body where none is read."""
 
 _TEXTS = frozenset({"new_content", "text", "name", "username", "q", "token", "reason"})
-"""Parameters that hold what somebody wrote; their value is never quoted (G26)."""
+"""Parameters that hold what somebody wrote; their value is never quoted."""
 
 _KINDS = {
     "int": "a whole number",

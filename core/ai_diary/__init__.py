@@ -1,4 +1,4 @@
-"""DOOR: the persona's own account of a time: adding, reading, archiving entries (rule P46)."""
+"""DOOR: the persona's own account of a time: adding, reading, archiving entries."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_diary_entry(
     Args:
         content: the account; each text at most 16 MB.
         emotions: a list of anything JSON can hold.
-        context_tags: as tags of memories (T2, T3).
+        context_tags: as tags of memories.
         involved_users: names or participant keys. Of people at level partial or full name and message are left out.
         interface: kept in its reduced form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: left out or unreadable: now.
@@ -64,8 +64,6 @@ def add_diary_entry(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB, an id too long.
         StoreWriteError: nothing was stored.
-
-    Source: P46, T2, T3, F11, F20, F36.
     """
     said = rows.text(content, "content")
     if not said.strip():
@@ -128,8 +126,6 @@ def get_recent_entries(
     Raises:
         ValueError: `days` or `max_chars` is no number of at least 0.
         StoreReadError: nothing could be read.
-
-    Source: P46, G9, F12.
     """
     days = _number(days, "days")
     most = None if max_chars is None else int(_number(max_chars, "max_chars"))
@@ -154,8 +150,6 @@ def get_entries_by_tags(
     Raises:
         TypeError: a tag that is itself a list.
         StoreReadError: nothing could be read.
-
-    Source: P46, T20.
     """
     wanted, _ = read_tags(tags)
     if not wanted:
@@ -185,8 +179,6 @@ def get_entries_with_person(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: P46, G6.
     """
     name = rows.text(person, "person")
     if not name:
@@ -206,7 +198,7 @@ def cleanup_old_entries(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive the persona's entries of this age and older: kept, read by nobody. Return how many (P46).
+    """Archive the persona's entries of this age and older: kept, read by nobody. Return how many.
 
     Raises:
         ValueError: `days` is no number of at least 0.
@@ -225,7 +217,7 @@ def unarchive_entries(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Bring archived entries back, all or those of the ids, and return how many (P46).
+    """Bring archived entries back, all or those of the ids, and return how many.
 
     Raises:
         MessageError: an id that is no whole number.

@@ -1,4 +1,4 @@
-"""What of the diary is shown: its entries and the persona's thoughts (rules P38, P39)."""
+"""What of the diary is shown: its entries and the persona's thoughts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ def _told(text: str) -> str:
 def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
     """Return one diary entry as one line, blank when there is nothing in it.
 
-    Source: P38.
-
     >>> diary_line(DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad", "we talked"), UTC)
     '[10/03/26:1200] summary: we talked | thought: he is sad'
     """
@@ -48,8 +46,6 @@ def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tupl
         entries: diary entries of the wanted days, in any order.
         chars: DIARY_CHARS, most characters of all lines together, 0 to 100000.
         zone: zone of the shown times (flag TIMEZONE).
-
-    Source: P38, P46.
 
     >>> old, new = DiaryEntry(1, datetime(2026, 3, 9, tzinfo=UTC), "x" * 50), DiaryEntry(2, None, "y")
     >>> diary_lines([old, new], 70, UTC)[0]
@@ -84,7 +80,7 @@ def thought_lines(
 
     Args:
         entries: diary entries; their personal thoughts count.
-        contributions: what the hooks gave; items for `thoughts` count (P37).
+        contributions: what the hooks gave; items for `thoughts` count.
         limit: THOUGHTS_LIMIT, 0 to 50.
         zone: zone of the shown times (flag TIMEZONE).
         flags: flag name to value, for `enabled_var` of contributions.
@@ -92,8 +88,6 @@ def thought_lines(
     Returns:
         `[dd/mm/yy:HHMM] text`, chronological; items without a time stand first and have no bracket. Lines and left out
         together are all thoughts there were.
-
-    Source: P39, P37.
 
     >>> thought_lines([DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad")], None, 5, UTC)[0]
     ['[10/03/26:1200] he is sad']

@@ -1,4 +1,4 @@
-"""The persona's own account of a time (table ai_diary, data model D11)."""
+"""The persona's own account of a time (table ai_diary)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class NewEntry:
 
     @property
     def folded(self) -> str:
-        """The four texts, folded, joined by a sign no keyword can hold (D11)."""
+        """The four texts, folded, joined by a sign no keyword can hold."""
         return indexed.SEPARATOR.join(fold(getattr(self, name)) for name in indexed.DIARY_TEXTS)
 
 
@@ -77,8 +77,6 @@ def insert(db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str)
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: P46, F11, F20, F21.
     """
     row_id = db.ids.one()
     stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
@@ -117,7 +115,7 @@ class _LateError(Exception):
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
-    """Return whether whom the entry names, or where it belongs, was forgotten since it was begun (F47)."""
+    """Return whether whom the entry names, or where it belongs, was forgotten since it was begun."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
     people = (scope.participant, *named)
@@ -236,7 +234,7 @@ def _row(persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: s
 
 
 def archive(db: Database, persona: str, days: float) -> int:
-    """Hide the persona's entries that are `days` old or older from every reading, and return how many (P46, G9)."""
+    """Hide the persona's entries that are `days` old or older from every reading, and return how many."""
     now = db.clock()
     old = select(_C.id).where(
         _C.persona_id == persona, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days)

@@ -1,4 +1,4 @@
-"""Reading the diary (table ai_diary): newest entries of what a scope sees, by days, tags or people (P46)."""
+"""Reading the diary (table ai_diary): newest entries of what a scope sees, by days, tags or people."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def newest(
 
     Args:
         audiences: those the scope sees.
-        since: entries of exactly this time are too old (G9).
+        since: entries of exactly this time are too old.
         tags: in normal form; an entry with one of them. None given: all.
         person: exact name among involved_users.
 
@@ -115,7 +115,7 @@ def recent(
     max_chars: int | None,
     local: bool = False,
 ) -> list[DiaryEntry]:
-    """Return the entries of the last days, newest first, whole ones up to the first that does not fit (P46)."""
+    """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
     since = db.clock() - timedelta(days=days)
     found: list[DiaryEntry] = []
     room, most = max_chars, _WALK if max_chars is not None else _ALL

@@ -1,4 +1,4 @@
-"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it (rule F47).
+"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it.
 
 A row's id is made before its transaction begins, and rises with time: a row whose id is older than the call that forgot
 its person or conversation is late. Kept in this process alone, as digests, for some minutes: no write takes longer.

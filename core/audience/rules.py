@@ -1,4 +1,4 @@
-"""Who may see what (rules F10 to F17): which audiences a scope sees, and how private a conversation is."""
+"""Who may see what: which audiences a scope sees, and how private a conversation is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "direct": "direct",
     "group_dm": "restricted",
 }
-"""chat.type of private conversations, with how private they are where there is no server (F17)."""
+"""chat.type of private conversations, with how private they are where there is no server."""
 
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 
@@ -40,8 +40,6 @@ def said_privacy(
     In order: `is_private`, the chat's type, a chat id equal to the sender's id. A private conversation on a server is a
     restricted channel, elsewhere a direct message.
 
-    Source: F17.
-
     >>> said_privacy(None, "dm", "7", "9", ""), said_privacy(True, None, "c9", "9", "s1")
     ('direct', 'restricted')
     >>> said_privacy(None, None, "9", "9", ""), said_privacy(None, None, "c1", "9", "s1")
@@ -62,7 +60,7 @@ def said_privacy(
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:
-    """Return the audience of the rows of a conversation. Direct messages have server "" (F12).
+    """Return the audience of the rows of a conversation. Direct messages have server "".
 
     >>> own_audience("public", "s1", "discord/c1", None)
     AudienceKey(kind='server', server='s1', ref='')
@@ -98,7 +96,7 @@ def split_key(conversation: str) -> tuple[str, str, str]:
 
 
 def parent_key(conversation: str) -> str | None:
-    """Return the key of the conversation a thread belongs to, None for one that is no thread (F17).
+    """Return the key of the conversation a thread belongs to, None for one that is no thread.
 
     >>> parent_key("telegram_bot/42/7"), parent_key("telegram_bot/42")
     ('telegram_bot/42', None)

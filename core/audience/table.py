@@ -1,4 +1,4 @@
-"""Audiences: the sets of rows that may be seen together (data model D6). Each has an id within its persona."""
+"""Audiences: the sets of rows that may be seen together. Each has an id within its persona."""
 
 from __future__ import annotations
 

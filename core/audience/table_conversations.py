@@ -1,4 +1,4 @@
-"""Conversations: known from their first message on, public or private, turned private by themselves (data model D7).
+"""Conversations: known from their first message on, public or private, turned private by themselves.
 
 A writer holds the row of its conversation until its transaction ends. That makes it wait for a conversation that is
 being moved to another audience, and puts writers of one conversation in order, so that no message is stored twice.
@@ -45,7 +45,7 @@ class Place:
     audience_id: int
     local_only: bool = False
     facts: ConversationFacts | None = None
-    """None for a row without conversation, which is seen everywhere within the persona (F11)."""
+    """None for a row without conversation, which is seen everywhere within the persona."""
 
 
 def check_key(conversation: object) -> str:
@@ -53,8 +53,6 @@ def check_key(conversation: object) -> str:
 
     Raises:
         MessageError: the key, its interface, chat id or thread id is too long; names part, bytes and what is allowed.
-
-    Source: D3, F69, F70.
 
     >>> check_key("telegram_bot/42/7")
     'telegram_bot/42/7'
@@ -135,8 +133,6 @@ def ensure(
     Args:
         scope: without conversation, rows belong to the persona's own audience.
         sender: participant key of who speaks; None for the persona and where nobody knows.
-
-    Source: F5, F11, F17.
     """
     if scope.conversation is None:
         return Place(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
@@ -243,8 +239,6 @@ def turn(
     """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts.
 
     The caller holds the conversation's row.
-
-    Source: F17.
     """
     direct = (person or UNKNOWN_PERSON) if privacy == "direct" else None
     key = own_audience(privacy, "" if privacy == "direct" else facts.server, facts.key, direct)

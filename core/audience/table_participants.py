@@ -1,4 +1,4 @@
-"""Participants: who is the same person, and what may be kept of them (data model D8, rules F20 to F24)."""
+"""Participants: who is the same person, and what may be kept of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..database.schema import participants
 from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
-"""none: everything is kept. partial: nothing for the long term. full: nothing (F20)."""
+"""none: everything is kept. partial: nothing for the long term. full: nothing."""
 NOT_CHOSEN = ""
 """Stored level of a person who has not chosen one: PRIVACY_DEFAULT holds."""
 NAME_CHARS = 255
@@ -41,7 +41,7 @@ def rank_of(other: Any) -> Any:
 
 
 def level_of(rank: int | None, default: str) -> str:
-    """Return the level of the strictest rank found; None and 0 give the default (F23, F24).
+    """Return the level of the strictest rank found; None and 0 give the default.
 
     >>> level_of(2, "none"), level_of(None, "full"), level_of(1, "full")
     ('partial', 'full', 'none')
@@ -61,7 +61,7 @@ _KNOWN = (
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
-    """Return level and name of every key asked for, read now, in the caller's transaction (F21)."""
+    """Return level and name of every key asked for, read now, in the caller's transaction."""
     wanted = sorted(set(keys))
     found = dict.fromkeys(wanted, Known(default, None))
     for part in chunks(wanted, 500):

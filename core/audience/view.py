@@ -57,7 +57,7 @@ class Viewer:
     ready: Mapping[int, bool] = field(default_factory=dict)
     """Source to whether its index is complete; one that is missing has none."""
     waiting: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Source to the ids `(above, up to)` of the rows that are not in its index yet (D16)."""
+    """Source to the ids `(above, up to)` of the rows that are not in its index yet."""
     counts: tuple[WordCount, ...] = ()
     fragments: tuple[Fragment, ...] = ()
     """The fragments `counts` refer to by index."""
@@ -66,7 +66,7 @@ class Viewer:
 
     @property
     def sees_local_only(self) -> bool:
-        """Return whether rows marked local_only may enter (F18)."""
+        """Return whether rows marked local_only may enter."""
         return self.destination == "local"
 
     def visible_rows(self, source: int, audiences: Sequence[int] | None = None) -> int:
@@ -79,11 +79,11 @@ class Request:
     """What `look` is asked for beside the scope itself."""
 
     live_keys: tuple[str, ...] = ()
-    """Conversation keys of the host's live messages (F13), at most LIVE_KEYS are looked up."""
+    """Conversation keys of the host's live messages, at most LIVE_KEYS are looked up."""
     fragments: tuple[Fragment, ...] = ()
     """Pieces of keywords, resolved to known words and their counts."""
     whole_words: tuple[str, ...] = ()
-    """Words counted as they are, for messages with more words than are looked for (T11)."""
+    """Words counted as they are, for messages with more words than are looked for."""
     tags: tuple[str, ...] = ()
     """Tags counted as they are."""
     vocabulary_version: int | None = None
@@ -91,11 +91,11 @@ class Request:
     want_config: bool = False
     """Bring the settings stored in the database."""
     recent: int = 0
-    """Bring this many other conversations of each audience, those with the newest messages (P25)."""
+    """Bring this many other conversations of each audience, those with the newest messages."""
     exact: bool = False
     """Take as many known words as it needs to find every match (recency mode)."""
     bare: bool = False
-    """Ask nothing but who sees what, for a database whose search tables cannot be read (F50)."""
+    """Ask nothing but who sees what, for a database whose search tables cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,6 @@ def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
 
     Args:
         row: with `audience_id` and `local_only`, or None.
-        local: rows that must not leave this machine may be seen too (F18).
-
-    Source: F12, F18.
+        local: rows that must not leave this machine may be seen too.
     """
     return row is not None and row.audience_id in audiences and (local or not row.local_only)

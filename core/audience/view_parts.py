@@ -1,4 +1,4 @@
-"""The SELECTs that `core.audience.view_statement` joins into one statement: what each brings, and what it may read.
+"""The SELECTs that `audience.view_statement` joins into one statement: what each brings, and what it may read.
 
 Every one has the nine columns of `_row`; the first names what the row is. They read the audiences of the CTE `seen`:
 those the scope may turn out to see, which of them it does is decided in Python.

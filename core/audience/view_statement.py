@@ -1,4 +1,4 @@
-"""The first of the three round trips of a prompt (D35): one statement that works out what a scope sees.
+"""The first of the three round trips of a prompt: one statement that works out what a scope sees.
 
 It brings the conversation, the participant, the audiences and how many rows each holds, the tag vocabulary where it
 changed, settings stored in the database where they are stale, the other conversations with the newest messages, and for

@@ -1,4 +1,4 @@
-"""When changes that come in bursts are written (rule S6)."""
+"""When changes that come in bursts are written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ class Debounce:
     """The time of the next write: a pause after the last change, at the latest MOST_SECONDS after the first.
 
     Times are seconds of any clock that only rises.
-
-    Source: S6.
 
     >>> burst = Debounce()
     >>> for n in range(50):

@@ -1,6 +1,6 @@
-"""The times of messages whose order is known: what is told of a file must stay in the order of the file (rule S48).
+"""The times of messages whose order is known: what is told of a file must stay in the order of the file.
 
-Called by `core.transfer`. A conversation is ordered by time, so a time that does not fit its place gives way.
+Called by `transfer`. A conversation is ordered by time, so a time that does not fit its place gives way.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ def settle(times: Sequence[int]) -> list[int]:
 
     Returns:
         As many times, in the order given; equal to `times` when those never fall.
-
-    Source: S48.
 
     >>> settle([10, 99, 20, 30]), settle([10, 20, 5, 30]), settle([7, 1, 2]), settle([])
     ([10, 10, 20, 30], [10, 20, 20, 30], [1, 1, 2], [])

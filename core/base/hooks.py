@@ -1,4 +1,4 @@
-"""Functions a host registers or puts in the place of ours, called with what they accept (rules G2, G3, P5).
+"""Functions a host registers or puts in the place of ours, called with what they accept.
 
 Host functions run in daemon threads of their own, so one that hangs is given up after a time and can hold up neither
 the caller nor the end of the process. Called by the doors of the prompt.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import asyncio
 
 HOOK_NAMES = ("static_injections", "recon", "history_contributions", "actions", "engine_limit")
-"""What `set_hook` takes (rule P5)."""
+"""What `set_hook` takes."""
 
 MAX_WORKERS = 64
 """Threads at most; more can only be asked for when hooks hang, and then a call waits for one to come free."""
@@ -33,7 +33,7 @@ _hooks: dict[str, Callable[..., Any]] = {}
 
 
 class HookTimeout(CoreError):  # noqa: N818 - names what happened, like the others hosts catch
-    """A hook or stand-in gave no answer in time (rules G3, F57)."""
+    """A hook or stand-in gave no answer in time."""
 
     def __init__(self, name: str, timeout_seconds: float) -> None:
         super().__init__(
@@ -64,8 +64,6 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
         ValueError: unknown name; the nearest known one is named.
         TypeError: the function cannot be called.
 
-    Source: P5, G2.
-
     >>> set_hook("engine_limit", lambda: 30000)
     >>> get_hook("engine_limit")()
     30000
@@ -87,8 +85,6 @@ def get_hook(name: str) -> Callable[..., Any] | None:
 
     Raises:
         ValueError: unknown name.
-
-    Source: P5, G2.
     """
     _check_name(name)
     return _hooks.get(name)
@@ -136,8 +132,6 @@ def call(
         HookAborted: it ended by `SystemExit`, a cancelled task or the like.
         Exception: what the function raised, unchanged.
 
-    Source: G3, F57.
-
     >>> call(lambda text: text.upper(), {"text": "hi", "settings": None}, timeout_seconds=5)
     'HI'
     """
@@ -159,8 +153,6 @@ def accepted(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tupl
     Parameters get the argument of their name. Where the first argument finds no parameter of its name, the first
     positional parameter with a name of its own gets it. Functions without a signature, such as some builtins, get the
     first argument.
-
-    Source: G3.
 
     >>> accepted(lambda text: 0, {"text": "hi", "limit": 3})
     ([], {'text': 'hi'})

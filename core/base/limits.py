@@ -1,4 +1,4 @@
-"""How limits of a prompt are read: strictly as an argument, leniently from a host's hook (rules P50, F65).
+"""How limits of a prompt are read: strictly as an argument, leniently from a host's hook.
 
 Owns no limit itself; the doors pass what they were given and use what comes back.
 """
@@ -15,8 +15,6 @@ def read_limit_argument(name: str, value: object) -> int | None:
 
     Raises:
         ValueError: anything but None and a whole number of at least 1; `True`, `1.0`, `"5"` and NaN are none.
-
-    Source: P50, F65.
 
     >>> read_limit_argument("max_chars", 52000), read_limit_argument("max_chars", None)
     (52000, None)
@@ -39,8 +37,6 @@ def read_engine_limit(value: object) -> tuple[int | None, str | None]:
 
     Returns:
         `(limit, None)`, or `(None, note)` where the value counts as none.
-
-    Source: P50.
 
     >>> read_engine_limit(30000)
     (30000, None)

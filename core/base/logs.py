@@ -1,4 +1,4 @@
-"""One way to log: an event name and fields, never a text that was said or a secret (rule G26)."""
+"""One way to log: an event name and fields, never a text that was said or a secret."""
 
 from __future__ import annotations
 

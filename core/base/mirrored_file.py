@@ -1,8 +1,8 @@
-"""One text file that people and the program both write: read whole, replaced only when it is still what was read (C34).
+"""One text file that people and the program both write: read whole, replaced only when it is still what was read.
 
 The new text is written beside the file and takes its place in one step. On Linux the two files change places, so that
 what was there at that very moment can be looked at afterwards: if somebody saved in between, the files change back.
-Elsewhere the file is compared right before it is replaced. Called by `core.conversations.memory_files`.
+Elsewhere the file is compared right before it is replaced. Called by `conversations.memory_files`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ def read(path: Path) -> str | None:
 
     Raises:
         TransferError: it is larger than 10 MB, no UTF-8, or cannot be read; it is left as it is.
-
-    Source: C33, C35.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -61,8 +59,6 @@ def replace(path: Path, text: str, *, seen: str | None) -> bool:
 
     Raises:
         TransferError: it cannot be written; the file is as it was.
-
-    Source: C30, C34.
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:

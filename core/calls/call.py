@@ -1,7 +1,7 @@
 """What every call of a door begins with: `Call`, made once at the door and handed down.
 
-A door makes it of its keyword arguments and gives it to what it calls instead of the three apart. Nobody changes it: who
-needs another scope makes another one (`dataclasses.replace`).
+A door makes it of its keyword arguments and gives it to what it calls instead of the three apart. Nobody changes it:
+who needs another scope makes another one (`dataclasses.replace`).
 """
 
 from __future__ import annotations

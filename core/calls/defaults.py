@@ -1,4 +1,4 @@
-"""What a door works with when the caller passes nothing: database, settings, scope (rules G4, G17).
+"""What a door works with when the caller passes nothing: database, settings, scope.
 
 Every door calls `handle`, `settings_for` and `scope_for`, in this order, once a call.
 """
@@ -60,8 +60,6 @@ def configure(
     Raises:
         ConfigError: the connection string cannot be used, or the extra `semantic` is not installed.
         TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
-
-    Source: G4, G21.
     """
     check_model(model)
     check_embedder(embedder)
@@ -139,8 +137,6 @@ def default_database() -> Database:
     Raises:
         ConfigError: the connection string cannot be used.
         StoreError: the database cannot be reached.
-
-    Source: G4.
     """
     if _process.db is None:
         with _opening:
@@ -171,7 +167,7 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the handle passed, else that of the process (G2, G4)."""
+    """Return the handle passed, else that of the process."""
     return default_database() if db is None else db
 
 
@@ -183,9 +179,7 @@ def settings_for(settings: Settings | Mapping[str, object] | None = None, db: An
             the process counts.
 
     Raises:
-        ConfigError: as `core.config.resolve`.
-
-    Source: G17.
+        ConfigError: as `config.resolve`.
     """
     settings = _process.settings if settings is None else settings
     if isinstance(settings, Settings):
@@ -204,7 +198,7 @@ def settings_for(settings: Settings | Mapping[str, object] | None = None, db: An
 
 
 def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> Scope:
-    """Return the scope passed, else that of `use_scope`, else the persona of PERSONA_ID alone (G4, F1)."""
+    """Return the scope passed, else that of `use_scope`, else the persona of PERSONA_ID alone."""
     if scope is None and settings is not None and _current.get() is None:
         return Scope(settings.persona_id)
     return current_scope(scope)
@@ -213,22 +207,20 @@ def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> S
 def call_with(
     db: Any = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> tuple[Any, Settings, Scope]:
-    """Return what the call of a door works with: handle, settings and scope, those of the process where none is passed.
-
-    Source: G4.
-    """
+    """Return what the call of a door works with: handle, settings and scope, those of the process where none is
+    passed."""
     known_db = handle(db)
     known = settings_for(settings, known_db)
     return known_db, known, scope_for(scope, known)
 
 
 def destination_for(scope: Scope | None, settings: Settings) -> str:
-    """Return where the prompt goes: what the scope says, else PROMPT_DESTINATION (F18)."""
+    """Return where the prompt goes: what the scope says, else PROMPT_DESTINATION."""
     return current_scope(scope).destination or settings.prompt_destination
 
 
 def clock() -> Callable[[], datetime]:
-    """Return the clock of the process's database, the operating system's where none is open (G8)."""
+    """Return the clock of the process's database, the operating system's where none is open."""
     return _process.db.clock if _process.db is not None else now_utc
 
 
@@ -242,7 +234,7 @@ def known_settings(settings: Settings | Mapping[str, object] | None, db: Any) ->
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message: its own facts, the persona and destination of `scope` (F1)."""
+    """Return the scope of a message: its own facts, the persona and destination of `scope`."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy

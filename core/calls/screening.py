@@ -1,4 +1,4 @@
-"""The host's screening hook (rule F36): a flagged text is stored unchanged and kept from prompts until released."""
+"""The host's screening hook: a flagged text is stored unchanged and kept from prompts until released."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ def is_flagged(
 
     Args:
         screen: the function to ask; None is the registered one. Without any, nothing is flagged.
-
-    Source: F36, F57.
     """
     function = screen or (_registered[0] if _registered else None)
     if function is None:

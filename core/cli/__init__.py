@@ -19,8 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Args:
         arguments: what follows the command's name; None takes those of the process.
-
-    Source: F78.
     """
     try:
         import rich  # noqa: F401, PLC0415 - tells whether the extra is there

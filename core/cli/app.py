@@ -1,4 +1,4 @@
-"""The subcommands together, and what becomes of a run: its exit code, and one sentence where it went wrong (F78)."""
+"""The subcommands together, and what becomes of a run: its exit code, and one sentence where it went wrong."""
 
 from __future__ import annotations
 

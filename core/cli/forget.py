@@ -1,4 +1,4 @@
-"""`prompt-engine forget`: a participant, a conversation or a memory deleted for good (F40)."""
+"""`prompt-engine forget`: a participant, a conversation or a memory deleted for good."""
 
 from __future__ import annotations
 

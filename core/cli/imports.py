@@ -122,7 +122,7 @@ def _going_on() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a request to end stop the work between two transactions; a second one stops at once (F79)."""
+    """Let Ctrl-C and a request to end stop the work between two transactions; a second one stops at once."""
     asked = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:

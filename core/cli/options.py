@@ -34,7 +34,7 @@ def participant(conversation: str | None, user: str | None) -> str | None:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Tell a value that a door refuses as a command called wrongly (F78)."""
+    """Tell a value that a door refuses as a command called wrongly."""
     try:
         yield
     except ValueError as error:

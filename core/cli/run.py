@@ -60,7 +60,7 @@ _COMMON = {
 _DEFAULTS: dict[str, Any] = {"debug": False}
 
 debugging = False
-"""Whether the run at hand was asked for tracebacks; read by `core.cli.app` when it failed."""
+"""Whether the run at hand was asked for tracebacks; read by `cli.app` when it failed."""
 
 
 class Run:

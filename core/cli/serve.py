@@ -1,4 +1,4 @@
-"""`prompt-engine serve`: the admin API and page on a socket of this machine (L34)."""
+"""`prompt-engine serve`: the admin API and page on a socket of this machine."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _server(app: FastAPI) -> Any:
         uvicorn.Config(
             app,
             log_config=None,
-            access_log=False,  # addresses hold what was searched for (G26)
+            access_log=False,  # addresses hold what was searched for
             server_header=False,
             ws="none",
             lifespan="off",

@@ -1,6 +1,6 @@
 """What is said about a command line that cannot be understood: the option as it is typed, the value, what is allowed.
 
-Called by `core.cli.app`. The library below tells a wrong value in its own words, which differ between its versions.
+Called by `cli.app`. The library below tells a wrong value in its own words, which differ between its versions.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ def sentence(error: Any) -> str:
 
     Args:
         error: what the command-line library raised.
-
-    Source: F78.
     """
     said = str(getattr(error, "message", None) or "")
     name = _name(getattr(error, "param", None))

@@ -1,8 +1,8 @@
 """The door to configuration: what each flag's value is, where it came from, and what is wrong.
 
-A value is taken from the highest level that has one: argument, environment, database table `config`, file, default
-(rule G17). It is looked up at every call, and the same frozen `Settings` come back as long as nothing changed: no
-module reads a flag while it is imported, and a door passes its settings down.
+A value is taken from the highest level that has one: argument, environment, database table `config`, file, default. It
+is looked up at every call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag
+while it is imported, and a door passes its settings down.
 
 | Called by | For |
 |---|---|
@@ -88,8 +88,6 @@ def load(
         ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret cannot
             be read; an override that is no flag.
 
-    Source: G17, G18, F72.
-
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "THOUGHTS_LIMIT": "1"}).differing()
     {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 1}
     """
@@ -134,8 +132,6 @@ def resolve(
     Raises:
         ConfigError: as `load`; `settings` of another type.
 
-    Source: G4, G17.
-
     >>> resolve({"CONTEXT_VERBOSITY": 4}).context_verbosity
     4
     """
@@ -168,8 +164,6 @@ def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     Raises:
         ConfigError: no such flag, fixed by the environment, a secret, a bad value.
         StoreWriteError: nothing was written.
-
-    Source: G15, G17, G19.
     """
     declared = known_flag(name)
     variables = (declared.name, *(held for held, secret in SECRET_FILES.items() if secret == declared.name))
@@ -223,8 +217,6 @@ def check(
         environ: the variables; None is those of the process.
         database_values: the rows of the table `config`; None for none.
 
-    Source: G18, F72, style 21.
-
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
     """
@@ -257,8 +249,6 @@ def _as_problem(error: ConfigError) -> Problem:
 
 def show(settings: Settings) -> list[Row]:
     """Return each flag with its value, where it came from, and what is declared about it, in order of declaration.
-
-    Source: G19, style 37.
 
     >>> show(Settings(context_verbosity=4))[0][:4]
     ('CONTEXT_VERBOSITY', '4', 'argument', '10')

@@ -51,7 +51,7 @@ The highest level that has a value wins:
 |---|---|---|
 | 1. argument | `build_json_prompt(message, settings={"CONTEXT_VERBOSITY": 4})` | one call |
 | 2. environment | `CONTEXT_VERBOSITY=4` | one process, containers |
-| 3. database | `core.config.set_value("CONTEXT_VERBOSITY", 4)` | all processes, while they run |
+| 3. database | `config.set_value("CONTEXT_VERBOSITY", 4)` | all processes, while they run |
 | 4. file | `CONTEXT_VERBOSITY: 4` in `config.yaml` | one installation |
 | 5. default | the tables below | |
 
@@ -77,7 +77,7 @@ comes with the package, in which every line is a comment. Besides `CONTEXT_VERBO
   (`DATABASE_URL_FILE=/run/secrets/database`). It is printed as dots and never written anywhere.
 - Editors that know JSON Schema complete and check `config.yaml` by `docs/config.schema.json`.
 
-In Python the same names in lower case are the fields of `core.config.Settings`:
+In Python the same names in lower case are the fields of `config.Settings`:
 `Settings(context_verbosity=4)` is everything by default but one; a bad value raises `ConfigError` there.
 
 ## Flags

@@ -57,7 +57,7 @@ def _shipped() -> str:
 
 
 def flag_name(key: str) -> str:
-    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike (rule G20).
+    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike.
 
     >>> flag_name("contextVerbosity"), flag_name("auto_hide_scene_count"), flag_name("TAGS_LIMIT"), flag_name("naïve")
     ('CONTEXT_VERBOSITY', 'AUTO_HIDE_SCENE_COUNT', 'TAGS_LIMIT', 'naïve')
@@ -70,8 +70,6 @@ def find(named: str | None) -> tuple[str, bytes] | None:
 
     Raises:
         ConfigError: the named file is not there, or what is there cannot be read.
-
-    Source: F72.
     """
     if named:
         content = _read_bytes(named)
@@ -155,8 +153,6 @@ def read_entries(
 
     Raises:
         ConfigError: not UTF-8, not YAML, not a mapping, a key twice; `line` says where.
-
-    Source: F72.
 
     >>> [(entry.key, entry.value, entry.line) for entry in read_entries("c", b"# c\\ntagsLimit: 4", {"TAGS_LIMIT"})]
     [('tagsLimit', 4, 2)]

@@ -1,4 +1,4 @@
-"""What a declared flag is, and what a set of flag values can do. `core.config.flags` declares the flags themselves."""
+"""What a declared flag is, and what a set of flag values can do. `config.flags` declares the flags themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import ConfigError
 from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
 
 ValueSource = Literal["default", "file", "database", "environment", "argument"]
-"""Where a value came from, lowest first (rule G17)."""
+"""Where a value came from, lowest first."""
 
 _REMEDY = {
     "file": "Change it, or remove the line",
@@ -38,7 +38,7 @@ class Flag:
     """Comes from the environment or a file it names; shown as dots and never written."""
 
     def shown(self, value: Any) -> str:
-        """Return the value as people write it; dots for a secret that is set (rule G19)."""
+        """Return the value as people write it; dots for a secret that is set."""
         return DOTS if self.secret and value else self.kind.write_text(value)
 
     def shown_default(self) -> str:
@@ -57,8 +57,6 @@ class Flag:
             where: that level as people know it: a path, a variable, a table.
             line: the line of the file.
             hint: one more sentence; left out for a secret.
-
-        Source: G18, G19, G26.
 
         >>> rounds = Flag("ROUNDS", 10, Whole(0, 50, "items"), "Prompt", "How many.")
         >>> str(rounds.refusal("ten", "file", "config.yaml", line=3))[:71]
@@ -184,7 +182,7 @@ class FlagValues:
         return self.under(values, dict.fromkeys(values, "argument"))
 
     def differing(self) -> dict[str, Any]:
-        """Return the flags that differ from their default, as JSON values; a secret as dots (rules P60, G19)."""
+        """Return the flags that differ from their default, as JSON values; a secret as dots."""
         return {
             name: DOTS if declared.secret else plain(self.__dict__[name.lower()])
             for name, declared in self.declared().items()

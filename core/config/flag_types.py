@@ -2,8 +2,8 @@
 
 A value read from YAML or handed in by code keeps its type and is taken exactly (`read`): a switch is no number, a text
 is no number. A value from the environment or the database table `config` is text (`read_text`). Both give the same
-frozen Python value or raise `BadValueError`. Nothing here knows a flag by name; `core.config.flags` declares them, and
-`core.config.flag_lists` has the kinds that hold several texts.
+frozen Python value or raise `BadValueError`. Nothing here knows a flag by name; `config.flags` declares them, and
+`config.flag_lists` has the kinds that hold several texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 DOTS = "......"
-"""What is shown in place of a secret (rule G19)."""
+"""What is shown in place of a secret."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
@@ -228,7 +228,7 @@ class Text(Kind):
 
 
 class Key(Text):
-    """An id: not blank, at most `limit_bytes` bytes; a whole number is written in decimal (rules G6, F70)."""
+    """An id: not blank, at most `limit_bytes` bytes; a whole number is written in decimal."""
 
     def __init__(self, limit_bytes: int = 64) -> None:
         super().__init__()

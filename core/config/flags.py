@@ -1,7 +1,7 @@
 """The one declaration of every flag: default, range, unit, group and one sentence of help.
 
-`core.config` is the door: it finds the values and makes `Settings` of them. config.yaml, docs/config.md and the JSON
-Schema are made from this declaration by `core.config.docs`. A flag stands here as soon as it changes something.
+`config` is the door: it finds the values and makes `Settings` of them. config.yaml, docs/config.md and the JSON
+Schema are made from this declaration by `config.docs`. A flag stands here as soon as it changes something.
 """
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself

@@ -1,4 +1,4 @@
-"""Flags of session and long-term memory and of relationships. Part of `core.config.flags`, which is the door."""
+"""Flags of session and long-term memory and of relationships. Part of `config.flags`, which is the door."""
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself
 

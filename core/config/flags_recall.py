@@ -1,4 +1,4 @@
-"""Flags of embeddings, which work where a host has an embedder (docs/embeddings.md). Part of `core.config.flags`."""
+"""Flags of embeddings, which work where a host has an embedder (docs/embeddings.md). Part of `config.flags`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags of recent conversations, saved memories and short-term memory. Part of `core.config.flags`, the door."""
+"""Flags of recent conversations, saved memories and short-term memory. Part of `config.flags`, the door."""
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself
 

@@ -1,4 +1,4 @@
-"""Flags of stories, of the operation queue and of the model. Part of `core.config.flags`, which is the door."""
+"""Flags of stories, of the operation queue and of the model. Part of `config.flags`, which is the door."""
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself
 

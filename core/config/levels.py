@@ -1,4 +1,4 @@
-"""Reads the levels a value can come from, and says what is wrong in them. `core.config` puts the levels together."""
+"""Reads the levels a value can come from, and says what is wrong in them. `config` puts the levels together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIG_FILE = "CONFIG_FILE"
 """Variable that names the configuration file."""
 
 stale_after_seconds = 5
-"""Age at which the values of the table `config` are read again (rule G17)."""
+"""Age at which the values of the table `config` are read again."""
 
 SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
 """Variable to the secret that is read from the file it names."""
@@ -91,8 +91,6 @@ def environment(
     Raises:
         ConfigError: the file of a secret cannot be read.
 
-    Source: G17, G19.
-
     >>> environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
     (('CONTEXT_VERBOSITY', '4'),)
     """
@@ -151,7 +149,7 @@ def database_level(texts: Iterable[tuple[str, str]]) -> Level:
 
 
 def file_level(file: ConfigFile) -> Level:
-    """Return what the file says; a key that is no flag is a problem that names the nearest known one (F72, G18)."""
+    """Return what the file says; a key that is no flag is a problem that names the nearest known one."""
     level = Level("file")
     for entry in file.entries:
         name = flag_name(entry.key)
@@ -184,8 +182,6 @@ def known_flag(name: object) -> Flag:
     Raises:
         ConfigError: no flag has the name; it names the nearest known one.
 
-    Source: G19, G20, F77.
-
     >>> known_flag("contextVerbosity").name
     'CONTEXT_VERBOSITY'
     """
@@ -210,7 +206,7 @@ def nearest_flag(name: str) -> str | None:
 
 
 def tell(problems: Iterable[Problem]) -> None:
-    """Log one warning for each problem this process has not been told of (rule G18)."""
+    """Log one warning for each problem this process has not been told of."""
     for problem in problems:
         mark = (problem.flag, problem.source, problem.value)
         if mark in _told:
@@ -232,9 +228,9 @@ def tell(problems: Iterable[Problem]) -> None:
 
 
 class DatabaseValues:
-    """The rows of one database's table `config`, as they were last read, and when that was (rule G17).
+    """The rows of one database's table `config`, as they were last read, and when that was.
 
-    Who reads the table asks `is_stale`, reads, and calls `fill`; `core.config.load` gets `values`. A value written by
+    Who reads the table asks `is_stale`, reads, and calls `fill`; `config.load` gets `values`. A value written by
     this process counts at once, also against a reading that began before it was written.
     """
 

@@ -1,4 +1,4 @@
-"""What a message carries beside its text: a reply, a voice, a video, images and attachments (rules P9 to P11, F64)."""
+"""What a message carries beside its text: a reply, a voice, a video, images and attachments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..text.host_values import get, is_plain, number_at, text_at, word_at
 from ..text.times import parse_time
 
 NON_TEXT = "[Non-text content]"
-"""Stands for a replied-to message without text and caption (rule P10)."""
+"""Stands for a replied-to message without text and caption."""
 
 DEFAULT_VIDEO_TYPE = "video/mp4"
 
@@ -35,8 +35,6 @@ def input_facts(
 
     Returns:
         Always `input_source`; image, attachments, video and reply_message_id where there are any, in this order.
-
-    Source: P9, P10, P11, F64.
 
     >>> from datetime import datetime, UTC
     >>> bare = IncomingMessage("1", datetime(2026, 3, 10, tzinfo=UTC), "hi", "webui", "webui/1", raw={"text": "hi"})
@@ -86,8 +84,6 @@ def reply(raw: Any) -> dict[str, Any] | None:
         text: the text, else the caption, else `[Non-text content]`. timestamp: ISO 8601 UTC, blank when there is none
         or it cannot be read. A reply given as a bare text is its text; a bare number names no text and is no reply.
 
-    Source: P10.
-
     >>> reply({"reply_to_message": {"caption": "a cat", "from_user": {"username": "bob"}}})
     {'text': 'a cat', 'timestamp': '', 'from': {'username': 'bob', 'usertag': '@bob'}}
     """
@@ -112,8 +108,6 @@ def video(message: IncomingMessage) -> dict[str, Any] | None:
 
     Returns:
         {type, source, video_data, metadata}; `type` is `video` or `video_note`; what the host does not say is null.
-
-    Source: P11.
     """
     kind, item = next(_videos(message.raw), ("", None))
     if item is None:

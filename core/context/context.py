@@ -1,4 +1,4 @@
-"""The order of the context keys (P8), how many items a prompt holds (P40), and recall without what is visible (P34)."""
+"""The order of the context keys, how many items a prompt holds, and recall without what is visible."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("recon", "filled"),
     ("recon_instructions", "filled"),
 )
-"""The keys of `context` in their order, and when each is there (rule P8).
+"""The keys of `context` in their order, and when each is there.
 
 always: also when empty, also when nobody gave it. given: when its switch is on, also when empty. filled: only when
 there is something in it. Keys of the host stand after all of these.
 """
 
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
-"""Names a host cannot give a key of its own (rule P8)."""
+"""Names a host cannot give a key of its own."""
 
 LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES = 3, 2, 2
-"""Most items of each kind with PROMPT_LITE_MODE (rule P40)."""
+"""Most items of each kind with PROMPT_LITE_MODE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Most items of each kind in a prompt (rule P40)."""
+    """Most items of each kind in a prompt."""
 
     history: int
     """Lines of each history list."""
@@ -60,8 +60,6 @@ def caps(verbosity: int, thoughts: int, lite: bool) -> Caps:
         verbosity: CONTEXT_VERBOSITY, 0 to 50.
         thoughts: THOUGHTS_LIMIT, 0 to 50.
         lite: PROMPT_LITE_MODE.
-
-    Source: P40.
 
     >>> caps(10, 5, False), caps(10, 5, True)
     (Caps(history=10, thoughts=5, memories=10), Caps(history=3, thoughts=2, memories=2))
@@ -87,8 +85,6 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         A new dict; the three lists are always there.
 
-    Source: P8.
-
     >>> order_context({"mood": "calm", "ai_diary": [], "memories": [], "thoughts": ["t"]})
     {'history_current_chat': [], 'history_recent': [], 'thoughts': ['t'], 'memories': [], 'mood': 'calm'}
     """
@@ -105,8 +101,6 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
     """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none.
 
     A hit is a mapping with a text as `snippet`; what else of T33 is missing or of another type gets a plain value.
-
-    Source: F57, F64, T33.
 
     >>> read_hits([{"snippet": "tea", "id": 7}, 3])
     ([{'source': 'memories', 'id': 7, 'timestamp': '', 'snippet': 'tea', 'tags': []}], 1)
@@ -155,9 +149,7 @@ def drop_visible(
         visible_row_ids: ids of chat rows shown (`visible_rows`); sets, for constant-time look-ups.
         visible_digests: digests of the texts shown.
         digest_of: gives the digest of a hit's full text, None where it is not known.
-        reason: `visible`, or `echo` when the rows are those of the message being answered (P33).
-
-    Source: P34.
+        reason: `visible`, or `echo` when the rows are those of the message being answered.
 
     >>> hit: Hit = {"source": "chat_history", "id": 7, "timestamp": "", "snippet": "hi", "tags": []}
     >>> drop_visible([hit], {7}, set(), lambda hit: None)

@@ -1,7 +1,7 @@
-"""Items that host hooks add to the history lists, the thoughts or keys of their own (rule P37).
+"""Items that host hooks add to the history lists, the thoughts or keys of their own.
 
 Whatever a hook gave is read here: what is no contribution or no item is left out and noted, the rest is used. Called by
-`core.context.history` and `core.ai_diary.rules`.
+`context.history` and `ai_diary.rules`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _read(given: Any) -> HistoryContribution | None:
         items = (items,)
     try:
         entries = tuple(items)
-    except Exception:  # noqa: BLE001 - iterating a hook's object may raise anything; it is then none (F57)
+    except Exception:  # noqa: BLE001 - iterating a hook's object may raise anything; it is then none
         return None
     return HistoryContribution(
         name=text_at(given, "name"),
@@ -78,8 +78,6 @@ def read_contributions(given: Any) -> tuple[list[HistoryContribution], list[str]
     Args:
         given: an iterable of `HistoryContribution`, or of mappings and objects with its fields; None for none.
 
-    Source: P37, F57.
-
     >>> [c.name for c in read_contributions([HistoryContribution("b", ()), HistoryContribution("a", (), 1), 3])[0]]
     ['a', 'b']
     """
@@ -87,7 +85,7 @@ def read_contributions(given: Any) -> tuple[list[HistoryContribution], list[str]
         return [], []
     try:
         handed = [given] if isinstance(given, (HistoryContribution, Mapping)) else list(given)
-    except Exception as error:  # noqa: BLE001 - a hook's object may raise anything when it is iterated (F57)
+    except Exception as error:  # noqa: BLE001 - a hook's object may raise anything when it is iterated
         return [], [f"history_contributions gave no list of contributions ({type(error).__name__})"]
     read = [(item, _read(item)) for item in handed]
     notes = [f"a contribution of type {type(item).__name__} could not be read" for item, made in read if made is None]
@@ -111,8 +109,6 @@ def arrange(contributions: Any, flags: Mapping[str, object]) -> Arranged:
     Args:
         contributions: what the hooks gave, as in `read_contributions`.
         flags: flag name to value, for `enabled_var`.
-
-    Source: P37, P8.
 
     >>> arranged = arrange([HistoryContribution("news", ("a", "b", "c"), max_items=2)], {})
     >>> [entry.text for entry in arranged.entries["history_recent"]]

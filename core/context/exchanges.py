@@ -1,4 +1,4 @@
-"""The exchange window (rule P35): how many turns of somebody else, with the persona's answers, stay in a list."""
+"""The exchange window: how many turns of somebody else, with the persona's answers, stay in a list."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ def newest_exchanges(lines: Sequence[SpokenLine], count: int, cap_chars: int) ->
 
     Returns:
         The end of `lines`, oldest first; empty when there is none.
-
-    Source: P35.
 
     >>> said = [SpokenLine(text, text[0] == "A") for text in ("H1", "A1", "A2", "H2", "A3", "A4", "H3", "A5")]
     >>> [line.text for line in newest_exchanges(said, 2, 8000)]

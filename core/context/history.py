@@ -1,9 +1,9 @@
-"""The two history lists of a prompt, once rows and live messages are at hand (rules P24, P25, P32, P33, F13).
+"""The two history lists of a prompt, once rows and live messages are at hand.
 
 Decides which messages are shown, in which list, and why the others are not; reads nothing itself. Every message found
 ends in exactly one place: a line, or an entry of `left_out` with a reason. Called by the history engine. What makes two
-messages one is decided in `core.context.merge`, which are never shown in `core.context.shown`, which lists
-there are in `core.context.plan`, the look of a line in `core.context.lines`.
+messages one is decided in `context.merge`, which are never shown in `context.shown`, which lists
+there are in `context.plan`, the look of a line in `context.lines`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,6 @@ Item = TypeVar("Item")
 def newest(entries: Sequence[Item], count: int) -> list[Item]:
     """Return the last `count` of a chronological list, none when `count` is 0 or less.
 
-    Source: P24.
-
     >>> newest([1, 2, 3], 2), newest([1, 2, 3], 0)
     ([2, 3], [])
     """
@@ -77,7 +75,7 @@ def newest(entries: Sequence[Item], count: int) -> list[Item]:
 
 
 class _Room:
-    """How much a list still takes: messages, or with `turns` only those of somebody else (rules P24, P35)."""
+    """How much a list still takes: messages, or with `turns` only those of somebody else."""
 
     def __init__(self, count: int, *, turns: bool = False) -> None:
         self._left, self._turns = count, turns
@@ -124,7 +122,7 @@ class _Account:
         return known
 
     def line(self, entry: HistoryEntry) -> str:
-        """Return the line as it is shown; only those of other conversations name theirs (P30)."""
+        """Return the line as it is shown; only those of other conversations name theirs."""
         if isinstance(entry, ContributedText) or entry.conversation in ("", self.own):
             return self.body(entry)
         if not entry.title and entry.conversation in self.titles:
@@ -133,7 +131,7 @@ class _Account:
         return f"{origin(entry)}{self.body(entry)}"
 
     def visible_only(self, section: str, entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
-        """Return the contributed messages without those of conversations that may not be seen (F13)."""
+        """Return the contributed messages without those of conversations that may not be seen."""
         kept = []
         for entry in entries:
             reason = "" if entry.conversation in ("", self.own) else self.may_see(entry.conversation)
@@ -179,7 +177,7 @@ class _Account:
         return kept[::-1]
 
     def window(self, entries: list[HistoryEntry]) -> list[HistoryEntry]:
-        """Return the exchanges of this conversation that fit under the cap (P35)."""
+        """Return the exchanges of this conversation that fit under the cap."""
         spoken = [SpokenLine(self.line(entry), is_persona(entry)) for entry in entries]
         kept = newest_exchanges(spoken, self.options.exchange_window, self.options.exchange_char_cap)
         cut = len(entries) - len(kept)
@@ -188,13 +186,13 @@ class _Account:
         return entries[cut:]
 
     def is_over_cap(self, entries: list[HistoryEntry]) -> bool:
-        """Return whether an older exchange would not fit, since these lines are over the cap and begin one (P35)."""
+        """Return whether an older exchange would not fit, since these lines are over the cap and begin one."""
         if all(is_persona(entry) for entry in entries):
             return False
         return sum(len(self.line(entry)) for entry in entries) > self.options.exchange_char_cap
 
     def lines_by_key(self, arranged: Arranged) -> dict[str, list[str]]:
-        """Return the lines of contributions that have a context key of their own (P37)."""
+        """Return the lines of contributions that have a context key of their own."""
         made: dict[str, list[str]] = {}
         for target, entries in arranged.entries.items():
             if target in (RECENT, THOUGHTS):
@@ -239,8 +237,6 @@ def build_lists(
     Returns:
         Lists of at most `caps.history` lines, the current one of whole exchanges when the exchange window is on.
         Thoughts of contributions are not in here: `thought_lines` takes them.
-
-    Source: P24 to P37, F13.
 
     >>> from datetime import UTC, datetime
     >>> from core.context.context import caps
@@ -299,7 +295,7 @@ def _found(chosen: Candidates, arranged: Arranged, plan: HistoryPlan) -> dict[st
 
 
 def _add_recent(lists: HistoryLists, account: _Account, recent: list[HistoryEntry]) -> None:
-    """Add the lines of other conversations, but for those that read like one of this conversation (P25)."""
+    """Add the lines of other conversations, but for those that read like one of this conversation."""
     current = set(lists.current)
     for entry in recent:
         shown = account.line(entry)

@@ -1,4 +1,4 @@
-"""Reads the host's message, once, into `IncomingMessage` (rule P2); whatever shape the host uses ends here.
+"""Reads the host's message, once, into `IncomingMessage`; whatever shape the host uses ends here.
 
 Missing values get their defaults, unreadable ones are replaced and noted; only a message that lacks its needed names,
 or an id that cannot be one, is refused. `get` is the reader of attributes and keys everywhere, `input_facts` reads what
@@ -24,7 +24,7 @@ NEEDED = ("message_id", "date")
 """Names that must exist; their values may be None."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
-"""Bytes of the columns these ids are stored in (rule F70); the other ids' are `core.scope.KEY_BYTES`."""
+"""Bytes of the columns these ids are stored in; the other ids' are `scope.KEY_BYTES`."""
 
 
 def read_message(
@@ -44,8 +44,6 @@ def read_message(
     Raises:
         MessageError: no message at all (naming the type seen), needed names absent (`fields` names all of them), or an
             id that is too long, holds NUL or is neither text nor number.
-
-    Source: P2, F1, F17, F60 to F62, F70.
 
     >>> from datetime import UTC
     >>> read = read_message({"message_id": 1, "date": None, "text": "hi"}, now=datetime(2026, 3, 10, 12, tzinfo=UTC))
@@ -145,7 +143,7 @@ def _date(value: Any, now: datetime, notes: list[str]) -> datetime:
 
 
 def _is_private(said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]) -> bool | None:
-    """Return what the host says of the conversation's privacy, None when it says nothing (F17)."""
+    """Return what the host says of the conversation's privacy, None when it says nothing."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:

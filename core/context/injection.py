@@ -1,4 +1,4 @@
-"""Where the running recap is put among the parts of a prompt, and the numbers other programs use (rules S38 to S40)."""
+"""Where the running recap is put among the parts of a prompt, and the numbers other programs use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AFTER_PROMPT_DEPTH = 1
 
 
 class Injection(TypedDict):
-    """What is to be put into a prompt, and where (rule S38). Keys stand in this order."""
+    """What is to be put into a prompt, and where. Keys stand in this order."""
 
     key: str
     value: str
@@ -42,8 +42,6 @@ def check_position(value: object) -> RecapPosition:
 
     Raises:
         ValueError: another one; the message names the four.
-
-    Source: S38.
 
     >>> check_position("in_chat")
     'in_chat'
@@ -63,8 +61,6 @@ def check_role(value: object) -> RecapRole:
 
     Raises:
         ValueError: another one; the message names the three.
-
-    Source: S38.
 
     >>> check_role("assistant")
     'assistant'
@@ -109,8 +105,6 @@ def chat_index(messages: int, depth: int) -> int | None:
             history and the new message.
         depth: how many chat messages, the new one counted, come after it.
 
-    Source: S39.
-
     >>> [chat_index(3, depth) for depth in (2, 1, 0, 99)]
     [2, 3, None, 0]
     """
@@ -127,8 +121,6 @@ def ordered(
 
     Args:
         parts: value, position and depth of each, in the order of registration; the depth counts for in_chat alone.
-
-    Source: S39.
 
     >>> def order(depth):
     ...     return " ".join(ordered([], ["h1", "h2", "h3"], ["u"], [("R", "in_chat", depth)]))
@@ -159,8 +151,6 @@ def to_number(position: str | None) -> int:
     Raises:
         ValueError: no such position.
 
-    Source: S40.
-
     >>> [to_number(name) for name in ("in_prompt", "in_chat", "before_prompt", None, "after_prompt")]
     [0, 1, 2, -1, 1]
     """
@@ -177,8 +167,6 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
 
     Raises:
         ValueError: no such number or numbering.
-
-    Source: S40.
 
     >>> [from_number(number) for number in (0, 1, 2, -1)], from_number(2, "seed")
     (['in_prompt', 'in_chat', 'before_prompt', None], 'after_prompt')
@@ -200,8 +188,6 @@ def role_to_number(role: str) -> int:
     Raises:
         ValueError: no such role.
 
-    Source: S40.
-
     >>> [role_to_number(name) for name in ("system", "user", "assistant")]
     [0, 1, 2]
     """
@@ -213,8 +199,6 @@ def role_from_number(number: object) -> RecapRole:
 
     Raises:
         ValueError: none of 0, 1, 2.
-
-    Source: S40.
 
     >>> role_from_number(2)
     'assistant'
@@ -231,8 +215,6 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         ValueError: it is no injection, or position or role is none of the known.
-
-    Source: S40.
 
     >>> made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 2, "scan": False, "role": "system"}
     >>> to_numbers(made)

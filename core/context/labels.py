@@ -1,4 +1,4 @@
-"""The label of a recalled memory (rule P41): where it comes from and of which day, in words."""
+"""The label of a recalled memory: where it comes from and of which day, in words."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ def label(source: str, timestamp: str | datetime | None, conversation: str | Non
     Returns:
         `recalled from <day> (<conversation>, <source>)`, `(<conversation>, <source>)` without a day, and the bare
         words of the source where neither day nor conversation is known.
-
-    Source: P41.
 
     >>> from datetime import UTC
     >>> label("chat_history", "2026-09-19T12:00:00+00:00", "P", UTC), label("old_notes", "", "", UTC)

@@ -1,8 +1,8 @@
-"""How one message becomes one line of a history list (rules P22, P28 to P31).
+"""How one message becomes one line of a history list.
 
-Owns the look of a line and nothing else: which messages are shown is decided in `core.context.history`. Called by
-`core.context.history`, `core.context.merge`, `core.ai_diary.rules`, `core.context.contributions` and
-`core.context.labels`.
+Owns the look of a line and nothing else: which messages are shown is decided in `context.history`. Called by
+`context.history`, `context.merge`, `ai_diary.rules`, `context.contributions` and
+`context.labels`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
 
 NAME_CHARS = 64
-"""Most characters of a sender's name in a line (rule P28)."""
+"""Most characters of a sender's name in a line."""
 
 UNKNOWN = "Unknown"
-"""Shown where nobody says who sent a message (rule P22)."""
+"""Shown where nobody says who sent a message."""
 
 
 def quoted(text: str) -> str:
     """Return the text as it stands between the double quotes of a line: one line, its own double quotes single.
-
-    Source: P28.
 
     >>> quoted('say "hi"\\nnow')
     "say 'hi' now"
@@ -36,8 +34,6 @@ def shown_name(*names: str) -> str:
     Args:
         names: sender name, username, sender id, in this order.
 
-    Source: P22, P28.
-
     >>> shown_name("", "ann", "7"), shown_name(" ", "", ""), len(shown_name("x" * 70))
     ('ann', 'Unknown', 64)
     """
@@ -50,14 +46,12 @@ def shown_name(*names: str) -> str:
 
 
 def sender(entry: HistoryEntry) -> str:
-    """Return who is shown as the sender of the message (rule P22)."""
+    """Return who is shown as the sender of the message."""
     return shown_name(entry.sender_name, entry.username, entry.sender_id)
 
 
 def is_persona(entry: HistoryEntry) -> bool:
     """Return whether the persona itself said it: sender id `self`, or `self` as the only name there is.
-
-    Source: P22, P35.
 
     >>> is_persona(HistoryEntry("tg/1", "hi", sender_id="self")), is_persona(HistoryEntry("tg/1", "hi", "7", "self"))
     (True, False)
@@ -86,8 +80,6 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     Returns:
         `[dd/mm/yy:HHMM]`, `[<shown_time>]` or blank.
 
-    Source: P28.
-
     >>> from datetime import UTC
     >>> stamp(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), UTC), stamp(None, UTC, "noon"), stamp(None, UTC)
     ('[10/03/26:1305]', '[noon]', '')
@@ -109,8 +101,6 @@ def age_mark(time: datetime | None, now: datetime, marker_minutes: int) -> str:
 
     Returns:
         `[N minutes earlier]` below an hour, `[N hours earlier]` below a day, else `[N days earlier]`, whole units.
-
-    Source: P31, F59.
 
     >>> from datetime import UTC
     >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -138,8 +128,6 @@ def reply_note(name: str, text: str, quote_chars: int) -> str:
         name: who is replied to; blank is `Unknown`.
         text: what they said; blank leaves the quote out.
         quote_chars: REPLY_QUOTE_CHARS, 0 to 400; a longer text is cut to it and an ellipsis character.
-
-    Source: P29.
 
     >>> reply_note("Bob", "see you", 40), reply_note("Bob", "see you", 3)
     ('[replied to Bob: "see you"]', '[replied to Bob: "see…"]')
@@ -173,8 +161,6 @@ def body(
 def origin(entry: HistoryEntry) -> str:
     """Return the mark a line of another conversation begins with, blank when neither title nor key is known.
 
-    Source: P30.
-
     >>> origin(HistoryEntry("telegram_bot/42", "ok"))
     '[from telegram_bot/42] '
     """
@@ -206,8 +192,6 @@ def line(
     Returns:
         `[from <title or key>] [dd/mm/yy:HHMM] [N hours earlier] Sender [replied to Bob: "quote"]: "text"`, each
         bracket only where there is something to say, the first never for the own conversation.
-
-    Source: P28 to P31.
 
     >>> from datetime import UTC
     >>> said = HistoryEntry("tg/42", "ok", sender_name="Ann", time=datetime(2026, 3, 10, 14, 5, tzinfo=UTC))

@@ -1,4 +1,4 @@
-"""Reading of `context_memory`: the live messages and metadata a host hands over (rules P21, P22, F64).
+"""Reading of `context_memory`: the live messages and metadata a host hands over.
 
 Nothing a host puts in there can make this fail: what is no message is skipped and counted, the rest is used. The
 host's own objects are only read. Called by the history engine; `read_message` also reads the items of contributions.
@@ -30,11 +30,11 @@ METADATA_KEYS = frozenset(
         "time_zone",
     }
 )
-"""Keys of `context_memory` that are never conversations (rule P21)."""
+"""Keys of `context_memory` that are never conversations."""
 
 TEXTS = ("text", "message_text", "content")
 TIMES = ("timestamp", "date", "created_at")
-"""Names a live message may have for its text and its time; the first that holds something counts (rule P22)."""
+"""Names a live message may have for its text and its time; the first that holds something counts."""
 
 MAX_MESSAGES = 100_000
 """Most messages read of one conversation, so that an endless iterable ends."""
@@ -53,7 +53,7 @@ class LiveHistory:
     notes: tuple[str, ...] = ()
     """What was left out as a whole and why, for the report; never a text that was said."""
     private: frozenset[str] = frozenset()
-    """Conversations of which a message says that they are private (rule F17)."""
+    """Conversations of which a message says that they are private."""
 
 
 def _text(value: Any, *names: str) -> str:
@@ -93,7 +93,7 @@ def _time(value: Any) -> tuple[datetime | None, str]:
 
 
 def _sender(value: Any) -> tuple[str, str, str]:
-    """Return sender id, name and username, of the fields of P22 or, where all are missing, of `from_user` (P2)."""
+    """Return sender id, name and username, of the fields of P22 or, where all are missing, of `from_user`."""
     told = _text(value, "sender_id"), _text(value, "sender_name"), _text(value, "username")
     if any(told):
         return told
@@ -121,8 +121,6 @@ def read_message(value: Any, conversation: str, order: int) -> HistoryEntry | No
         value: a mapping, or an object with at least one of the text fields.
         conversation: key of the conversation it stands under.
         order: its position among the messages handed in.
-
-    Source: P22.
 
     >>> said = read_message({"username": "ann", "content": "hi", "created_at": "2026-03-10T12:00:00Z"}, "tg/1", 0)
     >>> said.username, said.text, said.time.isoformat()
@@ -159,7 +157,7 @@ def _messages(value: Iterable[Any]) -> list[Any]:
 
 
 def _says_private(value: Any) -> bool:
-    """Return whether a live message says of its conversation that it is private (rule F17)."""
+    """Return whether a live message says of its conversation that it is private."""
     said = _value(value, "is_private")
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
@@ -198,8 +196,6 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
     Returns:
         Messages in the order handed in, with `order` counting through all conversations. Texts, numbers, None and the
         like are skipped and counted; anything but a mapping is skipped as a whole with a note.
-
-    Source: P21, P22, F64.
 
     >>> live = read_context_memory({"a": [{"text": "hi"}, "file.png"], "b": "x", "chat_id": 7})
     >>> [entry.text for entry in live.chats["a"]], live.skipped, live.metadata

@@ -1,7 +1,7 @@
-"""When two messages are one, and the order messages stand in (rules P23, P24).
+"""When two messages are one, and the order messages stand in.
 
 Owns the comparison of stored and live messages. Each message is compared with all others in constant time, by look-ups,
-so merging takes no longer than sorting. Called by `core.context.history`.
+so merging takes no longer than sorting. Called by `context.history`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..text.folding import collapsed
 from .lines import body, sender
 
 SAME_MESSAGE_SECONDS = 5
-"""Two copies of one message without a common id are less than this apart (rule P23)."""
+"""Two copies of one message without a common id are less than this apart."""
 
 _WINDOW = SAME_MESSAGE_SECONDS * 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ Place = tuple[int, datetime, int, int, int]
 Placed = tuple[Place, HistoryEntry]
 
 STORED, LIVE, ADDED = 0, 1, 2
-"""Where a message comes from, in the order they stand at equal times (rule P24)."""
+"""Where a message comes from, in the order they stand at equal times."""
 
 
 def plain_line(entry: HistoryEntry) -> str:
@@ -79,7 +79,7 @@ class _Times:
 
 
 class SeenMessages:
-    """The messages seen so far; `take` tells whether one more is the same as any of them (rule P23)."""
+    """The messages seen so far; `take` tells whether one more is the same as any of them."""
 
     def __init__(self, render: Render = plain_line) -> None:
         self._render = render
@@ -144,8 +144,6 @@ def same_message(a: HistoryEntry, b: HistoryEntry, render: Render = plain_line) 
         a, b: stored or live, in either order.
         render: gives the line of a message, for (c).
 
-    Source: P23.
-
     >>> said, copy = HistoryEntry("tg/1", "yes", message_id="4"), HistoryEntry("tg/1", " YES")
     >>> same_message(said, copy), same_message(said, HistoryEntry("tg/2", "yes"))
     (True, False)
@@ -156,7 +154,7 @@ def same_message(a: HistoryEntry, b: HistoryEntry, render: Render = plain_line) 
 
 
 def stored_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return stored messages with their places; an unreadable time counts as oldest (rules P24, T32)."""
+    """Return stored messages with their places; an unreadable time counts as oldest."""
     return [((0 if e.time is None else 1, e.time or _EPOCH, STORED, e.row_id or 0, e.order), e) for e in entries]
 
 
@@ -180,12 +178,12 @@ def live_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
 
 
 def added_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return contributed messages with their places: by time, after all others of it; without a time first (P37)."""
+    """Return contributed messages with their places: by time, after all others of it; without a time first."""
     return [((-1 if e.time is None else 1, e.time or _EPOCH, ADDED, 0, e.order), e) for e in entries]
 
 
 def chronological(placed: Iterable[Placed]) -> list[Placed]:
-    """Return the messages oldest first, the last tie-breaker being the conversation key (rules P24, G13)."""
+    """Return the messages oldest first, the last tie-breaker being the conversation key."""
     return sorted(placed, key=lambda item: (item[0], item[1].conversation))
 
 
@@ -220,8 +218,6 @@ def merge(
         live: messages of the host, in the order handed in.
         render: gives the line of a message, for (c) of P23.
         section: name in the report.
-
-    Source: P23, P24.
 
     >>> row = HistoryEntry("tg/1", "hi", sender_name="Ann", row_id=7)
     >>> merge([row], [HistoryEntry("tg/1", "hi", sender_name="Ann")])[0] == [row]

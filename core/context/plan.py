@@ -1,4 +1,4 @@
-"""Which history lists a call has and where their messages come from (rules P25 to P27, P36, F13)."""
+"""Which history lists a call has and where their messages come from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .merge import entry_id
 CURRENT, RECENT = "history_current_chat", "history_recent"
 
 MaySee = Callable[[str], str]
-"""Conversation key to blank, or to the reason why its messages stay out, such as `private` (rule F13)."""
+"""Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
 
 HISTORY_SCOPES = ("local", "recent", "unified")
 """local: no history_recent. recent: other conversations of the same interface, live only. unified: of every interface,
-stored and live (rule P27)."""
+stored and live."""
 
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 
@@ -57,8 +57,6 @@ def history_plan(flags: Mapping[str, object], history_scope: object = None) -> H
         history_scope: `local`, `recent` or `unified` for this call, None or blank to follow the flags; another value is
             ignored with a note.
 
-    Source: P25 to P27.
-
     >>> history_plan({"UNIFIED_HISTORY": 0}).same_interface_only, history_plan({}, "local").recent
     (True, False)
     """
@@ -79,7 +77,7 @@ def history_plan(flags: Mapping[str, object], history_scope: object = None) -> H
 
 
 def skips_history(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the host asked for a prompt without history lists and thoughts (rule P36).
+    """Return whether the host asked for a prompt without history lists and thoughts.
 
     >>> skips_history({"skip_history": True}), skips_history({"skip_history": "false"}), skips_history({})
     (True, False, False)
@@ -115,8 +113,6 @@ def current_and_recent(
         stored_current, stored_recent: stored messages the scope may see.
         plan: which lists there are and what they are made from.
         may_see: tells why the messages of a live conversation stay out; asked once per conversation.
-
-    Source: P25, P27, F13.
     """
     own = message.interface_path
     surface = message.interface if own is None else own.split("/", 1)[0]

@@ -31,7 +31,7 @@ class Built:
     """A section as it enters `context`."""
 
     value: Any = None
-    """None or empty: the key is absent (P8)."""
+    """None or empty: the key is absent."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
     """Ids of the items of a list, in its order, for the account of what reduction cuts."""
@@ -43,7 +43,7 @@ class Section(Protocol):
     """What a section's module has."""
 
     KEY: str
-    """Its key in `core.context.context.CONTEXT_KEYS`."""
+    """Its key in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[SectionPart]:
         """Return the parts to read; none where the section is switched off."""

@@ -39,14 +39,14 @@ class HistoryLists:
     recent: list[str] = field(default_factory=list)
     """history_recent, oldest first."""
     visible: list[HistoryEntry] = field(default_factory=list)
-    """The messages shown in the two lists: what memories need not repeat (P34)."""
+    """The messages shown in the two lists: what memories need not repeat."""
     left_out: list[LeftOut] = field(default_factory=list)
     found: dict[str, int] = field(default_factory=dict)
     """Section to number of messages found; the lines and the left out of a section add up to it."""
     notes: list[str] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
-    """Copies of the message being answered, which memories leave out too (P33)."""
+    """Copies of the message being answered, which memories leave out too."""
     extra: dict[str, list[str]] = field(default_factory=dict)
-    """Context keys of contributions with a target of their own (P37)."""
+    """Context keys of contributions with a target of their own."""
     full: frozenset[str] = frozenset()
-    """Sections that would take no older message, so that none need be read for them (P24, P35)."""
+    """Sections that would take no older message, so that none need be read for them."""

@@ -1,4 +1,4 @@
-"""Which messages are never shown (P32), and which are the message being answered (P33)."""
+"""Which messages are never shown, and which are the message being answered."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> st
         entry: the message.
         noise_prefixes: NOISE_PREFIXES; blank ones count for nothing.
 
-    Source: P32.
-
     >>> why_not_shown(HistoryEntry("webui/-1", "hm", "self")), why_not_shown(HistoryEntry("webui/-1", "hm", "ann"))
     ('noise', '')
     """
@@ -38,7 +36,7 @@ def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> st
 
 
 def is_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> bool:
-    """Return whether the message is rendered at all (rule P32); `why_not_shown` gives the reason.
+    """Return whether the message is rendered at all; `why_not_shown` gives the reason.
 
     >>> is_shown(HistoryEntry("tg/1", "hi")), is_shown(HistoryEntry("tg/1", "  "))
     (True, False)
@@ -84,8 +82,6 @@ def is_echo(entry: HistoryEntry, message: IncomingMessage, window_seconds: float
         entry: stored or live.
         message: the message being answered.
         window_seconds: ECHO_WINDOW_SECONDS, 0 to 3600.
-
-    Source: P33.
 
     >>> from datetime import UTC, datetime
     >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "yes", "tg", "tg/1")

@@ -1,7 +1,7 @@
-"""DOOR: recent conversations, saved memories, the memory tool, and the memory prompt (rules C1 to C29).
+"""DOOR: recent conversations, saved memories, the memory tool, and the memory prompt.
 
 Two memories: a rolling list of summaries of conversations, made by itself when one ends, and a list of facts, made only
-when a person asks. Both are held to what the scope may see (F10 to F18).
+when a person asks. Both are held to what the scope may see.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def add_recent_conversation(
 ) -> WriteResult:
     """Report that the scope's conversation has ended, so that title and summary of it join the list.
 
-    It returns as soon as an operation CONVERSATION_SUMMARY is stored; whoever runs `core.jobs` makes the summary.
+    It returns as soon as an operation CONVERSATION_SUMMARY is stored; whoever runs `jobs` makes the summary.
 
     Args:
         messages: what was said, oldest first: texts, live messages as in `context_memory`, or `{role, content}`. None:
@@ -64,8 +64,6 @@ def add_recent_conversation(
     Raises:
         TypeError: `messages` is no list.
         StoreWriteError: nothing was stored.
-
-    Source: C1 to C10, F20, F21.
     """
     return recent_conversations.add(*call_with(db, settings, scope), messages, model, wait=wait)
 
@@ -92,8 +90,6 @@ def close_conversation(
     Raises:
         MessageError: no conversation is named, or its key does not fit.
         StoreWriteError: nothing was changed.
-
-    Source: C1, C2.
     """
     return recent_conversations.close(*call_with(db, settings, scope), conversation, model, wait=wait)
 
@@ -111,8 +107,6 @@ def list_recent_conversations(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: C6, C7, C10, F12.
     """
     known_db, known, asking = call_with(db, settings, scope)
     viewer = recent_conversations.viewer_of(known_db, known, asking)
@@ -143,8 +137,6 @@ def add_saved_memory(
     Raises:
         MessageError: a value that is no text.
         StoreWriteError: nothing was stored.
-
-    Source: C11 to C14, F20.
     """
     return saved_memories.add(*call_with(db, settings, scope), text, said, screen)
 
@@ -175,8 +167,6 @@ def update_saved_memory(
     Raises:
         MessageError: a value that is no text.
         StoreWriteError: nothing was changed.
-
-    Source: C15 to C17.
     """
     return saved_memories.update(*call_with(db, settings, scope), statement, model, said)
 
@@ -188,8 +178,6 @@ def list_saved_memories(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: C14, F12.
     """
     known_db, known, asking = call_with(db, settings, scope)
     return saved_memories.listed(known_db, recent_conversations.viewer_of(known_db, known, asking), former=bool(former))
@@ -207,8 +195,6 @@ def saved_memory_history(
     Raises:
         MessageError: `id` is no whole number.
         StoreReadError: nothing could be read.
-
-    Source: C15, D24.
     """
     known_db, known, asking = call_with(db, settings, scope)
     return saved_memories.history(known_db, recent_conversations.viewer_of(known_db, known, asking), id)
@@ -231,8 +217,6 @@ def delete_saved_memory(
     Raises:
         MessageError: `id` is no whole number.
         StoreWriteError: nothing was changed.
-
-    Source: C18, F12.
     """
     known_db, known, asking = call_with(db, settings, scope)
     viewer = recent_conversations.viewer_of(known_db, known, asking)
@@ -246,8 +230,6 @@ def get_user_memory_prompt(
 
     At most RECENT_IN_PROMPT and SAVED_IN_PROMPT, the newest, oldest of them first. A part that cannot be read is absent
     and logged.
-
-    Source: C19 to C21, C24.
     """
     return memory_prompt.text(*call_with(db, settings, scope))
 
@@ -257,8 +239,6 @@ def load_memory(*, db: Database | None = None, settings: Given = None, scope: Sc
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: C22, C24.
     """
     return memory_prompt.load(*call_with(db, settings, scope))
 
@@ -270,8 +250,6 @@ def get_system_prompt_with_memory(
 
     Raises:
         MessageError: `base` is no text.
-
-    Source: C22.
     """
     if not isinstance(base, str):
         raise MessageError(f"base is of type {type(base).__name__}. It must be a text.", fields=("base",))
@@ -289,8 +267,6 @@ def memory_tools(
 
     Raises:
         ValueError: another form.
-
-    Source: C25, C26.
     """
     return memory_tool.offered(call_with(db, settings, scope)[1], form)
 
@@ -298,7 +274,7 @@ def memory_tools(
 def parse_tool_call(
     reply: Any,
     *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it (G4)
+    db: Database | None = None,  # noqa: ARG001 - every door takes it
     settings: Given = None,  # noqa: ARG001
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[ToolCall]:
@@ -312,8 +288,6 @@ def parse_tool_call(
 
     Raises:
         MessageError: neither a text, a mapping nor a list.
-
-    Source: C27.
     """
     return memory_tool.parse(reply)
 
@@ -337,7 +311,5 @@ def run_tool_call(
 
     Raises:
         MessageError: `call` is of another type.
-
-    Source: C28, C24, F3.
     """
     return memory_tool.run(*call_with(db, settings, scope), call, said)

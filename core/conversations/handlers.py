@@ -1,6 +1,6 @@
-"""What a worker does with the end of a conversation: the operation CONVERSATION_SUMMARY (rules C2 to C10).
+"""What a worker does with the end of a conversation: the operation CONVERSATION_SUMMARY.
 
-`core.jobs` finds `summary` by name and imports it when the first such operation is run.
+`jobs` finds `summary` by name and imports it when the first such operation is run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 MODEL_TRIES = 3
-"""Tries in which a model that fails is asked again later; after these the extract is stored (C4)."""
+"""Tries in which a model that fails is asked again later; after these the extract is stored."""
 
 
 def summary(operation: Operation, tools: Tools) -> Effect | None:
@@ -26,8 +26,6 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     Raises:
         ModelError: the model failed, and is asked again later.
         StoreReadError: the messages could not be read.
-
-    Source: C2, C4, F21, F47.
     """
     db, settings, scope = tools.db, tools.settings, operation_scope(operation)
     end = summarising.end_of(operation.payload, tools.now)

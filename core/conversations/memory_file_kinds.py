@@ -1,6 +1,6 @@
-"""What the two Markdown files of memories stand for: the rows of each, and what a change in it does to them (C30, C33).
+"""What the two Markdown files of memories stand for: the rows of each, and what a change in it does to them.
 
-Called by `core.conversations.memory_files` alone.
+Called by `conversations.memory_files` alone.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class SavedFile:
         return files.known((one.id, Item(text=one.text)) for one in found)
 
     def change(self, row: int, item: Item) -> bool:  # noqa: ARG002 - as the other file has it
-        """Do nothing: a bullet that says something else is another memory (C33)."""
+        """Do nothing: a bullet that says something else is another memory."""
         return False
 
     def archive(self, row: int) -> bool:

@@ -1,9 +1,9 @@
-"""The two Markdown files that mirror recent conversations and saved memories for people (rules C30 to C35).
+"""The two Markdown files that mirror recent conversations and saved memories for people.
 
 The database is the truth. What a person changed since the file was last read or written is taken over first, then the
 file is written anew from the rows, everything else of it kept. Beside the files stands `.memory.json`: whose they are,
 and of every row a digest of what its section or bullet says, which is how a removed one is told from one that was never
-there. Called by `core.conversations`.
+there. Called by `conversations`.
 """
 
 from __future__ import annotations
@@ -71,8 +71,6 @@ def export_markdown(
     Raises:
         TransferError: a file is no UTF-8, over 10 MB or cannot be written, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
-
-    Source: C30, C32, C34.
     """
     return _Mirror.of(folder, db, settings, scope).run(write=True)
 
@@ -92,8 +90,6 @@ def import_markdown(
     Raises:
         TransferError: a file is no UTF-8 or over 10 MB, or the folder is another scope's.
         StoreWriteError: a change could not be stored; those before it are.
-
-    Source: C33, C35.
     """
     return _Mirror.of(folder, db, settings, scope).run(write=False)
 
@@ -299,8 +295,6 @@ def rewrite(
 
     The files of somebody who was forgotten, or of a conversation that was, lose all their rows: nothing in them is
     taken over, and whose they were is forgotten too.
-
-    Source: F45.
     """
     there = [folder / kind.name for kind in (RecentFile, SavedFile) if (folder / kind.name).exists()]
     if not there:

@@ -1,6 +1,6 @@
-"""The memory prompt for hosts that build their own prompts; what is saved before the model answers (C19 to C22, C29).
+"""The memory prompt for hosts that build their own prompts; what is saved before the model answers.
 
-`before_generation` is called by `core.prompt.pipeline` once a message is read, in mode plus alone; what became of the
+`before_generation` is called by `prompt.pipeline` once a message is read, in mode plus alone; what became of the
 call stands in the report under `memory_tool`.
 """
 
@@ -34,7 +34,7 @@ Rows = TypeVar("Rows")
 
 
 def load(db: Database, settings: Settings, scope: Scope) -> LoadedMemory:
-    """Return both lists as data; a list that is switched off, or that the mode does not read, is empty (C19, C22, C24).
+    """Return both lists as data; a list that is switched off, or that the mode does not read, is empty.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -50,7 +50,7 @@ def load(db: Database, settings: Settings, scope: Scope) -> LoadedMemory:
 
 
 def text(db: Database, settings: Settings, scope: Scope) -> str | None:
-    """Return the memory prompt, None where nothing is to be shown; a part that cannot be read is absent (C19, C21)."""
+    """Return the memory prompt, None where nothing is to be shown; a part that cannot be read is absent."""
     recent, saved = _wanted(settings)
     if not recent and not saved:
         return None
@@ -70,13 +70,13 @@ def text(db: Database, settings: Settings, scope: Scope) -> str | None:
 
 
 def _wanted(settings: Settings) -> tuple[bool, bool]:
-    """Return whether recent conversations and saved memories are read at all; each has a switch of its own (C19)."""
+    """Return whether recent conversations and saved memories are read at all; each has a switch of its own."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 
 
 def _part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
-    """Return what is read, `otherwise` with one warning where it cannot be (C21)."""
+    """Return what is read, `otherwise` with one warning where it cannot be."""
     try:
         return read()
     except StoreError as error:
@@ -85,7 +85,7 @@ def _part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
 
 
 def _rendered(settings: Settings, now: str, recent: Sequence[RecentConversation], saved: Sequence[SavedMemory]) -> str:
-    """Return the parts that have something in them, every stored text with its brackets as entities (C20)."""
+    """Return the parts that have something in them, every stored text with its brackets as entities."""
     renderer = Renderer(settings.templates_dir, settings.template_steps)
     conversations: list[dict[str, Any]] = [
         {name: as_entities(one[name]) for name in ("title", "time", "summary")} for one in recent
@@ -105,8 +105,6 @@ def before_generation(db: Database, settings: Settings, scope: Scope, said: str)
 
     Raises:
         StoreWriteError: it was asked for and could not be saved.
-
-    Source: C24, C25, C29, T47.
     """
     if MODES[settings.memory_mode].how != "before":
         return None

@@ -1,4 +1,4 @@
-"""The memory tool as models call it: offered, read from replies, done, answered (rules C24 to C28)."""
+"""The memory tool as models call it: offered, read from replies, done, answered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WHY = {
 
 
 def offered(settings: Settings, form: ToolForm) -> list[dict[str, Any]]:
-    """Return the definitions to hand to the model: the memory tool, or nothing (C25, C26).
+    """Return the definitions to hand to the model: the memory tool, or nothing.
 
     Raises:
         ValueError: another form.
@@ -41,7 +41,7 @@ def offered(settings: Settings, form: ToolForm) -> list[dict[str, Any]]:
 
 
 def parse(reply: object) -> list[ToolCall]:
-    """Return the calls in a reply, in order: of a text those in XML, else native ones (C27).
+    """Return the calls in a reply, in order: of a text those in XML, else native ones.
 
     Raises:
         MessageError: neither a text, a mapping nor a list.
@@ -59,7 +59,7 @@ def parse(reply: object) -> list[ToolCall]:
 
 
 def run(db: Database, settings: Settings, scope: Scope, call: ToolCall, said: str | None) -> ToolAnswer:
-    """Do one call and answer it; a store that fails is an answer too (C28).
+    """Do one call and answer it; a store that fails is an answer too.
 
     Raises:
         MessageError: `call` is none of `parse_tool_call`, or `said` no text.

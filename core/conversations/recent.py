@@ -1,6 +1,6 @@
-"""What `core.conversations` does with conversations that ended, apart from it (rules C1 to C10).
+"""What `conversations` does with conversations that ended, apart from it.
 
-An end is held by one durable operation; `core.conversations.handlers` does it in the background with the same steps
+An end is held by one durable operation; `conversations.handlers` does it in the background with the same steps
 that `wait=True` takes here: gather the lines, make title and summary, store them if all they were made of still holds.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def add(db: Database, settings: Settings, scope: Scope, messages: Any, model: Any, *, wait: bool) -> WriteResult:
-    """Report that the scope's conversation has ended; see `core.conversations.add_recent_conversation`."""
+    """Report that the scope's conversation has ended; see `conversations.add_recent_conversation`."""
     if not settings.enable_recent_conversations:
         return WriteResult(False, None, "disabled")
     lines = None
@@ -55,7 +55,7 @@ def add(db: Database, settings: Settings, scope: Scope, messages: Any, model: An
 
 
 def close(db: Database, settings: Settings, scope: Scope, conversation: Any, model: Any, *, wait: bool) -> WriteResult:
-    """Close a conversation and report its end, in one transaction; see `core.conversations.close_conversation`."""
+    """Close a conversation and report its end, in one transaction; see `conversations.close_conversation`."""
     given = conversation if conversation is not None else scope.conversation
     if given is None:
         raise MessageError("conversation is missing. Name the conversation that ends.", fields=("conversation",))
@@ -87,7 +87,7 @@ def close(db: Database, settings: Settings, scope: Scope, conversation: Any, mod
 
 
 def _hold(connection: Connection, db: Database, scope: Scope, *, make: bool) -> bool:
-    """Hold the scope's conversation; one that is not known is made where messages of it were handed in (F5)."""
+    """Hold the scope's conversation; one that is not known is made where messages of it were handed in."""
     if scope.conversation is None:
         return True
     if make:
@@ -203,7 +203,7 @@ def viewer_of(db: Database, settings: Settings, scope: Scope) -> Viewer:
 
 
 def listed(db: Database, settings: Settings, viewer: Viewer, *, former: bool = False) -> list[RecentConversation]:
-    """Return the visible conversations of the list, oldest first (C6, C7, F12)."""
+    """Return the visible conversations of the list, oldest first."""
     found = summaries.listed(
         db,
         viewer.scope.persona,

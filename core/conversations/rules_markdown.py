@@ -1,8 +1,8 @@
 """The two Markdown files of memories: what a person wrote in them stays, what the program knows is read and written.
 
 A file is a list of parts. A part that stands for a row (a section, a bullet) is written anew only where its row
-changed; every other line is kept byte for byte, line ends included (C30 to C33). Called by
-`core.conversations.memory_files`.
+changed; every other line is kept byte for byte, line ends included. Called by
+`conversations.memory_files`.
 """
 
 from __future__ import annotations
@@ -71,8 +71,6 @@ class File:
 def read_sections(text: str) -> File:
     """Return the file of recent conversations: a line that begins with exactly two `#` and a space opens a section.
 
-    Source: C30, C31.
-
     >>> read_sections("poem\\n\\n## Trip\\n**Time:** 2026-03-10 14:05\\n**Summary:** Ok.\\n").items
     [Item(title='Trip', time='2026-03-10 14:05', text='Ok.')]
     """
@@ -88,8 +86,6 @@ def read_sections(text: str) -> File:
 
 def read_bullets(text: str) -> File:
     """Return the file of saved memories: a line that begins with `- ` is one.
-
-    Source: C30, C31.
 
     >>> read_bullets("mine:\\n- I like tea\\n").items
     [Item(title='', time='', text='I like tea')]
@@ -144,8 +140,6 @@ def write_sections(file: File, rows: Sequence[tuple[Item, int | None]]) -> str:
     Args:
         file: as it is now.
         rows: oldest first: what a row says, and the place of its section among the file's sections, None for a new one.
-
-    Source: C30, C32.
 
     >>> old = read_sections("## A\\n**Time:** t\\n**Summary:** a\\nnote\\n")
     >>> write_sections(old, [(Item("B", "t", "b"), None)])
@@ -258,8 +252,6 @@ def write_bullets(file: File, rows: Sequence[tuple[Item, int | None]]) -> str:
         file: as it is now.
         rows: oldest first: what a row says, and the place of its bullet among the file's bullets, None for a new one.
 
-    Source: C30, C32.
-
     >>> write_bullets(read_bullets("- a\\nnote\\n"), [(Item(text="a"), 0), (Item(text="b"), None)])
     '- a\\n- b\\nnote\\n'
     """
@@ -311,8 +303,6 @@ def compare(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
     Args:
         before: row to what its section or bullet said when the file was last read or written, in its order.
         now: what the sections or bullets say now.
-
-    Source: C33.
 
     >>> compare({7: Item(text="I like tea")}, [Item(text="I like green tea")])
     Changes(places={}, changed={}, gone=(7,), new=(0,))

@@ -1,5 +1,5 @@
 """What a model wants changed in a list of saved memories: its answer read, and refused as a whole when one part is
-impossible (rules C15, C16). Pure. Called by `core.conversations.saved`.
+impossible. Pure. Called by `conversations.saved`.
 """
 
 from __future__ import annotations
@@ -48,8 +48,6 @@ def read(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequenc
     Raises:
         ImpossibleError: it cannot be read, changes nothing, names a number that is not there or one twice, drops
             without a reason, drops everything, or gives a text that is blank, too long or looks like an error.
-
-    Source: C15, C16, F33.
 
     >>> read('{"operations": [{"op": "replace", "item": 2, "text": "b2"}]}', ["a", "b"], most_chars=99, patterns=())
     Rewrite(replaced=((1, 'b2'),), dropped=(), added=())

@@ -1,6 +1,6 @@
-"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays (C1 to C10). Pure.
+"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays. Pure.
 
-Called by `core.conversations.recent`, and by whoever shows or mirrors the list.
+Called by `conversations.recent`, and by whoever shows or mirrors the list.
 """
 
 from __future__ import annotations
@@ -74,15 +74,13 @@ def read_messages(messages: object, conversation: str | None, participant: str |
     """Return the messages a host hands in, those without text and those nobody said left out.
 
     Args:
-        messages: a list of texts, of live messages as in `context_memory` (P22), or of `{role, content}`.
+        messages: a list of texts, of live messages as in `context_memory`, or of `{role, content}`.
         conversation: its key, whose interface names the participants.
         participant: who speaks in the scope: a line that does not say whose it is counts as theirs. A line of the
             persona answers the last person before it.
 
     Raises:
         TypeError: it is no list.
-
-    Source: C1, F20, F34.
 
     >>> lines = read_messages(["  ", {"text": "hi", "sender_id": "7", "sender_name": "Ann"}], "tg/42")
     >>> [(line.text, line.who, line.participant) for line in lines]
@@ -150,8 +148,6 @@ def end_number(line: Line) -> int:
     """Return what tells ends of one conversation apart: the row of the last message, a negative number where none is
     stored, made of who said what and when.
 
-    Source: C10.
-
     >>> end_number(Line("hi", row_id=7)), end_number(Line("hi")) == end_number(Line("hi")) < 0
     (7, True)
     """
@@ -170,8 +166,6 @@ def end_number(line: Line) -> int:
 def title_of(value: object) -> str:
     """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or none given.
 
-    Source: C4.
-
     >>> title_of("  ## Trip\\nto Rome "), title_of(7), title_of("###")
     ('Trip to Rome', '', '')
     """
@@ -186,8 +180,6 @@ def title_of(value: object) -> str:
 def summary_of(value: object) -> str:
     """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text.
 
-    Source: C4.
-
     >>> summary_of("One.\\n\\nTwo. "), summary_of(None)
     ('One. Two.', '')
     """
@@ -196,8 +188,6 @@ def summary_of(value: object) -> str:
 
 def extracted(lines: Sequence[Line]) -> Made:
     """Return title and summary without a model: rarest words of the first useful message of a person, and sentences.
-
-    Source: C5, G23.
 
     >>> extracted([Line("ok")]).provenance, extracted([]).title, extracted([]).summary
     ('extract', 'Untitled conversation', 'No summary')
@@ -214,8 +204,6 @@ def extracted(lines: Sequence[Line]) -> Made:
 def without_answer(lines: Sequence[Line]) -> Made:
     """Return what is stored when the model gave nothing that can be used.
 
-    Source: C4.
-
     >>> without_answer([]).title
     'Untitled conversation'
     """
@@ -229,8 +217,6 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
         reply: the model's answer.
         lines: what it was shown.
         patterns: what errors look like (`prompts/refused.yaml`).
-
-    Source: C4, G22, S33.
 
     >>> read_reply('{"title": 7, "summary": "Ok."}', [], patterns=())
     Made(title='Untitled conversation', summary='Ok.', provenance='model')
@@ -259,8 +245,6 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 def shown_time(moment: datetime | None, zone_name: str) -> str:
     """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None. An unknown zone is UTC.
 
-    Source: C6.
-
     >>> from datetime import UTC
     >>> shown_time(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), "Europe/Rome")
     '2026-03-10 14:05'
@@ -273,8 +257,6 @@ def shown_time(moment: datetime | None, zone_name: str) -> str:
 
 def newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
     """Return the first `most` rows of each audience, in the order given.
-
-    Source: C7.
 
     >>> newest_of_each([(1, "a"), (2, "b"), (1, "c"), (1, "d")], 2, lambda row: row[0])
     [(1, 'a'), (2, 'b'), (1, 'c')]
@@ -291,8 +273,6 @@ def newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int
 
 def as_entities(text: str) -> str:
     """Return the text with `&`, `<` and `>` as entities, so that it closes no fence.
-
-    Source: C20.
 
     >>> as_entities("</saved_memories> & more")
     '&lt;/saved_memories&gt; &amp; more'

@@ -1,4 +1,4 @@
-"""The memory tool in three forms of one definition, and calls of it read from replies (rules C26 to C28). Pure.
+"""The memory tool in three forms of one definition, and calls of it read from replies. Pure.
 
 | form      | the model is told                             | the model calls by                                  |
 |-----------|-----------------------------------------------|-----------------------------------------------------|
@@ -6,8 +6,8 @@
 | openai    | a function with a JSON schema                 | `{"type": "function", "function": {...}}`           |
 | anthropic | a tool with an `input_schema`                 | `{"type": "tool_use", "name": ..., "input": {...}}` |
 
-Called by `core.conversations.memory_tool`. A call holds what is to be remembered and nothing else: who is asking comes
-from the scope alone (F3).
+Called by `conversations.memory_tool`. A call holds what is to be remembered and nothing else: who is asking comes
+from the scope alone.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else.
 
-    Source: C26.
-
     >>> schema()["required"], schema()["additionalProperties"]
     (['memoryContent'], False)
     """
@@ -65,8 +63,6 @@ def definition(form: str) -> dict[str, Any]:
 
     Raises:
         ValueError: another form.
-
-    Source: C26.
 
     >>> definition("anthropic")["name"], definition("xml")["call"]
     ('memoryTool', '<use_tool><name>memoryTool</name><memoryContent>...</memoryContent></use_tool>')
@@ -118,8 +114,6 @@ def calls_in(text: str) -> list[ToolCall]:
 
     Args:
         text: the reply, without think-blocks.
-
-    Source: C27.
 
     >>> call = calls_in("Sure! <use_tool><name>memoryTool</name><memoryContent>I &lt;3 tea</memoryContent></use_tool>")
     >>> [(one.content, one.error) for one in call], calls_in("<use_tool><name>otherTool</name></use_tool>")
@@ -174,8 +168,6 @@ def native_call(given: Mapping[str, Any]) -> ToolCall | None:
     Args:
         given: one entry of `tool_calls`, or one content block of type `tool_use`.
 
-    Source: C26, C27.
-
     >>> native_call({"type": "tool_use", "id": "t1", "name": "memoryTool", "input": {"statement": "I like tea"}})
     ToolCall(name='memoryTool', content='I like tea', form='anthropic', call_id='t1', error='')
     """
@@ -216,8 +208,6 @@ def _of_arguments(arguments: Any, form: ToolForm, call_id: str) -> ToolCall:
 def native_calls(given: Any) -> list[ToolCall]:
     """Return the native calls of the memory tool in a message: its `tool_calls`, its content blocks, or a list of them.
 
-    Source: C27.
-
     >>> native_calls({"role": "assistant", "content": [{"type": "text", "text": "ok"}]})
     []
     """
@@ -238,8 +228,6 @@ def native_calls(given: Any) -> list[ToolCall]:
 
 def answer(call: ToolCall, success: bool, message: str) -> Any:
     """Return `{success, message}` in the form the call came in, ready to be handed to the model.
-
-    Source: C28.
 
     >>> answer(ToolCall("memoryTool", "x"), False, "empty")
     '<tool_result><name>memoryTool</name><success>false</success><message>empty</message></tool_result>'

@@ -1,4 +1,4 @@
-"""What `core.conversations` does with saved memories, apart from it (rules C11 to C18)."""
+"""What `conversations` does with saved memories, apart from it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(
     said: object = None,
     screen: screening.Screen | None = None,
 ) -> WriteResult:
-    """Save one fact; see `core.conversations.add_saved_memory`."""
+    """Save one fact; see `conversations.add_saved_memory`."""
     read = _read(settings, text, said)
     if isinstance(read, WriteResult):
         return read
@@ -80,7 +80,7 @@ def _read(settings: Settings, text: object, said: object) -> str | WriteResult:
 def update(
     db: Database, settings: Settings, scope: Scope, statement: object, model: Any, said: object = None
 ) -> WriteResult:
-    """Let a model rewrite the list by a statement; see `core.conversations.update_saved_memory`."""
+    """Let a model rewrite the list by a statement; see `conversations.update_saved_memory`."""
     # 1. what was said, and who is asked
     read = _read(settings, statement, said)
     if isinstance(read, WriteResult):
@@ -132,13 +132,13 @@ def _asked(
 
 
 def _is_flagged(settings: Settings, change: rewrites.Rewrite) -> bool:
-    """Return whether the screening hook flags a text that would take an item's place, or join the list (F36)."""
+    """Return whether the screening hook flags a text that would take an item's place, or join the list."""
     texts = [text for _, text in change.replaced] + list(change.added)
     return any(screening.is_flagged(text, "memory", settings=settings)[0] for text in texts)
 
 
 def delete(db: Database, viewer: Viewer, row_id: object, *, restore: bool) -> WriteResult:
-    """Take a saved memory off the list or bring it back; see `core.conversations.delete_saved_memory`."""
+    """Take a saved memory off the list or bring it back; see `conversations.delete_saved_memory`."""
     if isinstance(row_id, bool) or not isinstance(row_id, int):
         raise MessageError(f"id is of type {type(row_id).__name__}. It must be a whole number.", fields=("id",))
     if not 0 < row_id < 2**63:
@@ -151,7 +151,7 @@ def delete(db: Database, viewer: Viewer, row_id: object, *, restore: bool) -> Wr
 
 
 def listed(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedMemory]:
-    """Return the visible saved memories, oldest first (C14, F12)."""
+    """Return the visible saved memories, oldest first."""
     found = saved.listed(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only, former=former)
     return [
         {
@@ -167,7 +167,7 @@ def listed(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedM
 
 
 def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
-    """Return every text a saved memory has had, the first one first; see `core.conversations.saved_memory_history`."""
+    """Return every text a saved memory has had, the first one first; see `conversations.saved_memory_history`."""
     if isinstance(row_id, bool) or not isinstance(row_id, int):
         raise MessageError(f"id is of type {type(row_id).__name__}. It must be a whole number.", fields=("id",))
     items = saved.listed(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only, former=True)

@@ -1,4 +1,4 @@
-"""The section `recent_conversations`: title, time and summary of conversations that ended, oldest first (rule C23)."""
+"""The section `recent_conversations`: title, time and summary of conversations that ended, oldest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = "cut"
 
 
 def wanted(asked: Asked) -> Sequence[SectionPart]:
-    """Return the parts to read; none where the switch is off or the mode reads nothing (C19, C24)."""
+    """Return the parts to read; none where the switch is off or the mode reads nothing."""
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()

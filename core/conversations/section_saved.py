@@ -1,4 +1,4 @@
-"""The section `saved_memories`: the person's standing wishes, then what people asked to remember (rule C23)."""
+"""The section `saved_memories`: the person's standing wishes, then what people asked to remember."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[SectionPart]:
-    """Return the parts to read; none where the switches are off or the mode reads nothing (C19, C24)."""
+    """Return the parts to read; none where the switches are off or the mode reads nothing."""
     settings = asked.settings
     wishes = section_wishes.wanted(asked)
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:

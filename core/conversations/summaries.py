@@ -1,6 +1,6 @@
-"""From the end of a conversation to its title and summary: what was said, the model, the row (rules C2 to C10).
+"""From the end of a conversation to its title and summary: what was said, the model, the row.
 
-Called by `core.conversations.recent` for hosts that wait, and by `core.conversations.handlers` in the background.
+Called by `conversations.recent` for hosts that wait, and by `conversations.handlers` in the background.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class End:
     """The messages handed in that are not stored, in order."""
 
     def payload(self) -> dict[str, Any]:
-        """Return the end as the operation keeps it: ids, and under `texts` what is stored nowhere else (D22)."""
+        """Return the end as the operation keeps it: ids, and under `texts` what is stored nowhere else."""
         made: dict[str, Any] = {"summary": self.id, "last": self.last, "at": self.at.isoformat()}
         if self.rows is not None:
             made |= {"rows": list(self.rows), "texts": [_as_json(line) for line in self.texts]}
@@ -105,7 +105,7 @@ def model_of(db: Database, end: int, *, forget: bool = False) -> Any:
 
 
 def allowed(connection: Connection, persona: str, lines: Iterable[Line], default: str) -> list[Line]:
-    """Return the lines a summary may be made of: not those of people at level full, nor answers to them (F20, F21)."""
+    """Return the lines a summary may be made of: not those of people at level full, nor answers to them."""
     listed = list(lines)
     names = {name for line in listed for name in line.people}
     levels = participants.known(connection, persona, names, default) if names else {}
@@ -136,7 +136,7 @@ def gather(db: Database, settings: Settings, scope: Scope, end: End) -> list[Lin
 
 
 def ask_whom(db: Database, settings: Settings, scope: Scope, model: Any) -> Any:
-    """Return the model to ask, None for an extract: there is none, or what was said may not leave the machine (F18)."""
+    """Return the model to ask, None for an extract: there is none, or what was said may not leave the machine."""
     known = llm.resolve(model, settings)
     if known is None or (scope.destination or settings.prompt_destination) == "local" or not scope.conversation:
         return known
@@ -153,8 +153,6 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
 
     Raises:
         ModelError: only with `or_raise`.
-
-    Source: C3, C4, C5.
     """
     if model is None:
         return screened(settings, lines, rules.extracted(lines))
@@ -173,7 +171,7 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
 
 
 def screened(settings: Settings, lines: Sequence[Line], made: Made) -> Made:
-    """Return title and summary; what the host's screen flags gives way to an extract of the other lines (F36)."""
+    """Return title and summary; what the host's screen flags gives way to an extract of the other lines."""
 
     def is_open(*texts: str) -> bool:
         return not screening.is_flagged("\n".join(texts), "summary", settings=settings)[0]
@@ -198,9 +196,7 @@ def store(
     Somebody who has turned to level full meanwhile is left out: what is stored then is the extract of the other lines.
 
     Raises:
-        StoreWriteError: a message it was made of is gone (F47); made anew it would be another one.
-
-    Source: C4, C7, C10, F15, F20, F21, F47.
+        StoreWriteError: a message it was made of is gone; made anew it would be another one.
     """
     place = summaries.place_of(connection, db, scope.persona, scope.conversation)
     if place is None:

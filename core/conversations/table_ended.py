@@ -1,7 +1,7 @@
-"""Conversations that end: closed, the messages they end with, what waits to be summarised, rows that follow (C1, C10).
+"""Conversations that end: closed, the messages they end with, what waits to be summarised, rows that follow.
 
-Reads the log of what was said and the queue; `core.conversations.table_summaries` owns what comes of it. A new message
-opens a closed conversation again (`core.audience.table_conversations.touch`).
+Reads the log of what was said and the queue; `conversations.table_summaries` owns what comes of it. A new message
+opens a closed conversation again (`audience.table_conversations.touch`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def lines_of(db: Database, persona: str, conversation: str, ids: Sequence[int]) 
 
 
 def are_there(connection: Connection, persona: str, ids: Collection[int]) -> bool:
-    """Return whether all these messages are still stored (F47)."""
+    """Return whether all these messages are still stored."""
     wanted = sorted(set(ids))
     count = 0
     for part in chunks(wanted, 500):
@@ -130,7 +130,7 @@ def are_there(connection: Connection, persona: str, ids: Collection[int]) -> boo
 
 
 def stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return for each message handed in the row it is stored in, None for one that is not (P42).
+    """Return for each message handed in the row it is stored in, None for one that is not.
 
     Raises:
         MessageError: an id that is too long or holds a NUL.

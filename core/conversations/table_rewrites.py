@@ -1,4 +1,4 @@
-"""Rewriting a list of saved memories in one transaction, as long as it is the list that was looked at (C15 to C17).
+"""Rewriting a list of saved memories in one transaction, as long as it is the list that was looked at.
 
 A rewrite touches what one person has saved for one audience; others' memories are neither shown to the model nor
 changed.
@@ -41,7 +41,7 @@ class Ready:
     items: tuple[Item, ...] = ()
     """What the scope's person has saved for the scope's audience, oldest first."""
     local_only: bool = False
-    """What is said here may not leave the machine (F18)."""
+    """What is said here may not leave the machine."""
     reason: WriteReason = ""
     """`privacy` where nothing of the person may be saved."""
 
@@ -76,8 +76,6 @@ def apply(
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: C15, C17, G16, F21.
     """
     now = db.clock()
     texts = [text for _, text in change.replaced] + list(change.added)

@@ -1,7 +1,7 @@
-"""Saved memories (table memories, kind `saved`): kept because a person asked, listed, deleted, restored (C11 to C18).
+"""Saved memories (table memories, kind `saved`): kept because a person asked, listed, deleted, restored.
 
-How a whole list is rewritten stands in `core.conversations.table_rewrites`. Whoever looks for an equal item holds the
-audience first (`core.audience.table.lock`), so that of two who save the same one finds the other's.
+How a whole list is rewritten stands in `conversations.table_rewrites`. Whoever looks for an equal item holds the
+audience first (`audience.table.lock`), so that of two who save the same one finds the other's.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def is_there() -> tuple[Any, ...]:
 
 
 def new(text: str, *, now: datetime, source: str = BY_PERSON, provenance: Provenance = "host") -> NewMemory:
-    """Return a saved memory ready to be stored; `text` is not blank. It is pinned, so nothing prunes it (C14)."""
+    """Return a saved memory ready to be stored; `text` is not blank. It is pinned, so nothing prunes it."""
     made = memory_input.read(
         text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance
     )
@@ -93,8 +93,6 @@ def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, 
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: C11, C13, F11, F20, F21.
     """
     row_id = db.ids.one()
     stored = WriteResult(True, row_id, notes=memory.notes)
@@ -133,7 +131,7 @@ def find_equal(
 
 
 def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
-    """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be (C18)."""
+    """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be."""
 
     def work(connection: Connection) -> WriteResult:
         row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
@@ -151,8 +149,6 @@ def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
 
     Returns:
         `unchanged` where there is none; `duplicate` with the id of one on the list that says the same.
-
-    Source: C15, C18.
     """
 
     def work(connection: Connection) -> WriteResult:
@@ -211,8 +207,6 @@ def listed(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: C14, F12, F18.
     """
     found: list[Item] = []
     parts = list(chunks(audiences_seen, _AUDIENCES_AT_ONCE))
@@ -245,7 +239,7 @@ def _part(number: int, family: str) -> Part:
 
 
 def section_parts(most: int) -> tuple[SectionPart, ...]:
-    """Return what brings the newest `most` saved memories a prompt may show, and the ids of the others (C23)."""
+    """Return what brings the newest `most` saved memories a prompt may show, and the ids of the others."""
     return (
         SectionPart(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, table.name),
         SectionPart(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, table.name),

@@ -1,6 +1,6 @@
-"""Summaries of conversations that ended (table conversation_summaries, data model D23): a rolling list per audience.
+"""Summaries of conversations that ended (table conversation_summaries): a rolling list per audience.
 
-Who adds to a list holds its audience until the transaction ends, so additions are put in order and none is lost (C9);
+Who adds to a list holds its audience until the transaction ends, so additions are put in order and none is lost;
 what no longer fits leaves the list in the same transaction. Order of locks: conversation, then audience.
 """
 
@@ -41,7 +41,7 @@ class NewSummary:
     summary: str
     at: datetime
     last: int
-    """What tells the end from others of the conversation (`core.conversations.rules_summaries.end_number`)."""
+    """What tells the end from others of the conversation (`conversations.rules_summaries.end_number`)."""
     provenance: str
     language: str = ""
 
@@ -72,7 +72,7 @@ _COLUMNS = (
 def place_of(
     connection: Connection, db: Database, persona: str, conversation: str | None
 ) -> conversations.Place | None:
-    """Return where a summary of the conversation belongs, which is held from here on; None where it is gone (F47)."""
+    """Return where a summary of the conversation belongs, which is held from here on; None where it is gone."""
     if not conversation:
         return conversations.Place(audiences.find_or_make(connection, db, persona, AudienceKey("persona")))
     facts = conversations.find(connection, persona, conversation, lock=True)
@@ -89,8 +89,6 @@ def keep(
 
     Returns:
         `(True, id, "")`, or `duplicate` with the id of the summary of the same end.
-
-    Source: C7, C9, C10, F15.
     """
     audiences.lock(connection, persona, place.audience_id)
     key = new.conversation or ""
@@ -168,8 +166,6 @@ def listed(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: C7, F12, F18.
     """
     found: list[Stored] = []
     for part in chunks(seen, _AUDIENCES_AT_ONCE):
@@ -201,7 +197,7 @@ def _part(number: int, family: str) -> Part:
 
 
 def section_parts(most: int) -> tuple[SectionPart, ...]:
-    """Return what brings the newest `most` summaries a prompt may show, and the ids of the others (C23)."""
+    """Return what brings the newest `most` summaries a prompt may show, and the ids of the others."""
     name = conversation_summaries.name
     return (
         SectionPart(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, name),

@@ -1,6 +1,6 @@
-"""Changes that a person makes to the list of conversations: another title or summary, one taken off, one put in (C33).
+"""Changes that a person makes to the list of conversations: another title or summary, one taken off, one put in.
 
-Called by `core.conversations.memory_files`, whose rows are those the scope sees.
+Called by `conversations.memory_files`, whose rows are those the scope sees.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings stored in the database (table config, data model D28). `core.config` decides what they mean."""
+"""Settings stored in the database (table config). `config` decides what they mean."""
 
 from __future__ import annotations
 

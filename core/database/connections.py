@@ -26,7 +26,7 @@ SESSION = (
     "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
     "group_concat_max_len = 16777216"
 )
-"""Sent on every connect, so behaviour does not depend on the server's own settings (D5).
+"""Sent on every connect, so behaviour does not depend on the server's own settings.
 
 A search has the server join what it finds to one text: of hundreds of rows the driver takes longer than the server.
 """
@@ -58,7 +58,7 @@ def parse(url: str) -> Target:
     """Return where a connection string points.
 
     Raises:
-        ConfigError: unknown scheme or not a connection string (F73); the password is never part of the text.
+        ConfigError: unknown scheme or not a connection string; the password is never part of the text.
         StoreError: SQLite in a folder that is missing.
     """
     try:
@@ -164,7 +164,7 @@ def make_engines(
     """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second.
 
     Args:
-        left: gives the seconds the calling thread may still take to read; a connect takes no longer (F51).
+        left: gives the seconds the calling thread may still take to read; a connect takes no longer.
     """
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
@@ -202,7 +202,7 @@ def _spare_round_trips(reading: Engine) -> None:
     """Send no more than the statements themselves where nothing is to be gained by it.
 
     What commits by itself has nothing to roll back, and a connection that was in use a moment ago is not asked whether
-    it still stands: reads are repeated on another where one is lost (F52).
+    it still stands: reads are repeated on another where one is lost.
     """
     dialect: Any = reading.dialect
     ping = dialect.do_ping

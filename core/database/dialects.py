@@ -32,11 +32,11 @@ COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEVER_US = -(2**62)
-"""Microseconds that stand for a time nobody can read: older than every other (rule T32)."""
+"""Microseconds that stand for a time nobody can read: older than every other."""
 
 
 class Key(TypeDecorator[str]):
-    """An id or key of at most `length` UTF-8 bytes, compared as bytes (rule G6)."""
+    """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
 
     impl = LargeBinary
     cache_ok = True
@@ -74,7 +74,7 @@ class JsonText(TypeDecorator[Any]):
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        """Return the text as stored; `core.database.rows` reads it, since a broken one must not fail the rest (F58)."""
+        """Return the text as stored; `database.rows` reads it, since a broken one must not fail the rest."""
         return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else value
 
 
@@ -110,7 +110,7 @@ class Time(TypeDecorator[datetime]):
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return a stored time as an aware datetime, None when it cannot be read (F58)."""
+    """Return a stored time as an aware datetime, None when it cannot be read."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     if isinstance(value, (bytes, bytearray)):
@@ -153,7 +153,7 @@ def name_type(length: int) -> TypeEngine[str]:
 
 
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
-    """Whether a JSON array holds a text as a whole element: the meaning of a tag search (rule T20).
+    """Whether a JSON array holds a text as a whole element: the meaning of a tag search.
 
     Typed as a number: a function typed Boolean gets `= 1` appended and loses its index.
     """
@@ -215,7 +215,7 @@ def like_pattern(keyword_folded: str) -> str:
 
 
 def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]:
-    """Whether a folded text holds the keyword of `like_pattern` (rule T21)."""
+    """Whether a folded text holds the keyword of `like_pattern`."""
     return column.like(pattern, escape=LIKE_ESCAPE)
 
 

@@ -1,6 +1,6 @@
 """The database handle: connections, reading, and whole transactions with retries.
 
-No error of a driver leaves it: `core.database.failures` makes the project's own of each.
+No error of a driver leaves it: `database.failures` makes the project's own of each.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Call:
 
 
 class Database:
-    """One database, opened by `core.db.open_database`. Safe to share between threads.
+    """One database, opened by `db.open_database`. Safe to share between threads.
 
-    `clock` is the only clock anything in this package asks (rule G8); `ids` makes row ids.
+    `clock` is the only clock anything in this package asks; `ids` makes row ids.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Database:
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
         self.kept_back: list[Callable[[], object]] = []
-        """What writes changes that are kept back for a moment, each called by `settle`; none of them raises (S6)."""
+        """What writes changes that are kept back for a moment, each called by `settle`; none of them raises."""
         self.at_close: list[Callable[[], object]] = []
         """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
         self._options = options
@@ -97,7 +97,7 @@ class Database:
         return self._engines
 
     def settle(self) -> None:
-        """Write what is kept back for a moment, such as which messages are hidden (S6).
+        """Write what is kept back for a moment, such as which messages are hidden.
 
         Within `one_call` it takes half of the call's time at most, so that reads go on where rows are held.
         """
@@ -126,7 +126,7 @@ class Database:
     # Reading
 
     def read(self, statement: Any, parameters: Mapping[str, Any] | None = None, *, source: str) -> Sequence[Any]:
-        """Return all rows of one statement, read in one round trip and repeated once on a lost connection (F52).
+        """Return all rows of one statement, read in one round trip and repeated once on a lost connection.
 
         Raises:
             StoreReadError: the server refused or cannot be reached; names `source` and what to do.
@@ -159,11 +159,9 @@ class Database:
 
     @contextlib.contextmanager
     def one_call(self) -> Iterator[None]:
-        """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS (F51).
+        """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS.
 
         A block inside another one belongs to it. What other threads read meanwhile, hooks for instance, is their own.
-
-        Source: F51.
         """
         if getattr(self._local, "call", None) is not None:
             yield
@@ -183,7 +181,7 @@ class Database:
 
     @contextlib.contextmanager
     def held(self, lock: threading.Lock) -> Iterator[bool]:
-        """Yield whether a lock is held: within a call it is waited for no longer than the call has left (F51)."""
+        """Yield whether a lock is held: within a call it is waited for no longer than the call has left."""
         call: Call | None = getattr(self._local, "call", None)
         got = lock.acquire(timeout=-1 if call is None else self._left())
         try:
@@ -230,7 +228,7 @@ class Database:
         """Run `work` in one transaction and return what it returns; all of it is stored or nothing.
 
         The whole of `work` is run again, up to 5 times in all with growing pauses, on deadlock, lock wait, lost
-        connection and not-ready answers (D34); it must therefore have no effect but on its connection. Where the
+        connection and not-ready answers; it must therefore have no effect but on its connection. Where the
         answer to the commit itself was lost, `confirm` is asked on a fresh connection whether the rows are there, and
         what it returns, unless that is None, is the result.
 
@@ -268,10 +266,8 @@ class Database:
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[None]:
-        """Count the time of the block as taken by the call, where there is one: a prompt that writes ends in time too.
-
-        Source: F51.
-        """
+        """Count the time of the block as taken by the call, where there is one: a prompt that writes ends in time
+        too."""
         call: Call | None = getattr(self._local, "call", None)
         if call is None or call.since is not None:
             yield
@@ -314,7 +310,7 @@ class Database:
 
     @contextlib.contextmanager
     def traced(self) -> Iterator[list[str]]:
-        """Yield a list that gets the text of every reading statement run meanwhile: one entry, one round trip (D35)."""
+        """Yield a list that gets the text of every reading statement run meanwhile: one entry, one round trip."""
         statements: list[str] = []
         self._tracers.append(statements)
         try:

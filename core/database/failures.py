@@ -1,8 +1,8 @@
-"""Driver errors made readable: what may be tried again, and what is told to people. Called by `core.database.engine`.
+"""Driver errors made readable: what may be tried again, and what is told to people. Called by `database.engine`.
 
 Driver errors are translated here and nowhere else. The translated error carries the server's number and the query's
 source, and not the driver's own text as its cause: PyMySQL writes values into the statement, so a syntax or data error
-quotes them, and no message text may leave in an exception (rule G26).
+quotes them, and no message text may leave in an exception.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..errors import CoreError, StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
-refused at the commit, by Galera or by group replication (D34)."""
+refused at the commit, by Galera or by group replication."""
 ENDED = frozenset({1053, 1927, 4031})
 """Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
@@ -84,7 +84,7 @@ _NAMED = re.compile(
 
 
 def _named_table(said: str) -> str | None:
-    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend (F50).
+    """Return the table a server does not know or let be read: of a statement over many tables, the one to mend.
 
     >>> _named_table("no such table: ai_diary"), _named_table("Table 'mine.ai_diary' doesn't exist")
     ('ai_diary', 'ai_diary')

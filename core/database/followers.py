@@ -1,4 +1,4 @@
-"""Rows that stand in the audience of their conversation and in no search table: they follow it when it moves (F17)."""
+"""Rows that stand in the audience of their conversation and in no search table: they follow it when it moves."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Ids:
     """Makes ids of 63 bits: milliseconds since 2020 in the upper 41, below them a random start and then one more each.
 
     Two processes that make ids in the same millisecond start at different places of four million, and the ids of one
-    process keep rising when the clock jumps back or stands still (rule F59).
+    process keep rising when the clock jumps back or stands still.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:

@@ -1,4 +1,4 @@
-"""Every table in one list (D36): which of its columns hold texts, and how rows of somebody are found in it.
+"""Every table in one list: which of its columns hold texts, and how rows of somebody are found in it.
 
 Read by forgetting, export, the canary tests and `db stats`. A table of the schema that is not listed fails a test,
 and so does a column that can hold text and is listed nowhere.

@@ -1,4 +1,4 @@
-"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included (F58).
+"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included.
 
 Called by the table modules. Nothing here reads or writes a table but `insert_rows`, which writes what it is handed.
 """
@@ -23,7 +23,7 @@ __all__ = ["insert_rows", "json_value", "name", "number", "read_json", "read_lis
            "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
 
 TEXT_BYTES = 16_777_215
-"""Most UTF-8 bytes of a long text, on every engine (F63)."""
+"""Most UTF-8 bytes of a long text, on every engine."""
 
 DIGITS = 400
 """Longest number that is taken as a name; Python writes out no more than 4300 digits."""
@@ -44,8 +44,6 @@ def text(value: object, field: str) -> str:
     Raises:
         MessageError: another type, or over 16 MB.
 
-    Source: G11, F63.
-
     >>> text("a\\x00b", "message_text"), text(None, "message_text")
     ('ab', '')
     """
@@ -63,8 +61,6 @@ def check_size(made: str, field: str) -> None:
 
     Raises:
         MessageError: over 16 MB.
-
-    Source: F63.
     """
     # A character takes 4 bytes at most, so that short texts are not encoded to be measured.
     if len(made) * 4 > TEXT_BYTES:
@@ -134,7 +130,7 @@ def yes_no(value: object, field: str) -> int:
 
 
 def json_value(value: object, field: str, notes: list[str]) -> Any:
-    """Return a value as plain JSON; what had to change is noted, never dropped unsaid (P18, G15).
+    """Return a value as plain JSON; what had to change is noted, never dropped unsaid.
 
     >>> notes = []
     >>> json_value({"x": float("nan")}, "metadata", notes), notes
@@ -147,8 +143,6 @@ def json_value(value: object, field: str, notes: list[str]) -> Any:
 
 def short_interface(interface: str) -> str:
     """Return the reduced name of an interface, as the diary keeps it.
-
-    Source: P46.
 
     >>> [short_interface(n) for n in ("telegram_bot", "discord_selfbot", "twitter", "cli", " ", "webui")]
     ['telegram', 'discord', 'x', 'manual', 'unknown', 'webui']
@@ -192,8 +186,6 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 def read_json(value: object) -> Any:
     """Return what a JSON column holds, None when it is broken or NULL.
-
-    Source: F58.
 
     >>> read_json('["a"]'), read_json("{broken"), read_json(None)
     (['a'], None, None)

@@ -1,4 +1,4 @@
-"""The tables of the log, the memories, the diary, tags and the search (data model D6 to D18, D27, D28).
+"""The tables of the log, the memories, the diary, tags and the search.
 
 One declaration for every server; stories and jobs stand in `schema_stories`, conversations and short-term memory in
 `schema_recent`, relationships and consolidation in `schema_lifelong`. `sql/schema/*.sql` is generated from the four
@@ -49,7 +49,7 @@ conversations = table(
     Column("last_message_at", Time(), nullable=True),
     Column("created_at", Time(), nullable=True),
     Column("closed_at", Time(), nullable=True),
-    # what a chat file says of the whole chat, for its export (S48)
+    # what a chat file says of the whole chat, for its export
     json_text("metadata"),
     PrimaryKeyConstraint("id"),
     # the conversation of a message
@@ -97,7 +97,7 @@ chat_history_cache = table(
     Column("token_count", Integer, nullable=True),
     Column("content_hash", HASH, nullable=True),
     Column("edited_at", Time(), nullable=True),
-    # the counter that token_count is from (S13)
+    # the counter that token_count is from
     key("token_counter", 40, default=None, nullable=True),
     PrimaryKeyConstraint("id"),
     # newest of a conversation, range of a story

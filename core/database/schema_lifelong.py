@@ -1,4 +1,4 @@
-"""The tables of relationships, consolidation and compaction (data model D26, D27)."""
+"""The tables of relationships, consolidation and compaction."""
 
 from __future__ import annotations
 

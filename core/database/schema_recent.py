@@ -1,4 +1,4 @@
-"""The tables of conversation summaries, edits and short-term memory (data model D23 to D25)."""
+"""The tables of conversation summaries, edits and short-term memory."""
 
 from __future__ import annotations
 

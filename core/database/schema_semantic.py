@@ -1,6 +1,6 @@
 """The table of vectors: what an embedder made of the texts of rows, beside them (docs/embeddings.md).
 
-Empty where no embedder is configured. A part of the one declaration that `core.database.schema` begins.
+Empty where no embedder is configured. A part of the one declaration that `database.schema` begins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of stories and of the operation queue (data model D19 to D22), declared as in `core.database.schema`."""
+"""The tables of stories and of the operation queue, declared as in `database.schema`."""
 
 from __future__ import annotations
 

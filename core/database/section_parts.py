@@ -1,6 +1,6 @@
 """How a table's rows come along with the last round trip of a prompt: SELECTs of the columns all branches have.
 
-A section of `context` asks with `SectionPart`s and gets `SectionRow`s back (`core.prompt.sections`). Values of keys,
+A section of `context` asks with `SectionPart`s and gets `SectionRow`s back (`prompt.sections`). Values of keys,
 JSON and times arrive as the driver gives them, since a UNION keeps no types: `from_key`, `read_texts`, `read_object`
 and `read_time` read them.
 """

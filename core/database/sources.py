@@ -21,11 +21,11 @@ class SourceTable:
     text: Any
     """Column the snippet is taken from."""
     tags: Any
-    """Column of the row's tags; None for the chat, which has none (T22)."""
+    """Column of the row's tags; None for the chat, which has none."""
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Rows that are indexed: neither archived nor superseded nor quarantined (T26)."""
+        """Rows that are indexed: neither archived nor superseded nor quarantined."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:
@@ -38,7 +38,7 @@ class SourceTable:
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:
-    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1 (F18).
+    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1.
 
     A chat row has the mark of its conversation.
     """

@@ -2,7 +2,7 @@
 
 A `Part` is one SELECT of SQLAlchemy Core, compiled; what differs between two of a kind are its values alone. Joining
 their texts costs microseconds, where building and compiling the whole costs tens of milliseconds for every new number
-of keywords. Values only ever travel as parameters (rule T25); texts joined here come from compiled parts alone.
+of keywords. Values only ever travel as parameters; texts joined here come from compiled parts alone.
 """
 
 from __future__ import annotations

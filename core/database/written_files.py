@@ -1,4 +1,4 @@
-"""Files this process wrote from rows: nothing else knows where they are, and forgetting cannot reach them (F45)."""
+"""Files this process wrote from rows: nothing else knows where they are, and forgetting cannot reach them."""
 
 from __future__ import annotations
 

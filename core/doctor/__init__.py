@@ -1,4 +1,4 @@
-"""Door: what is wrong with an installation, why it matters, and the statement or command that mends it (F74, D29).
+"""Door: what is wrong with an installation, why it matters, and the statement or command that mends it.
 
 `examine` looks at the settings, the database server, rights, tables, indexes, rows, the queue, the disk, the speed of
 the connection, the parts installed and, when asked to, the model. It changes nothing, and a part that cannot be looked
@@ -65,8 +65,6 @@ def examine(
 
     Returns:
         What was looked at, each with its level. Nothing is raised for what is wrong: it is the answer.
-
-    Source: F74, D29.
     """
     found: list[Symptom] = []
     handle = db

@@ -1,7 +1,7 @@
-"""What facts about an installation mean to the person who runs it, and how it is mended (rules F74, D29).
+"""What facts about an installation mean to the person who runs it, and how it is mended.
 
-Used by `core.doctor`. Every judgement is one function from facts to symptoms; nothing here knows a database, a file or
-a clock. What a server says of its settings is judged in `core.doctor.rules_server`.
+Used by `doctor`. Every judgement is one function from facts to symptoms; nothing here knows a database, a file or
+a clock. What a server says of its settings is judged in `doctor.rules_server`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _WHY = {
 
 
 def from_finding(severity: Literal["error", "warning"], what: str, place: str, facts: str, remedy: str) -> Symptom:
-    """Return a finding of `core.upkeep.check` as a symptom: the same, and why it matters.
+    """Return a finding of `upkeep.check` as a symptom: the same, and why it matters.
 
     Args:
         place: table or `table.column`; blank for the server.
@@ -318,8 +318,6 @@ def counter(name: str, model: str) -> Symptom:
 
 def admin_token(token: str) -> str:
     """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted.
-
-    Source: L34.
 
     >>> admin_token("0123456789abcdef"), admin_token("short")[:55]
     ('', 'ADMIN_TOKEN has 5 characters. It must have at least 16.')

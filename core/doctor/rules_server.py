@@ -1,7 +1,7 @@
-"""What the settings of a MySQL-family server mean for this program, and the statement that changes each (rule F74).
+"""What the settings of a MySQL-family server mean for this program, and the statement that changes each.
 
-Each connection sets time zone, SQL mode, isolation and lock waits for itself (D5), so that most of a server's own
-values do not matter; those that do are judged here. Used by `core.doctor`.
+Each connection sets time zone, SQL mode, isolation and lock waits for itself, so that most of a server's own
+values do not matter; those that do are judged here. Used by `doctor`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""DOOR: a participant, a conversation or a memory forgotten for good, with everything made of it (rules F40 to F48).
+"""DOOR: a participant, a conversation or a memory forgotten for good, with everything made of it.
 
-`core.db.forget` is the same function.
+`db.forget` is the same function.
 """
 
 from __future__ import annotations
@@ -111,8 +111,6 @@ def forget(
     Raises:
         MessageError: not exactly one of the three, or one that cannot be a key or id.
         StoreWriteError: nothing was changed.
-
-    Source: F40 to F48.
     """
     # 1. what is forgotten
     target = _target(participant, conversation, memory)

@@ -1,6 +1,6 @@
-"""Where forgetting reaches beyond the tables: what this process keeps, and the Markdown files (rules F45, F46).
+"""Where forgetting reaches beyond the tables: what this process keeps, and the Markdown files.
 
-Called by `core.forgetting` after the rows are gone. Other processes ask the table for versions at each read (M14), and
+Called by `forgetting` after the rows are gone. Other processes ask the table for versions at each read, and
 keep nothing of a row that is not there.
 """
 
@@ -42,10 +42,7 @@ def settle(db: Database) -> None:
 
 
 def empty_caches(db: Database, persona: str, done: Done) -> None:
-    """Drop what this process keeps of a persona's texts, words and ids.
-
-    Source: F45.
-    """
+    """Drop what this process keeps of a persona's texts, words and ids."""
     short_term_cache.of(db).drop(persona)
     recalls.forget(db, persona, done.items)
     audiences.forget_cached(db)
@@ -62,10 +59,7 @@ def empty_caches(db: Database, persona: str, done: Done) -> None:
 
 
 def rewrite_files(db: Database, persona: str, settings: Settings, done: Done) -> Files:
-    """Write the Markdown files anew that this process knows of; those it cannot are told, with why.
-
-    Source: F45.
-    """
+    """Write the Markdown files anew that this process knows of; those it cannot are told, with why."""
     written: list[str] = []
     away: list[str] = []
     for folder in memory_files.folders(db, settings):

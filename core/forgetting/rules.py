@@ -1,6 +1,6 @@
-"""What forgetting somebody leaves of the rows of others: pure decisions (rules F41 to F43).
+"""What forgetting somebody leaves of the rows of others: pure decisions.
 
-Called by `core.forgetting.table_quotes` and `core.forgetting.table_stories`. Whoever is forgotten is known by the keys
+Called by `forgetting.table_quotes` and `forgetting.table_stories`. Whoever is forgotten is known by the keys
 of all linked identities and by the names they went by.
 """
 
@@ -16,7 +16,7 @@ from ..audience.rules import split_key
 from ..text.folding import fold
 
 REPLIES = ("reply_to", "reply_to_message")
-"""Keys of a message's metadata under which a host keeps whom and what it answers (P22)."""
+"""Keys of a message's metadata under which a host keeps whom and what it answers."""
 _IDS = ("sender_id", "id")
 _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
@@ -90,8 +90,6 @@ def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Pe
         involved: names, keys or ids, as stored.
         interfaces: the interfaces the entry's own ids may belong to.
 
-    Source: F42.
-
     >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
     >>> left_involved(["Ann", "Bob"], ["tg"], ann), left_involved(["7"], ["tg"], ann), left_involved(["Bob"], [], ann)
     (['Bob'], [], None)
@@ -114,8 +112,6 @@ def without_reply(
         conversation: where the message stands.
         message_ids: ids, on the platform, of their messages in the conversation.
         texts: what these say.
-
-    Source: F42.
 
     >>> ann = Person(frozenset({"tg/7"}), frozenset({"Ann"}))
     >>> without_reply({"a": 1, "reply_to": {"from_user": {"id": 7}, "text": "hi"}}, "tg/1", ann, (), ())
@@ -153,8 +149,6 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
     Args:
         keys: participant keys of the person.
         rows: messages of theirs that are stored no more.
-
-    Source: F41, F43, D22.
 
     >>> lines = [{"text": "a", "participant": "tg/7"}, {"text": "b", "participant": "tg/8"}]
     >>> without_lines({"rows": [None, 5, None], "texts": lines}, {"tg/7"}, {5})
@@ -194,8 +188,6 @@ def stale_versions(versions: Iterable[Version], first: int | None, scenes: Colle
         first: index of the first message that is forgotten; None without one.
         scenes: ids of scenes brought from a chat that is forgotten, which stand before all messages.
 
-    Source: F43.
-
     >>> four = [Version(n, n, None) for n in (1, 2, 3, 4)]
     >>> stale_versions(four, 3, ()), stale_versions(four, None, ())
     ([3, 4], [])
@@ -219,8 +211,6 @@ def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], gone: Collecti
         order: the conversation's messages, oldest first.
         breaks: message to the scene that ends with it.
         gone: messages that go.
-
-    Source: F43.
 
     >>> moved_breaks([1, 2, 3, 4, 5], {2: 10, 4: 11, 5: 12}, {4, 5})
     {11: 3, 12: None}

@@ -1,4 +1,4 @@
-"""Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table (F40 to F48).
+"""Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table.
 
 What is theirs is found and held first (`forgetting_finding`). Then, in this order: what others keep of it, the stories
 made of it, the rows themselves, and at the end what many rows share: counts of the index, tags, words.
@@ -99,8 +99,6 @@ def forget(db: Database, persona: str, target: Target, *, dry_run: bool = False)
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: F40 to F48.
     """
 
     def work(connection: Connection) -> Done:
@@ -132,8 +130,6 @@ def late(db: Database, persona: str, target: Target, people: Collection[str], cu
     Args:
         people: participant keys that were forgotten.
         cutoff: rows with ids below it were begun before.
-
-    Source: F47.
     """
 
     def work(connection: Connection) -> Done | None:
@@ -158,7 +154,7 @@ def late(db: Database, persona: str, target: Target, people: Collection[str], cu
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their former versions and what was made of them, within the caller's transaction (L7)."""
+    """Delete items with their former versions and what was made of them, within the caller's transaction."""
     forgetting_items.remove(removal, forgetting_items.with_former(removal, ids))
     finish(removal, thoroughly=False)
 

@@ -1,4 +1,4 @@
-"""Memory items, summaries and what was made of them, as far as they go with what is forgotten (rules F40, F43).
+"""Memory items, summaries and what was made of them, as far as they go with what is forgotten.
 
 An item made of messages or items that go cannot be cleaned: it goes too. Other items it was made of come back; other
 messages it was made of are queued to be consolidated anew.
@@ -59,8 +59,6 @@ def remove(removal: Removal, ids: Collection[int], messages: Collection[int] = (
 
     Args:
         messages: messages that go.
-
-    Source: F40, F43, F46.
     """
     going = _Going(removal.ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
     if messages:
@@ -160,8 +158,6 @@ def summaries(removal: Removal, conversation: str, messages: Collection[int]) ->
     """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew.
 
     Called after these messages are deleted.
-
-    Source: F43.
     """
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
     listed = removal.all(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))

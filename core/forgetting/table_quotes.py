@@ -1,4 +1,4 @@
-"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote (F42).
+"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote.
 
 Diary entries, notes of whom a message answers, messages handed in with an operation, lines of short-term entries.
 """
@@ -44,10 +44,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def diary(removal: Removal, person: Person) -> None:
-    """Take the person out of the entries they are involved in; an entry that involves only them is deleted.
-
-    Source: F42.
-    """
+    """Take the person out of the entries they are involved in; an entry that involves only them is deleted."""
     interfaces = {split_key(key)[0] for key in person.keys}
     by_short: dict[str, set[str]] = {}
     for name in interfaces:
@@ -102,8 +99,6 @@ def replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
 
     Args:
         gone: messages that go, which are still there.
-
-    Source: F42.
     """
     ids, texts = _quotable(removal, gone)
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
@@ -149,8 +144,6 @@ def operations(removal: Removal, keys: Collection[str], conversations: Collectio
     Args:
         conversations: in which they wrote.
         gone: messages that go.
-
-    Source: F41, F43, F47.
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona, _J.status.in_(_OPEN), _J.payload.is_not(None)
@@ -173,6 +166,6 @@ def operations(removal: Removal, keys: Collection[str], conversations: Collectio
 
 
 def short_term(removal: Removal, keys: Collection[str]) -> None:
-    """Delete the person's short-term entries, and their lines and what was made of them in those of others (M28)."""
+    """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
     gone, changed = short_term_items.take_out(removal.connection, removal.persona, keys)
     removal.counts[short_term_memories.name] += gone + changed

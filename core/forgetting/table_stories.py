@@ -1,7 +1,7 @@
-"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts (rule F43).
+"""What a story keeps of somebody who is forgotten: recaps, scenes, versions, refused texts.
 
 A scene with messages that go keeps the others: its break moves to the last of them, its recap is made anew. The numbers
-of the running recap's versions are not given again (S26).
+of the running recap's versions are not given again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .table_rows import AT_ONCE, Removal
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
 FROM = "from"
-"""Key of a recap's metadata: the conversation it was brought from (S32)."""
+"""Key of a recap's metadata: the conversation it was brought from."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 _F = refused_recaps.c
 
@@ -63,8 +63,6 @@ def without_messages(removal: Removal, conversation: str, gone: Collection[int])
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew.
 
     Called before the messages are deleted, while the conversation is held.
-
-    Source: F43.
     """
     read = readers.on(removal.connection)
     order = scenes.order(read, removal.persona, conversation)
@@ -188,8 +186,6 @@ def brought_from(removal: Removal, sources: Mapping[str, int]) -> None:
 
     Args:
         sources: conversation to the first of its messages that goes; what was taken over before that was stored stays.
-
-    Source: F43, S32.
     """
     chosen = (
         select(_R.scene_id, _R.version_index, _R.metadata, _R.created_at, _S.conversation_key)

@@ -1,4 +1,4 @@
-"""Words no row holds any more leave the vocabulary of the search (rules D17, F46).
+"""Words no row holds any more leave the vocabulary of the search.
 
 A word is known as long as a row of any persona holds it: `search_count` says which do. The vocabulary is shared, so a
 word that somebody says while it is taken out is taught again by `restore`, called after the transaction.

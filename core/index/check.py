@@ -1,4 +1,4 @@
-"""Compares the search tables with the rows they stand for (rule D15). Nothing is changed here.
+"""Compares the search tables with the rows they stand for. Nothing is changed here.
 
 Every row is read once and what it gives is summed up by word and tag; the tables are summed up alike by the server, in
 pages of words. Where the two agree, as they do when all is well, no single posting is looked at; where they differ, the

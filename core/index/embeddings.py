@@ -1,8 +1,8 @@
 """Vectors of rows (table search_vector): read for a search, kept in step with their rows, dropped.
 
 Promise: vectors of different models are never read together, and none outlives its row. A vector tells nothing about
-who may see its row: `core.search.meaning` asks `allowed` before a row becomes a candidate by its vector.
-Written by `core.index.embeddings_writing`.
+who may see its row: `search.meaning` asks `allowed` before a row becomes a candidate by its vector.
+Written by `index.embeddings_writing`.
 """
 
 from __future__ import annotations
@@ -122,8 +122,6 @@ def allowed(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: T26, F10 to F18.
     """
     by_source: dict[int, list[int]] = {}
     for number, row_id in rows:

@@ -111,7 +111,7 @@ def next_batch(
 
     Args:
         most: most rows.
-        local: take rows marked local_only too (F18).
+        local: take rows marked local_only too.
         after: the batch written before, so that the walk goes on where that ended.
 
     Raises:

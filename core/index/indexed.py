@@ -1,6 +1,6 @@
-"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step (G16, D14).
+"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step.
 
-Called by the table modules of chat, memories and diary and by `conversations`. A row that is not indexed yet (D16), or
+Called by the table modules of chat, memories and diary and by `conversations`. A row that is not indexed yet, or
 that cannot be found (archived, superseded, quarantined), has nothing in the search tables: it is neither taken out nor
 put in.
 """
@@ -30,7 +30,7 @@ from . import table as search_index
 
 AT_ONCE = 500
 SEPARATOR = "\x1f"
-"""Stands between the four folded texts of a diary entry; no keyword can hold it (D11)."""
+"""Stands between the four folded texts of a diary entry; no keyword can hold it."""
 
 DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
 
@@ -188,7 +188,7 @@ def move(
 def mark_local(
     connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
 ) -> int:
-    """Let rows stay on this machine, or open them again, index rows too, and return how many there were (F18).
+    """Let rows stay on this machine, or open them again, index rows too, and return how many there were.
 
     A row of the chat has no mark of its own: the caller changes its conversation.
     """

@@ -1,7 +1,7 @@
 """What is looked for in the search tables, and how rare it is: the shapes that the two plans of look-ups share.
 
-`core.search.ranking.lookups_recency` and `core.search.ranking.lookups_relevance` decide which look-ups answer a search;
-`core.index.postings` runs them. Called by `core.search`; reads no database.
+`search.ranking.lookups_recency` and `search.ranking.lookups_relevance` decide which look-ups answer a search;
+`index.postings` runs them. Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNLISTED = "\x01"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One text looked for inside texts: a keyword, or a tag where the chat is searched (T21, T22)."""
+    """One text looked for inside texts: a keyword, or a tag where the chat is searched."""
 
     text: str
     """Folded."""
@@ -71,7 +71,7 @@ class Lookup:
     distinct: bool = False
     """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
     first_tier: bool = False
-    """Its rows match a tag and a keyword (T23)."""
+    """Its rows match a tag and a keyword."""
     also: tuple[str, ...] = ()
     """Known words of which the row must hold one beside its key."""
     between: tuple[int, int] | None = None
@@ -159,10 +159,7 @@ def packed(cells: Iterable[Count], most_places: int) -> list[tuple[tuple[int, ..
 
 
 def rarity(words: Sequence[Wanted], word_counts: Iterable[Count], chat: int) -> list[int]:
-    """Return in how many visible rows each text stands as a whole word, or, where it never does, inside others.
-
-    Source: T26, T29b.
-    """
+    """Return in how many visible rows each text stands as a whole word, or, where it never does, inside others."""
     whole = [0] * len(words)
     inner = [0] * len(words)
     places: dict[str, list[tuple[int, bool]]] = {}

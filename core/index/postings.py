@@ -1,7 +1,7 @@
-"""The SELECTs that read the search tables, one for each look-up: the second round trip of a search (D35).
+"""The SELECTs that read the search tables, one for each look-up: the second round trip of a search.
 
-`core.index.postings_read` joins those of the look-ups that `core.search.ranking.lookups_recency` and
-`core.search.ranking.lookups_relevance` decided on. Every one holds the audiences it may read.
+`index.postings_read` joins those of the look-ups that `search.ranking.lookups_recency` and
+`search.ranking.lookups_relevance` decided on. Every one holds the audiences it may read.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Limits:
     """Take rows marked local_only too."""
     tags: tuple[str, ...] = ()
     without_conversations: tuple[str, ...] = ()
-    """Conversation keys whose chat rows are left out (T37)."""
+    """Conversation keys whose chat rows are left out."""
     here: str = ""
-    """The active conversation, whose session items do not expire (L9)."""
+    """The active conversation, whose session items do not expire."""
 
     @property
     def bounds(self) -> tuple[bool, bool]:
@@ -252,7 +252,7 @@ def _compared(shape: Shape, row: Any) -> list[Any]:
 
 
 def within(column: Any, bounds: tuple[bool, bool]) -> list[Any]:
-    """Return the conditions of a time window over rows. A row whose time is missing counts as oldest (T32)."""
+    """Return the conditions of a time window over rows. A row whose time is missing counts as oldest."""
     since, until = bounds
     made = [column >= bindparam("since", type_=Time())] if since else []
     if until:

@@ -1,4 +1,4 @@
-"""Runs the look-ups of a search: the second round trip (D35). What each SELECT is stands in `core.index.postings`."""
+"""Runs the look-ups of a search: the second round trip. What each SELECT is stands in `index.postings`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(db: Database, lookups: Sequence[Lookup], texts: Sequence[str], limits: 
     """Return the postings of all look-ups, in one round trip for up to MOST_BRANCHES of them.
 
     Args:
-        lookups: from the plans in `core.search.ranking`.
+        lookups: from the plans in `search.ranking`.
         texts: the texts looked for, by the indexes of the look-ups.
         limits: what holds for all.
 

@@ -1,4 +1,4 @@
-"""Builds the search tables of rows that are not indexed yet, and mends what differs (rules D15, D16).
+"""Builds the search tables of rows that are not indexed yet, and mends what differs.
 
 `backfill` indexes the sources that are not ready while writers go on. `mend` puts right what `search_check.differences`
 lists, looking again under a lock before it writes.

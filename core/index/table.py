@@ -1,4 +1,4 @@
-"""The search tables (data model D14), written in the transaction of the row they stand for.
+"""The search tables, written in the transaction of the row they stand for.
 
 `add` and `remove` are called by the table modules of memories, diary and chat for every row that appears, changes or
 goes; nothing else writes these tables but `search_repair`. What a row gives is decided in `entry` alone.
@@ -95,7 +95,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert the index rows of `entries`, raise the counts, and make new words known.
 
     Shared rows (counts, words, totals) are written in sorted order and last, so that writers do not deadlock and hold
-    each other up for the shortest time (D34).
+    each other up for the shortest time.
     """
     entries = list(entries)
     if not entries:
@@ -126,7 +126,7 @@ def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) 
 
 
 def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten (D17)."""
+    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten."""
     entries = list(entries)
     if not entries:
         return
@@ -240,7 +240,7 @@ _KNOWN = select(search_vocab.c.part).where(
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
-    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is (D16).
+    """Return the range of ids `(above, up to)` of a source that is not indexed yet, None when all is.
 
     A writer asks after it has locked its row: the backfill locks the rows of a range before it indexes them, so the
     answer holds until the writer's transaction ends.

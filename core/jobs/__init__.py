@@ -1,8 +1,8 @@
-"""DOOR: work in the background: queueing operations, running them, cancelling, looking at the queue (rules S43 to S47).
+"""DOOR: work in the background: queueing operations, running them, cancelling, looking at the queue.
 
 A handler is `handle(operation, tools) -> effect`: it reads and asks the model, and what is to be written it returns as
 a function of a connection. The queue runs that function and marks the operation completed in one transaction, so that
-it takes effect once, whichever worker dies when (S45).
+it takes effect once, whichever worker dies when.
 """
 
 from ..shapes import ListedOperation, Operation, OperationRun

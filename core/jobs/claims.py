@@ -41,8 +41,6 @@ class Claimer:
 
         Raises:
             StoreError: the database could not be asked.
-
-        Source: S43, S45, S46.
         """
         most, looks = _FIRST_LOOK, 0
         while looks < _LOOKS:

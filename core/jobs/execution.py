@@ -32,8 +32,6 @@ def run(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) 
 
     Raises:
         StoreError: what became of it could not be written; it is free again when its lease ends.
-
-    Source: S44, S45, S46, S47.
     """
     started = time.monotonic()
     operation = claimed.operation

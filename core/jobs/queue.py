@@ -48,8 +48,6 @@ def enqueue_operation(
         ValueError: type or priority is not known.
         MessageError: metadata is no plain JSON, a dependency no id, a key too long.
         StoreWriteError: nothing was stored.
-
-    Source: S43, D22.
     """
     # 1. what is asked for
     _check_type(type)
@@ -102,8 +100,6 @@ def run_pending(
         ValueError: limit is no whole number of at least 0.
         ConfigError: the model's server is named wrongly, or the extra `llm` is not installed; what waits is left.
         StoreError: the database did not answer; what was done before is done.
-
-    Source: S43 to S47.
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 0 or more, or None.")
@@ -136,8 +132,6 @@ def cancel(
     Raises:
         MessageError: no id.
         StoreWriteError: nothing was changed.
-
-    Source: S44.
     """
     (job_id,) = _ids([id], "id")
     db = handle(db)
@@ -162,8 +156,6 @@ def retry_operation(
     Raises:
         MessageError: no id.
         StoreError: nothing was changed.
-
-    Source: S46, D22.
     """
     (job_id,) = _ids([id], "id")
     db = handle(db)
@@ -187,8 +179,6 @@ def clear_queue(
 
     Raises:
         StoreError: some may be left; calling it again does the rest.
-
-    Source: S44.
     """
     db = handle(db)
     scope = scope_for(scope, settings_for(settings, db))
@@ -219,8 +209,6 @@ def list_operations(
     Raises:
         ValueError: a state that is not known, or a limit out of range.
         StoreReadError: nothing could be read.
-
-    Source: S44, S46, G13.
     """
     chosen, wanted = _texts(states, "states"), _texts(types, "types")
     unknown = [each for each in chosen if each not in rules.STATES]
@@ -250,8 +238,6 @@ def count_operations(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S46.
     """
     db = handle(db)
     scope = scope_for(scope, settings_for(settings, db))

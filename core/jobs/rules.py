@@ -1,6 +1,6 @@
-"""Decisions about operations (rules S43 to S46): their order, their waits, what a failure means. Pure.
+"""Decisions about operations: their order, their waits, what a failure means. Pure.
 
-Used by `core.jobs.table` and `core.jobs`; nothing here knows a database or a clock.
+Used by `jobs.table` and `jobs`; nothing here knows a database or a clock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPES: tuple[str, ...] = (
     "RECAP", "SCENE_DETECTION", "SCENE_RECAP", "RUNNING_SCENE_RECAP", "CONVERSATION_SUMMARY", "CONSOLIDATION",
     "DEEP_CONSOLIDATION", "EMBED",
 )  # fmt: skip
-"""The types this package itself queues; hosts may register more (`core.jobs.register_handler`)."""
+"""The types this package itself queues; hosts may register more (`jobs.register_handler`)."""
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
 """In the order of their turns; the place in this list is the number that is stored."""
@@ -30,7 +30,7 @@ STATES: tuple[OperationState, ...] = ("in_progress", "retrying", "pending", "fai
 """Every state, in the order lists show them: what goes on, what comes, what needs somebody, what is over."""
 
 TEXTS = "texts"
-"""The one key of a payload that may hold what was said; its value is emptied when the operation ends (D22)."""
+"""The one key of a payload that may hold what was said; its value is emptied when the operation ends."""
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
@@ -46,8 +46,6 @@ def number_of(priority: str) -> int:
 
     Raises:
         ValueError: none of HIGH, NORMAL, LOW.
-
-    Source: S43.
 
     >>> [number_of(name) for name in ("HIGH", "NORMAL", "LOW")]
     [0, 1, 2]
@@ -74,8 +72,6 @@ def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
         tries: tries begun so far, 1 or more.
         asked_seconds: how long the model's server asks to be left alone; counts where it is longer, up to an hour.
 
-    Source: S46.
-
     >>> [wait_seconds(tries) for tries in range(1, 8)]
     [10, 20, 40, 80, 160, 300, 300]
     >>> wait_seconds(1, 45.0), wait_seconds(7, 1e9)
@@ -91,8 +87,6 @@ def is_last(tries: int, max_tries: int) -> bool:
 
     Args:
         max_tries: JOB_MAX_TRIES; 0 never gives up.
-
-    Source: S46.
 
     >>> is_last(8, 8), is_last(7, 8), is_last(1000, 0)
     (True, False, False)
@@ -111,8 +105,6 @@ def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
         `fail` for a ModelError of reason `auth` and for what a person has to mend first (ConfigError, MessageError,
         ScopeError, TransferError, PromptTooLargeError); `retry` for models, databases and all that was not foreseen.
 
-    Source: S46.
-
     >>> verdict(["ModelError", "CoreError"], "auth"), verdict(["ModelError", "CoreError"], "timeout")
     ('fail', 'retry')
     >>> verdict(["ScopeError", "CoreError"]), verdict(["KeyError"])
@@ -127,7 +119,7 @@ _FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferErr
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return what is kept of a failure: class, reason, class underneath, server's number. Never what was said (G26).
+    """Return what is kept of a failure: class, reason, class underneath, server's number. Never what was said.
 
     Args:
         cause: class of what a model raised: `ConnectError` says that nothing listens, where `error` says little.
@@ -145,8 +137,6 @@ def error_text(kind: str, reason: str = "", number: int | None = None, cause: st
 
 def shown_state(status: str, lease_until: datetime | None, now: datetime) -> OperationState:
     """Return the state of an operation as it is now: pending again once the lease of its worker has ended.
-
-    Source: S45, G9.
 
     >>> from datetime import UTC, timedelta
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -191,8 +181,6 @@ def turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, m
         states: id to state of those they depend on; one that is not there counts as done.
         version: the queue's version now.
         max_tries: JOB_MAX_TRIES.
-
-    Source: S43, S44, S46.
 
     >>> when = datetime(2026, 3, 10)
     >>> queue = [Waiting(n, "RECAP", p, when, (), "pending", 0, 0) for n, p in ((1, 1), (2, 0), (3, 1), (4, 0))]

@@ -1,10 +1,10 @@
 """Operations that wait to be done (table memory_jobs): putting them in, ending them by hand, listing, pruning.
 
 `enqueue` belongs into the transaction of whoever has something to be done, so that the operation is there exactly when
-the rows it is about are. Who gets an operation and what becomes of it is in `core.jobs.table_claiming`.
+the rows it is about are. Who gets an operation and what becomes of it is in `jobs.table_claiming`.
 
 A payload holds ids. What was said and is stored nowhere else stands under the key `texts`, which is emptied in the
-statement that ends the operation (D22).
+statement that ends the operation.
 """
 
 from __future__ import annotations
@@ -67,15 +67,13 @@ def enqueue(
     """Put an operation into the queue, within the transaction of `connection`, and return its id.
 
     Args:
-        type: what is to be done; a handler is registered for it in `core.jobs.handlers`.
+        type: what is to be done; a handler is registered for it in `jobs.handlers`.
         payload: plain JSON; ids, and under `texts` alone what was said and is stored nowhere else.
         depends_on: ids of operations that must have been completed before.
         once: put nothing in, and return None, while one of this type for this conversation has not begun.
 
     Raises:
         ValueError: priority is none of HIGH, NORMAL, LOW.
-
-    Source: S43, D22.
     """
     if once and _is_waiting(connection, persona, type, conversation):
         return None
@@ -155,10 +153,7 @@ def _is_waiting(connection: Connection, persona: str, kind: str, conversation: s
 
 
 def cancel(db: Database, persona: str, job_id: int) -> bool:
-    """Cancel an operation that has not ended, and return whether there was one; a running one's result is dropped.
-
-    Source: S44.
-    """
+    """Cancel an operation that has not ended, and return whether there was one; a running one's result is dropped."""
     return _end(db, persona, [job_id], "cancelled") == 1
 
 
@@ -169,8 +164,6 @@ def clear(db: Database, persona: str) -> int:
 
     Raises:
         StoreWriteError: what has been cancelled up to then stays cancelled; doing it again does the rest.
-
-    Source: S44.
     """
     row = {"persona_id": persona, "name": VERSION, "value": 1}
     # A version raised twice drops no more than one raised once.
@@ -210,8 +203,6 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
 
     Returns:
         Whether it is pending again; None where its texts have been emptied, so that there is nothing to work on.
-
-    Source: S46.
     """
     found = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if found and (read_object(found[0].payload) or {}).get(rules.TEXTS) == "":
@@ -247,8 +238,6 @@ def prune(db: Database, persona: str) -> int:
     """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more.
 
     A dependency that is gone counts as done, and by then nothing waits for one that failed: it has failed with it.
-
-    Source: D22.
     """
     now = db.clock()
     gone = 0

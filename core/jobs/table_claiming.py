@@ -1,9 +1,9 @@
 """Who does an operation, and what becomes of it (table memory_jobs): looking, claiming, keeping, completing, giving up.
 
-A claim is one UPDATE whose conditions decide and whose row count tells (S45); no lock outlives a statement. Each claim
+A claim is one UPDATE whose conditions decide and whose row count tells; no lock outlives a statement. Each claim
 has a token of its own in `claimed_by`: who still finds it there, in an operation that is in progress, owns it, and
 every change of an owner has that as its condition. The token stays when the operation ends, so that a commit whose
-answer was lost can be told from one that failed (D34).
+answer was lost can be told from one that failed.
 """
 
 from __future__ import annotations
@@ -145,8 +145,6 @@ def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds:
 
     Raises:
         StoreWriteError: it was not claimed; or that cannot be told, and then it is free again when the lease ends.
-
-    Source: S45.
     """
     now = db.clock()
     free = or_(
@@ -203,10 +201,7 @@ def _operation(persona: str, row: Any) -> Operation:
 
 
 def keep(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
-    """Let the lease begin anew, and return whether the operation is still this worker's.
-
-    Source: S45.
-    """
+    """Let the lease begin anew, and return whether the operation is still this worker's."""
     until = db.clock() + timedelta(seconds=lease_seconds)
     change = (
         update(memory_jobs)
@@ -227,8 +222,6 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: S44, S45, G16.
     """
     operation = claimed.operation
     change = (
@@ -257,18 +250,12 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
 
 
 def put_off(db: Database, claimed: Claim, error: str, until: datetime) -> bool:
-    """Let the operation be tried again from `until` on; False where it is not this worker's any more.
-
-    Source: S46.
-    """
+    """Let the operation be tried again from `until` on; False where it is not this worker's any more."""
     return _settle(db, claimed, "retrying", error=error, available_at=until, lease_until=None)
 
 
 def give_up(db: Database, claimed: Claim, error: str) -> bool:
-    """Mark the operation failed for good; False where it is not this worker's any more.
-
-    Source: S46.
-    """
+    """Mark the operation failed for good; False where it is not this worker's any more."""
     return _settle(db, claimed, "failed", error=error, lease_until=None, payload=EMPTIED)
 
 

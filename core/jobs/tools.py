@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Effect: TypeAlias = "Callable[[Connection], None]"
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
-completed, and may be run again when that transaction is (D34). Raising undoes all of it."""
+completed, and may be run again when that transaction is. Raising undoes all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,18 @@ class Tools:
     db: Database
     settings: Settings
     model: Any
-    """The model to ask by `core.llm.ask`; None where there is none."""
+    """The model to ask by `llm.ask`; None where there is none."""
     now: datetime
     """When the try began, by the clock of the database."""
 
 
 Handler: TypeAlias = "Callable[[Operation, Tools], Effect | None]"
 """Reads, asks the model, and returns what is to be written; None when there is nothing to write. It writes nothing
-itself: what it does before its effect runs may be done again by another worker (S45)."""
+itself: what it does before its effect runs may be done again by another worker."""
 
 
 def operation_scope(operation: Operation) -> Scope:
-    """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now (S47).
+    """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now.
 
     >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
     'tg/42'

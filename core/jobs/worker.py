@@ -4,7 +4,7 @@
 |---|---|
 | `stop()`, or SIGTERM or SIGINT once where `on_signals` was called | it is done to its end |
 | a second signal | it is given back at once |
-| killed, or its machine gone | it is free again when its lease ends; its effect is stored once all the same (S45) |
+| killed, or its machine gone | it is free again when its lease ends; its effect is stored once all the same |
 """
 
 from __future__ import annotations
@@ -80,8 +80,6 @@ class Worker:
         Raises:
             ConfigError: the model's server is named wrongly; what waits is left as it is.
             StoreError: with `once`, the database did not answer. Without, the worker logs it and tries again.
-
-        Source: S45, S47.
         """
         begun = 0
         while not self._stopped.is_set():

@@ -1,6 +1,6 @@
-"""Many old items become one, as long as nothing of them is lost on the way (rule L25).
+"""Many old items become one, as long as nothing of them is lost on the way.
 
-Called by `core.lifelong`. The new item is stored, read back, and only then its sources are archived, all in one
+Called by `lifelong`. The new item is stored, read back, and only then its sources are archived, all in one
 transaction; the model is asked outside of it.
 """
 
@@ -38,7 +38,7 @@ def compact(
     reason: str = "by hand",
     dry_run: bool = False,
 ) -> Compacted:
-    """Let up to `batch` old items of one tag become one; see `core.lifelong.compact`."""
+    """Let up to `batch` old items of one tag become one; see `lifelong.compact`."""
     # 1. which items
     before = db.clock() - timedelta(days=min_age_days)
     known = llm.resolve(model, settings)

@@ -1,8 +1,8 @@
-"""From messages to memory items: what is read, asked of a model or chosen without one, and stored (L13 to L21).
+"""From messages to memory items: what is read, asked of a model or chosen without one, and stored.
 
-Called by `core.lifelong`, by `core.lifelong.schedule` and by `core.lifelong.handlers` in the background. The model is
+Called by `lifelong`, by `lifelong.schedule` and by `lifelong.handlers` in the background. The model is
 asked outside of any transaction; items and mark are stored in one, which looks again whether everything still holds:
-the messages, the mark, and what may be kept of whom (F21, F47).
+the messages, the mark, and what may be kept of whom.
 """
 
 from __future__ import annotations
@@ -102,8 +102,6 @@ def prepare(db: Database, settings: Settings, scope: Scope, window: Window, mode
     Raises:
         ModelError: the model failed.
         StoreReadError: nothing could be read.
-
-    Source: L14 to L18, L21, F20.
     """
     source = "deep_consolidation" if deep else "consolidation"
     made = Work(scope, window, source=source, mark=not deep)
@@ -137,7 +135,7 @@ def _allowed(db: Database, settings: Settings, scope: Scope, lines: Sequence[Lin
 
 
 def _allowed_now(connection: Connection, settings: Settings, scope: Scope, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines something may be kept of for long, by the levels as they are now (F20, F21)."""
+    """Return the lines something may be kept of for long, by the levels as they are now."""
     names = {name for line in lines for name in line.people}
     found = participants.known(connection, scope.persona, names, settings.privacy_default) if names else {}
     return rules.kept_lines(lines, {name: each.level for name, each in found.items()}, settings.privacy_default)
@@ -221,8 +219,6 @@ def store(connection: Connection, db: Database, settings: Settings, work: Work, 
 
     Raises:
         ChangedError: the messages, the mark, or what may be kept of somebody changed since they were read.
-
-    Source: L15, L17, L22, F15, F21, F47.
     """
     persona, window = work.scope.persona, work.window
     place = conversations.ensure(connection, db, work.scope)
@@ -252,7 +248,7 @@ def _changed() -> ChangedError:
 
 
 def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
-    """Queue the messages that were too many for the window, so that the mark passes over none (L14, L17)."""
+    """Queue the messages that were too many for the window, so that the mark passes over none."""
     above = work.window.mark if work.above is None else work.above
     if work.window.first > above + 1:
         jobs.enqueue(
@@ -267,10 +263,7 @@ def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
 
 
 def consolidate(db: Database, settings: Settings, scope: Scope, model: Any, most: int, totals: Totals) -> None:
-    """Consolidate the newest messages of the scope's conversation, and add what came of it to `totals`.
-
-    Source: L14 to L18.
-    """
+    """Consolidate the newest messages of the scope's conversation, and add what came of it to `totals`."""
     totals.conversations += 1
     for attempt in range(1, TRIES + 1):
         window = windows.read(db, scope.persona, scope.conversation or "", most)
@@ -282,10 +275,7 @@ def consolidate(db: Database, settings: Settings, scope: Scope, model: Any, most
 
 
 def deepen(db: Database, settings: Settings, scope: Scope, model: Any, most: int, totals: Totals) -> None:
-    """Extract the facts of the newest messages anew, and add what came of it to `totals`.
-
-    Source: L21.
-    """
+    """Extract the facts of the newest messages anew, and add what came of it to `totals`."""
     for window in windows.newest(db, scope.persona, scope.conversation, most):
         totals.conversations += 1
         own = Scope(scope.persona, window.conversation, destination=scope.destination)

@@ -1,6 +1,6 @@
-"""One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona (L12 to L21).
+"""One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona.
 
-Called by `core.lifelong` and `core.lifelong.schedule`. A cycle whose model fails cleans up all the same; what went
+Called by `lifelong` and `lifelong.schedule`. A cycle whose model fails cleans up all the same; what went
 wrong stands in its row of consolidation_runs.
 """
 
@@ -35,7 +35,7 @@ DISABLED = "disabled"
 
 
 def once(db: Database, settings: Settings, scope: Scope, model: Any, limit: object) -> Added:
-    """Consolidate one conversation; see `core.lifelong.consolidate_history`."""
+    """Consolidate one conversation; see `lifelong.consolidate_history`."""
     run_id = runs.begin(db, scope.persona, "consolidation", "consolidate_history", scope.conversation or "")
     totals = Totals()
     if not settings.enable_memories:
@@ -61,12 +61,10 @@ def cycle(
 
     Args:
         shallow: consolidate what is new.
-        deep: prune, and extract the facts of the newest messages anew (L21).
+        deep: prune, and extract the facts of the newest messages anew.
 
     Returns:
         What it did; reason `busy`, and nothing done, while another process runs a cycle of the persona.
-
-    Source: L12, L13, L19, L21.
     """
     persona, token = scope.persona, secrets.token_hex(16)
     seconds = max(settings.job_lease_seconds, 3 * settings.llm_timeout_seconds)
@@ -132,7 +130,7 @@ def _all(db: Database, settings: Settings, scope: Scope, model: Any, totals: Tot
 
 
 def _cleaned(db: Database, settings: Settings, scope: Scope, totals: Totals) -> int:
-    """Archive the session items that have expired, those of the active conversation excepted (L9, L12)."""
+    """Archive the session items that have expired, those of the active conversation excepted."""
     gone: list[Any] = []
     _guarded(
         totals,
@@ -144,7 +142,7 @@ def _cleaned(db: Database, settings: Settings, scope: Scope, totals: Totals) -> 
 
 
 def limits_of(settings: Settings) -> pruning.Limits:
-    """Return what long-term items are pruned by where the caller says nothing (L23, L24)."""
+    """Return what long-term items are pruned by where the caller says nothing."""
     mode: PruneMode = settings.prune_mode
     return pruning.Limits(
         settings.prune_max_age_days, settings.prune_max_importance, mode, settings.prune_protect_importance
@@ -152,7 +150,7 @@ def limits_of(settings: Settings) -> pruning.Limits:
 
 
 def _deep(db: Database, settings: Settings, scope: Scope, model: Any, totals: Totals) -> int:
-    """Prune, then extract anew, and return how many items were pruned (L21)."""
+    """Prune, then extract anew, and return how many items were pruned."""
     gone: list[Any] = []
     _guarded(totals, lambda: gone.extend(pruning.prune(db, scope.persona, limits_of(settings))))
     if settings.enable_memories:
@@ -166,7 +164,7 @@ def _deep(db: Database, settings: Settings, scope: Scope, model: Any, totals: To
 def stream_end(
     db: Database, settings: Settings, scope: Scope, model: Any, *, wait: bool, conversation: str | None
 ) -> CycleResult:
-    """Count the end of a stream and run what follows it; see `core.lifelong.on_stream_end`.
+    """Count the end of a stream and run what follows it; see `lifelong.on_stream_end`.
 
     Once the end is counted nothing raises: a host that repeated the call would count it twice. What cannot be run now
     is queued, and where not even that can be done the reason says so.

@@ -1,4 +1,4 @@
-"""What a worker does for consolidation: the operations CONSOLIDATION and DEEP_CONSOLIDATION (rules L13 to L21).
+"""What a worker does for consolidation: the operations CONSOLIDATION and DEEP_CONSOLIDATION.
 
 | operation | of | what it does |
 |---|---|---|
@@ -6,7 +6,7 @@
 | CONSOLIDATION | a persona | queues one for each conversation with new messages, archives expired session items |
 | DEEP_CONSOLIDATION | either | prunes, and extracts the facts of the newest messages anew |
 
-`core.jobs` finds these by name and imports them when the first such operation is run. Items, mark and the row of
+`jobs` finds these by name and imports them when the first such operation is run. Items, mark and the row of
 consolidation_runs are stored in the transaction that marks the operation completed.
 """
 
@@ -38,8 +38,6 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
     Raises:
         ModelError: the model failed, and is asked again later.
         StoreError: nothing could be read; or, when its effect runs, something changed meanwhile.
-
-    Source: L13 to L18.
     """
     db, settings, scope = tools.db, tools.settings, operation_scope(operation)
     reason = str(operation.payload.get("reason") or "queued")
@@ -65,8 +63,6 @@ def deepen(operation: Operation, tools: Tools) -> Effect | None:
 
     Raises:
         ModelError, StoreError: as `consolidate`.
-
-    Source: L21.
     """
     db, settings, scope = tools.db, tools.settings, operation_scope(operation)
     reason = str(operation.payload.get("reason") or "queued")

@@ -1,4 +1,4 @@
-"""How the memory of a persona is doing, in numbers; changes nothing (rule L42). Called by `core.lifelong`."""
+"""How the memory of a persona is doing, in numbers; changes nothing. Called by `lifelong`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEAR_SCORE = 90.0
 
 
 def health(db: Database, settings: Settings, persona: str, *, check_index: bool = True) -> Health:
-    """Return the counts; see `core.lifelong.health`."""
+    """Return the counts; see `lifelong.health`."""
     counts = item_health.kinds(db, persona)
     kinds = {kind: dict.fromkeys(TIERS, 0) for kind in KINDS}
     for each in counts:
@@ -60,7 +60,7 @@ def _near(db: Database, persona: str, score: float) -> int:
 
 
 def _differences(db: Database, persona: str) -> int:
-    """Return how many places of the search tables are not what the persona's items give (D15)."""
+    """Return how many places of the search tables are not what the persona's items give."""
     mine, number = item_health.audiences_of(db, persona), sources.MEMORIES.number
     if not mine:
         return 0

@@ -1,4 +1,4 @@
-"""Items as hosts handle them: stored, found, changed, archived (rules L1 to L7). Offered by `core.lifelong`."""
+"""Items as hosts handle them: stored, found, changed, archived. Offered by `lifelong`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_facts_with_meta(
             tags, emotion, timestamp, expires_at, pinned, provenance, source_message_ids; other keys are kept in
             metadata. Blank ones are left out. At most 10,000.
         conf_uid: the persona; the scope's by default.
-        history_uid: the conversation; the scope's by default. It decides who sees the items (F11).
+        history_uid: the conversation; the scope's by default. It decides who sees the items.
         default_kind: kind of entries that name none.
 
     Returns:
@@ -46,8 +46,6 @@ def add_facts_with_meta(
     Raises:
         MessageError: an entry cannot be used; names its number. Nothing was stored.
         StoreWriteError: nothing was stored.
-
-    Source: L1 to L4, L9, L11, F20, F36, T50, T51.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid, history_uid)
     return rooms.add(known_db, known, own, entries, default_kind, screen)
@@ -94,8 +92,6 @@ def search_items(
     Raises:
         MessageError: a value out of its range; an unknown kind, naming the nearest.
         StoreReadError: nothing could be read.
-
-    Source: L5, L9, T20, T21, F12, L35.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     return rooms.search(
@@ -149,8 +145,6 @@ def get_item_history(
 
     Raises:
         ItemNotFoundError: there is no such item.
-
-    Source: L6, D24.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     return rooms.versions(known_db, rooms.seen_by(known_db, known, own, operator), id)
@@ -179,8 +173,6 @@ def edit_item(
         ItemNotFoundError: no such item, or it is archived.
         MessageError: new_content is blank, no text, or over 16 MB.
         StoreWriteError: nothing was changed.
-
-    Source: L6, F36.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     seen = rooms.seen_by(known_db, known, own, operator)
@@ -196,10 +188,7 @@ def delete_item(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already.
-
-    Source: L7.
-    """
+    """Archive an item and return 1; 0 where there is none, or it is archived already."""
     return delete_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
@@ -220,8 +209,6 @@ def delete_items(
     Raises:
         MessageError: more than 1,000 ids, or something that is no id.
         StoreWriteError: nothing was changed.
-
-    Source: L7.
     """
     known = read_ids(ids)
     known_db, values, own = asking(db, settings, scope, conf_uid)
@@ -237,10 +224,7 @@ def restore_item(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> int:
-    """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds.
-
-    Source: L7.
-    """
+    """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds."""
     return restore_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
@@ -253,7 +237,7 @@ def restore_items(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back; as `delete_items` otherwise (L7)."""
+    """Bring up to 1,000 archived or replaced items back; as `delete_items` otherwise."""
     known = read_ids(ids)
     known_db, values, own = asking(db, settings, scope, conf_uid)
     return rooms.archive(known_db, rooms.seen_by(known_db, values, own, operator), known, archived=False)
@@ -275,8 +259,6 @@ def purge_items(
 
     Raises:
         MessageError, StoreWriteError: as `delete_items`.
-
-    Source: L7, F40.
     """
     known = read_ids(ids)
     known_db, values, own = asking(db, settings, scope, conf_uid)
@@ -293,7 +275,7 @@ def pin_item(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> int:
-    """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed (L23)."""
+    """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed."""
     return pin_items([read_id(id)], pinned, conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
 
@@ -307,7 +289,7 @@ def pin_items(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Pin up to 1,000 items, or let them go; as `delete_items` otherwise (L7, L23)."""
+    """Pin up to 1,000 items, or let them go; as `delete_items` otherwise."""
     if not isinstance(pinned, bool):
         raise MessageError(f"pinned is of type {type(pinned).__name__}. It must be True or False.", fields=("pinned",))
     known = read_ids(ids)
@@ -340,8 +322,6 @@ def retag_items(
     Raises:
         MessageError: nothing to change, a tag over 255 bytes, or ids as for `delete_items`.
         StoreWriteError: nothing was changed.
-
-    Source: L7, D13.
     """
     known_db, values, own = asking(db, settings, scope, conf_uid)
     return rooms.retag(known_db, rooms.seen_by(known_db, values, own, operator), ids, add, remove, tags)

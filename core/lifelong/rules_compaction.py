@@ -1,6 +1,6 @@
-"""Many old items that become one: which are taken, and the reply of a model read (rule L25).
+"""Many old items that become one: which are taken, and the reply of a model read.
 
-Pure. Called by `core.lifelong.compaction`.
+Pure. Called by `lifelong.compaction`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ def choose_sources(items: Sequence[Old], most: int) -> Chosen | None:
     Returns:
         Two items at least, oldest first; None where no tag has two.
 
-    Source: L25, F15.
-
     >>> old = [Old(n, 1, None, 0, tags, "") for n, tags in enumerate((("b",), ("a",), ("a",), ("b", "a")))]
     >>> chosen = choose_sources(old, 40)
     >>> chosen.tag, [item.id for item in chosen.items]
@@ -80,8 +78,6 @@ def read_summary(reply: str, allowed: Collection[int], *, patterns: Sequence[str
 
     Returns:
         A word for what cannot be used: unreadable, empty, error_like, source_ids.
-
-    Source: L25, S33, G22.
 
     >>> read_summary('{"summary": "Ann has cats", "source_ids": [1, 2]}', {1, 2, 3}, patterns=()).sources
     (1, 2)

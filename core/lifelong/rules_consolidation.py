@@ -1,7 +1,7 @@
-"""From what was said to what is kept: the reply of a model, or sentences chosen without one (L13 to L18, L21).
+"""From what was said to what is kept: the reply of a model, or sentences chosen without one.
 
 Pure: lines and replies in, facts out. Who may be remembered and where it is stored is up to
-`core.lifelong.consolidation`.
+`lifelong.consolidation`.
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ class Fact:
 def window(limit: object, default: int) -> int:
     """Return how many messages a window holds: the number asked for within 20 to 500, `default` for no number.
 
-    Source: L14.
-
     >>> window(5, 120), window(9000, 120), window(None, 120)
     (20, 500, 120)
     """
@@ -78,8 +76,6 @@ def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -
         levels: participant to privacy level.
         default: level of people nobody knows.
 
-    Source: F20, F24.
-
     >>> lines = [Line("a", participant="tg/ann"), Line("b", participant="tg/bob"), Line("c", is_persona=True)]
     >>> [line.text for line in kept_lines(lines, {"tg/ann": "none", "tg/bob": "partial"}, "none")]
     ['a', 'c']
@@ -95,8 +91,6 @@ def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -
 
 def only_participant(lines: Iterable[Line]) -> str | None:
     """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody.
-
-    Source: L15.
 
     >>> only_participant([Line("a", participant="tg/ann"), Line("b", is_persona=True)])
     'tg/ann'
@@ -119,8 +113,6 @@ def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
     Returns:
         Facts without participant and sources; [] where the model found nothing.
 
-    Source: L14, L15, L16, G22.
-
     >>> [(f.text, f.kind, f.importance) for f in read_reply('{"key_facts": ["a", {"text": "b", "importance": 3}]}',
     ...                                                    patterns=())]
     [('a', 'KeyFacts', 0.6), ('b', 'KeyFacts', 1.0)]
@@ -135,8 +127,6 @@ def read_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
 
 def read_deep_reply(reply: str, *, patterns: Sequence[str]) -> list[Fact] | None:
     """Return the facts of deep consolidation: key_facts and facts_about_user, tagged `deep`; None as `read_reply`.
-
-    Source: L21.
 
     >>> found = read_deep_reply('{"facts_about_user": ["Ann has a cat"]}', patterns=())
     >>> [(fact.kind, fact.importance, fact.tags) for fact in found]
@@ -185,8 +175,6 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float = IMP
 def emotion_importance(score: object) -> float:
     """Return how important an emotion is by its score, which may be negative.
 
-    Source: L15.
-
     >>> emotion_importance(0.8), emotion_importance(-0.4), emotion_importance(2), emotion_importance(None)
     (0.8, 0.6, 1.0, 0.4)
     """
@@ -203,8 +191,6 @@ def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
 
     Facts and preferences are FactsAboutUser, what was asked for KeyFacts, feelings Emotions, which do not last. A
     message that asks not to remember gives nothing.
-
-    Source: L18, L8, T46.
 
     >>> found = chosen_sentences([Line("My name is Jonas. What time is it?")], {"facts": ["my name is"]})
     >>> [(fact.text, fact.kind, fact.importance) for fact in found]
@@ -241,8 +227,6 @@ def _kind(groups: Collection[str]) -> str:
 
 def is_deep_end(number: int, every: int | None) -> bool:
     """Return whether deep consolidation follows the end of a stream; 0 and None are every fifth.
-
-    Source: L20.
 
     >>> [n for n in range(1, 12) if is_deep_end(n, 0)]
     [5, 10]

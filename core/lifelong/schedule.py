@@ -1,4 +1,4 @@
-"""The scheduler: cycles of consolidation at their time, without anybody asking (rule L13).
+"""The scheduler: cycles of consolidation at their time, without anybody asking.
 
 A host lets it run in a thread of its own:
 
@@ -6,7 +6,7 @@ A host lets it run in a thread of its own:
         ...
 
 or calls `tick` from a loop it has anyway. Any number of schedulers may run beside each other, in one process or many:
-when an interval is over is a row in the database that one of them moves on, and a cycle is run under a lease (L19).
+when an interval is over is a row in the database that one of them moves on, and a cycle is run under a lease.
 `prompt-engine worker --schedule` runs one beside its worker.
 """
 
@@ -46,8 +46,6 @@ class Scheduler:
         settings: as every door has them; without them they are read anew at each look, so that a change acts.
         model: the model to ask; without one that of the process, else that of LLM_BASE_URL, else extracts are made.
         told: called with persona and result of each cycle, in the thread of the scheduler.
-
-    Source: L13, L19.
     """
 
     def __init__(
@@ -77,8 +75,6 @@ class Scheduler:
 
         Raises:
             StoreError: the database did not answer.
-
-        Source: L13.
         """
         done: list[CycleResult] = []
         for persona in self._only or persona_claims.personas(self._db):

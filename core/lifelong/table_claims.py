@@ -1,4 +1,4 @@
-"""One at a time for each persona, over all processes: leases, ticks and numbers in rows of `counters` (L13, L19, L20).
+"""One at a time for each persona, over all processes: leases, ticks and numbers in rows of `counters`.
 
 Every change is one UPDATE whose conditions decide and whose row count tells; no lock of the server is used. A lease is
 kept by taking it again with the same sign, and ends by itself.
@@ -19,7 +19,7 @@ LEASE = "consolidation"
 TICK = "consolidation_tick"
 """Its value is when the interval began, in seconds since 1970."""
 STREAMS = "stream_end"
-"""Its value is how many streams have ended (D27)."""
+"""Its value is how many streams have ended."""
 _C = counters.c
 
 
@@ -33,8 +33,6 @@ def take(db: Database, persona: str, token: str, seconds: float, *, name: str = 
 
     Raises:
         StoreWriteError: it could not be asked.
-
-    Source: L19.
     """
     now = db.clock()
     free = or_(_C.lease_until.is_(None), _C.lease_until <= now, _C.claimed_by == token)
@@ -74,8 +72,6 @@ def tick(db: Database, persona: str, interval_seconds: int) -> bool:
     """Return whether an interval of a persona is over; then the next one has begun. The first call begins the first.
 
     Of two processes that ask at once, one is told so.
-
-    Source: L13, L19.
     """
     now = _seconds(db.clock())
     due = (
@@ -95,10 +91,7 @@ def tick(db: Database, persona: str, interval_seconds: int) -> bool:
 
 
 def count_stream(connection: Connection, db: Database, persona: str) -> int:
-    """Count one more end of a stream, in the caller's transaction, and return how many there were.
-
-    Source: L20.
-    """
+    """Count one more end of a stream, in the caller's transaction, and return how many there were."""
     row = {"persona_id": persona, "name": STREAMS, "value": 1}
     connection.execute(upsert(counters, db.family, add=["value"]), row)
     chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)

@@ -1,4 +1,4 @@
-"""Old items and the one that takes their place (tables memories, archived_memories; rule L25, data model D27)."""
+"""Old items and the one that takes their place (tables memories, archived_memories)."""
 
 from __future__ import annotations
 
@@ -64,12 +64,10 @@ def candidates(db: Database, persona: str, before: datetime, *, privacy_default:
 
     Args:
         before: only items of this time or earlier.
-        local: items marked local_only too: the model is on this machine (F18).
+        local: items marked local_only too: the model is on this machine.
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L25, F20.
     """
     values = {"persona": persona, "before": before, "most": MOST_LOOKED_AT, "local_only": int(local)}
     rows = db.read(_OLD, values, source="memories")
@@ -113,8 +111,6 @@ def replace_by(db: Database, persona: str, chosen: Chosen, summed: Summed, *, mo
 
     Raises:
         StoreWriteError: nothing was changed: the sources changed meanwhile, or what was read back differs.
-
-    Source: L22, L25, G16.
     """
     taken = [item for item in chosen.items if item.id in set(summed.sources)]
     row_id, archived_id = db.ids.take(2)
@@ -142,7 +138,7 @@ def replace_by(db: Database, persona: str, chosen: Chosen, summed: Summed, *, mo
 def _check_sources(
     connection: Connection, persona: str, held: list[Any], taken: list[Old], privacy_default: str
 ) -> None:
-    """Refuse where a source is not what was shown to the model any more, or may not be used now (F21)."""
+    """Refuse where a source is not what was shown to the model any more, or may not be used now."""
     now = {row.id: row for row in held}
     for item in taken:
         row = now.get(item.id)
@@ -184,7 +180,7 @@ def _new(
 
 
 def _read_back(connection: Connection, persona: str, row_id: int, memory: NewMemory) -> None:
-    """Refuse where the stored item is not what was to be stored (L22)."""
+    """Refuse where the stored item is not what was to be stored."""
     row = connection.execute(
         select(_C.content, _C.tags, _C.content_hash).where(_C.persona_id == persona, _C.id == row_id)
     ).first()

@@ -1,4 +1,4 @@
-"""Counts over memory items (table memories): what health reports (rule L42). Nothing is changed here."""
+"""Counts over memory items (table memories): what health reports. Nothing is changed here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Changing memory items by hand (table memories): edited, archived, restored, pinned, retagged, purged (L6, L7).
+"""Changing memory items by hand (table memories): edited, archived, restored, pinned, retagged, purged.
 
-Every change is one transaction with its index rows, tags and history, over rows held in the order of their ids (G16).
+Every change is one transaction with its index rows, tags and history, over rows held in the order of their ids.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ def edit(
     Raises:
         MessageError: a text over 16 MB.
         StoreWriteError: nothing was changed.
-
-    Source: L6, D24.
     """
     folded, digest = fold(text), content_digest(text)
     rows.check_size(folded, "new_content in its folded form")
@@ -79,8 +77,6 @@ def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: L7.
     """
 
     def work(connection: Connection) -> BulkResult:
@@ -127,8 +123,6 @@ def retag(
     Args:
         add, remove: tags in normal form.
         only: these tags instead of those there are; then `add` and `remove` are not asked.
-
-    Source: L7, D13.
     """
 
     def made(held: Sequence[str]) -> list[str]:
@@ -172,10 +166,7 @@ _SET_TAGS = (
 
 
 def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
-    """Remove items for good: their texts, former texts and versions, index rows, and what was made of them.
-
-    Source: L7, F40.
-    """
+    """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
 
     def work(connection: Connection) -> BulkResult:
         found = items.locked(connection, seen, ids)

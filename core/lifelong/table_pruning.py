@@ -1,4 +1,4 @@
-"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones (L10, L23, L24).
+"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones.
 
 Everything is archived, never deleted, in batches of one transaction each; the conditions are asked again in the
 transaction that archives, so that what was pinned meanwhile stays.
@@ -56,7 +56,7 @@ def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, activ
     Args:
         ttl_seconds: how long an item without expiry of its own is kept.
         given: the caller named the time to live, so that it holds for the others too.
-        active: key of the conversation whose items stay (L9).
+        active: key of the conversation whose items stay.
     """
     by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
     by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
@@ -72,8 +72,6 @@ def archive_expired(
 
     Raises:
         StoreError: the batches before are archived; doing it again does the rest.
-
-    Source: L10, G9.
     """
     where = expired(persona, db.clock(), ttl_seconds, given=given, active=active)
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
@@ -83,7 +81,7 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Return the condition of long-term items that are pruned: `core.memories.rules_retention.prune_reasons` in SQL."""
+    """Return the condition of long-term items that are pruned: `memories.rules_retention.prune_reasons` in SQL."""
     old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
@@ -98,8 +96,6 @@ def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) 
 
     Raises:
         StoreError: the batches before are archived; doing it again does the rest.
-
-    Source: L23, L24.
     """
     now = db.clock()
     where = prunable(persona, now, limits)

@@ -1,4 +1,4 @@
-"""What cycles of consolidation, deep consolidation and compaction did (table consolidation_runs, data model D27)."""
+"""What cycles of consolidation, deep consolidation and compaction did (table consolidation_runs)."""
 
 from __future__ import annotations
 
@@ -60,8 +60,6 @@ def finish(
     Args:
         window: messages looked at, or items.
         error: why nothing came of it, or of a part; a word or class, never a text.
-
-    Source: D27, L16, G26.
     """
     change = (
         update(consolidation_runs)

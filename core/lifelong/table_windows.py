@@ -1,4 +1,4 @@
-"""Windows of messages that were not consolidated yet, and the mark up to which they were (D7, L14, L17).
+"""Windows of messages that were not consolidated yet, and the mark up to which they were.
 
 The mark is `conversations.consolidated_to`: the id of a message row. Rows after it wait. Ids rise with the time of
 storing, so that messages imported later wait too, whenever they were said. The mark moves in the transaction that
@@ -76,8 +76,6 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L14.
     """
     marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
     mark = int(marks[0][0] or 0) if marks else 0
@@ -128,8 +126,6 @@ def newest(db: Database, persona: str, conversation: str | None, most: int) -> l
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L21.
     """
     values: dict[str, Any] = {"persona": persona, "most": most}
     if conversation is None:
@@ -209,10 +205,7 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
-    """Move the mark to the newest message of a window, and return whether it still stood where it was.
-
-    Source: L17.
-    """
+    """Move the mark to the newest message of a window, and return whether it still stood where it was."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
     change = (
         update(conversations)
@@ -223,7 +216,7 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def is_whole(connection: Connection, persona: str, window: Window) -> bool:
-    """Return whether the messages read are still stored, and none was stored between them meanwhile (F47).
+    """Return whether the messages read are still stored, and none was stored between them meanwhile.
 
     The caller holds the conversation, so that nobody is storing one.
     """
@@ -234,7 +227,7 @@ def is_whole(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:
-    """Return whether all these messages are still stored (F47)."""
+    """Return whether all these messages are still stored."""
     wanted = sorted(set(rows))
     count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted))
     return int(connection.execute(count).scalar_one()) == len(wanted)

@@ -1,6 +1,6 @@
-"""What becomes of items by themselves: expiry, pruning, consolidation, compaction, health (rules L9 to L25, L42).
+"""What becomes of items by themselves: expiry, pruning, consolidation, compaction, health.
 
-Offered by `core.lifelong`.
+Offered by `lifelong`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ def prune_session_by_ttl(
     Raises:
         MessageError: ttl_sec is negative or no whole number.
         StoreError: what was archived before is archived; calling again does the rest.
-
-    Source: L9 to L11.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     return rooms.prune_session(known_db, known, own, ttl_sec, exclude_history_uid)
@@ -75,8 +73,6 @@ def prune_ltm(
     Raises:
         MessageError: a value out of its range.
         StoreError: what was archived before is archived; calling again does the rest.
-
-    Source: L23, L24.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     return rooms.prune_long_term(
@@ -114,8 +110,6 @@ def consolidate_history(
     Raises:
         MessageError: no conversation is named.
         StoreError: not even the run could be noted.
-
-    Source: L14 to L18, L22, F15, F20, F21.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid, history_uid)
     if own.conversation is None:
@@ -148,8 +142,6 @@ def trigger_memory_consolidation(
 
     Raises:
         StoreError: the cycle could not begin.
-
-    Source: L12, L13, L19.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     own = replace(own, conversation=history_uid)
@@ -167,7 +159,7 @@ def run_cycle(
     settings: Given = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up (L12)."""
+    """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up."""
     return trigger_memory_consolidation(reason, conf_uid, model=model, db=db, settings=settings, scope=scope)
 
 
@@ -191,8 +183,6 @@ def deep_consolidation(
 
     Raises:
         StoreError: it could not begin.
-
-    Source: L21, L22.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     own = replace(own, conversation=history_uid)
@@ -224,8 +214,6 @@ def on_stream_end(
 
     Raises:
         StoreError: the end was not counted.
-
-    Source: L12, L20.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid, history_uid)
     return lifelong_cycles.stream_end(known_db, known, own, model, wait=wait, conversation=own.conversation)
@@ -259,8 +247,6 @@ def compact(
     Raises:
         MessageError: a value out of its range.
         StoreError: nothing could be read, or the run not be noted.
-
-    Source: L22, L25, S33, F15, F20.
     """
     days = read_number(min_age_days, "min_age_days", 1, 36_500, 30)
     most = read_number(batch, "batch", 2, 200, 40)
@@ -293,8 +279,6 @@ def health(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L42.
     """
     known_db, known, own = asking(db, settings, scope, conf_uid)
     return lifelong_health.health(known_db, known, own.persona, check_index=check_index)

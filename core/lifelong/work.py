@@ -1,4 +1,4 @@
-"""What the functions of `core.lifelong` do with items, apart from them (rules L1 to L11, L23, L24)."""
+"""What the functions of `lifelong` do with items, apart from them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Given = Settings | Mapping[str, object] | None
 def asking(
     db: Database | None, settings: Given, scope: Scope | None, conf_uid: str | None, history_uid: str | None = None
 ) -> tuple[Database, Settings, Scope]:
-    """Return what a call works with (G4); another persona's scope has nothing of the scope's conversation."""
+    """Return what a call works with; another persona's scope has nothing of the scope's conversation."""
     known_db, known, own = call_with(db, settings, scope)
     if conf_uid is not None and str(conf_uid) != own.persona:
         own = Scope(conf_uid, destination=own.destination)
@@ -67,7 +67,7 @@ def asking(
 
 
 def seen_by(db: Database, settings: Settings, scope: Scope, operator: bool) -> Seen:
-    """Return what a scope sees; an operator sees all audiences of the persona (F12, L35).
+    """Return what a scope sees; an operator sees all audiences of the persona.
 
     Raises:
         StoreReadError: it could not be worked out.
@@ -90,7 +90,7 @@ def seen_by(db: Database, settings: Settings, scope: Scope, operator: bool) -> S
 def add(
     db: Database, settings: Settings, scope: Scope, entries: object, default_kind: str, screen: Any = None
 ) -> Added:
-    """Store facts; see `core.lifelong.add_facts_with_meta`."""
+    """Store facts; see `lifelong.add_facts_with_meta`."""
     # 1. what is to be stored
     read = read_entries(db, settings, entries, default_kind, screen)
     if not read:
@@ -152,8 +152,6 @@ def read_item(db: Database, settings: Settings, given: object, kind: str, screen
 
     Raises:
         MessageError: it cannot be used.
-
-    Source: L1, L3, L9, L11, F36.
     """
     entry = rules.read_entry(given, kind)
     if entry is None:
@@ -189,7 +187,7 @@ def search(
     tags: object,
     archived: bool,
 ) -> ItemPage:
-    """Return a page of items; see `core.lifelong.search_items`."""
+    """Return a page of items; see `lifelong.search_items`."""
     if q is not None and not isinstance(q, str):
         raise MessageError(f"q is of type {type(q).__name__}. It must be a text of words.", fields=("q",))
     if tier is not None and tier not in rules.TIERS:
@@ -272,7 +270,7 @@ def versions(db: Database, seen: Seen, row_id: object) -> list[ItemVersion]:
 
 
 def edit(db: Database, settings: Settings, seen: Seen, row_id: object, text: object, editor: str) -> WriteResult:
-    """Give an item another text; see `core.lifelong.edit_item`."""
+    """Give an item another text; see `lifelong.edit_item`."""
     known = rules.read_id(row_id)
     if not isinstance(text, str):
         raise MessageError(f"new_content is of type {type(text).__name__}. It must be a text.", fields=("new_content",))
@@ -294,7 +292,7 @@ def archive(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool) -> 
 
 
 def retag(db: Database, seen: Seen, ids: object, add: object, remove: object, only: object) -> BulkResult:
-    """Change the tags of items; see `core.lifelong.retag_items`."""
+    """Change the tags of items; see `lifelong.retag_items`."""
     known = rules.read_ids(ids)
     if only is not None and (add or remove):
         raise MessageError("tags stands beside add or remove. Give one or the other.", fields=("tags",))
@@ -329,7 +327,7 @@ def _tags(value: object, name: str) -> list[str]:
 
 
 def prune_session(db: Database, settings: Settings, scope: Scope, ttl_sec: object, active: object) -> Pruned:
-    """Archive session items that have expired; see `core.lifelong.prune_session_by_ttl`."""
+    """Archive session items that have expired; see `lifelong.prune_session_by_ttl`."""
     seconds, notes = retention.session_ttl(ttl_sec, settings.session_ttl_sec)
     key = Scope(scope.persona, active).conversation if active is not None else scope.conversation  # type: ignore[arg-type]
     gone = pruning.archive_expired(db, scope.persona, seconds, given=bool(ttl_sec), active=key)
@@ -346,7 +344,7 @@ def prune_long_term(
     mode: object,
     dry_run: bool,
 ) -> Pruned:
-    """Archive long-term items; see `core.lifelong.prune_ltm`."""
+    """Archive long-term items; see `lifelong.prune_ltm`."""
     share = rules.read_share(max_importance, "max_importance", settings.prune_max_importance)
     assert share is not None
     limits = pruning.Limits(

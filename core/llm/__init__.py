@@ -1,4 +1,4 @@
-"""Asking a language model for a text (rule G21): who is asked, how long, and what counts as a failure.
+"""Asking a language model for a text: who is asked, how long, and what counts as a failure.
 
 | name | what it is |
 |---|---|

@@ -1,4 +1,4 @@
-"""Which model is asked, and the one place where it is (rules G21, G26).
+"""Which model is asked, and the one place where it is.
 
 A model is foreign code: it runs in a thread of its own within LLM_TIMEOUT_SECONDS, gets copies, and whatever it raises
 becomes a ModelError that names the class of the error and none of its text.
@@ -25,13 +25,11 @@ def resolve(model: Model | None, settings: Settings) -> Model | None:
     Nothing is asked and no connection is opened.
 
     Returns:
-        None where there is none of the three: the caller makes an extract (G23).
+        None where there is none of the three: the caller makes an extract.
 
     Raises:
         ConfigError: LLM_BASE_URL is no address of a server, or the extra `llm` is not installed.
         TypeError: the model passed can be called in neither of the two ways.
-
-    Source: G21, G23.
     """
     given = model if model is not None else defaults.default_model()
     if given is not None:
@@ -63,8 +61,6 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 
     Raises:
         ModelError: `reason` is auth, timeout, empty, no_text or error.
-
-    Source: G21, G26.
     """
     failed: ModelError
     try:

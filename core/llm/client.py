@@ -1,4 +1,4 @@
-"""A model server in the OpenAI dialect (rule G21): one request, one text, or a ModelError.
+"""A model server in the OpenAI dialect: one request, one text, or a ModelError.
 
 Owns the HTTP connections of the process. It never tries again, never follows a redirect, takes no proxy, cookie or
 password from its surroundings, and keeps key and texts out of logs above debug level.
@@ -76,7 +76,7 @@ class ChatClient:
             options: further keys of the request, such as `max_tokens`; those that are None are left out.
 
         Raises:
-            ModelError: see `core.llm.ask`.
+            ModelError: see `llm.ask`.
         """
         body = {"model": self._model or None, "messages": [dict(message) for message in messages], **options}
         sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()

@@ -2,10 +2,10 @@
 
 | who | for | waits at most |
 |---|---|---|
-| `core.search.meaning` | the text of a search | HOOK_TIMEOUT_SECONDS |
-| `core.semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
+| `search.meaning` | the text of a search | HOOK_TIMEOUT_SECONDS |
+| `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
-What it raises becomes an `EmbedderError` that names the class of the error and none of its text (G26).
+What it raises becomes an `EmbedderError` that names the class of the error and none of its text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def resolve(embedder: Any = None) -> Any:
 
 
 def is_local(embedder: Any) -> bool:
-    """Return whether an embedder may be shown rows marked local_only: it says that texts stay on the machine (F18)."""
+    """Return whether an embedder may be shown rows marked local_only: it says that texts stay on the machine."""
     return getattr(embedder, "is_local", False) is True
 
 

@@ -1,4 +1,4 @@
-"""What a model is (rule G21)."""
+"""What a model is."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Objects that are nearly JSON (rule G22): trailing commas, single quotes, NaN, comments, bare words, cut off.
+"""Objects that are nearly JSON: trailing commas, single quotes, NaN, comments, bare words, cut off.
 
-Called by `core.llm.rules_replies` when no object of a reply is JSON. Reading takes time by the length of the text,
+Called by `llm.rules_replies` when no object of a reply is JSON. Reading takes time by the length of the text,
 whatever the text: every character is looked at a bounded number of times.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_DEPTH = 100
-"""Containers inside one another; deeper ones are refused (rule G22)."""
+"""Containers inside one another; deeper ones are refused."""
 MAX_KEY_CHARS = 200
 """A longer key is taken for prose that happens to follow a brace."""
 MAX_DIGITS = 4000
@@ -51,8 +51,6 @@ def iter_objects(text: str) -> Iterator[dict[str, Any]]:
 
     Raises:
         TooDeepError: while reading, when brackets stand more than MAX_DEPTH deep.
-
-    Source: G22.
 
     >>> list(iter_objects("so {'title': 'it's on', n: NaN, // two\\n} or {\\"title\\": \\"cut o"))
     [{'title': "it's on", 'n': None}, {'title': 'cut o'}]

@@ -1,4 +1,4 @@
-"""Reading what a model answered: thoughts dropped, then the object that was asked for (rule G22).
+"""Reading what a model answered: thoughts dropped, then the object that was asked for.
 
 Called by whatever asks a model for more than words. A reply is data and may be hostile: reading takes time by its
 length, and what is too long or too deep is no answer.
@@ -38,8 +38,6 @@ def is_unreadable(text: str) -> bool:
     Args:
         text: a reply without thoughts.
 
-    Source: G22.
-
     >>> [is_unreadable(text) for text in ('{"a": 1}', '[{"a": 1}]', "```", "[Rome] They met.", "x" * 1_000_001)]
     [True, True, True, False, True]
     """
@@ -51,8 +49,6 @@ def without_thoughts(reply: str) -> str:
 
     A block goes from `<think>`, `<thinking>` or `<reasoning>` to the first end tag of its name, or to the end of the
     reply. An end tag without a start tag ends a block that began with the reply, or where the block before ended.
-
-    Source: G22.
 
     >>> [without_thoughts(said) for said in ("<think>Hm, {}</think> Yes.", "Hm.</think>Yes.", "<think>I")]
     ['Yes.', 'Yes.', '']
@@ -90,8 +86,6 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
     Returns:
         The object, its values plain JSON: NaN and infinities are None, texts hold neither NUL nor lone surrogates.
         None also for more than 1,000,000 characters or brackets more than 100 deep.
-
-    Source: G22, G11.
 
     >>> read_object('Sure! {"note": 1} {"title": "Trip", "n": NaN}', ("title",))
     {'title': 'Trip', 'n': None}

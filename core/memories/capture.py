@@ -1,6 +1,6 @@
-"""DOOR: what is worth keeping, and keeping it without telling anybody (rules T46 to T54).
+"""DOOR: what is worth keeping, and keeping it without telling anybody.
 
-`core.synth_core_memory` offers these names under its own.
+`synth_core_memory` offers these names under its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def should_remember(
     *,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it (G4)
+    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> bool:
     """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed.
 
@@ -45,8 +45,6 @@ def should_remember(
 
     Raises:
         MessageError: a text of another type.
-
-    Source: T46, T47.
     """
     for name, value in (("user_text", user_text), ("response_text", response_text)):
         if value is not None and not isinstance(value, str):
@@ -75,7 +73,7 @@ def silently_record_memory(
         user_text: the content; stored as said.
         response_text: what the persona answered.
         tags: None gives `auto` and `interazione`; the voice path passes `voice` and `auto`.
-        scope: a text is the label of the item, a `Scope` says who is asking (G5).
+        scope: a text is the label of the item, a `Scope` says who is asking.
         source: where it was said; one of `NOT_SAID` marks a text that nobody said.
         label: the label where `scope` is a Scope; by default `general`.
         recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
@@ -88,8 +86,6 @@ def silently_record_memory(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was stored.
-
-    Source: T48, T50 to T54, F20, F34, F36, G5.
     """
     # 1. what to work with
     db = handle(db)
@@ -124,7 +120,7 @@ def silently_record_memory(
 
 
 def read_scope(scope: str | Scope | None, label: str | None, settings: Settings) -> tuple[Scope, str]:
-    """Return who is asking and the item's label: a text under the name `scope` is the label (G5).
+    """Return who is asking and the item's label: a text under the name `scope` is the label.
 
     Raises:
         MessageError: `scope` of another type.

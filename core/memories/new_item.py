@@ -1,4 +1,4 @@
-"""A memory item as it is about to be stored: what was handed in, checked once (rules T2, T3, T49, G11)."""
+"""A memory item as it is about to be stored: what was handed in, checked once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..text.times import read_time
 Tier = Literal["long_term", "session"]
 """long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""
 Provenance = Literal["host", "model", "extract", "manual", "import"]
-"""Who made the text (G23)."""
+"""Who made the text."""
 
 DEFAULT_IMPORTANCE = 0.5
 
@@ -92,8 +92,6 @@ def read(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB, an unknown tier or provenance.
         TypeError: a tag that is itself a list.
-
-    Source: T2, T3, T49, G11, L3.
     """
     said = rows.text(content, "content")
     if not said.strip():

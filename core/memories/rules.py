@@ -1,6 +1,6 @@
-"""What a memory item is made of when it is handed in, and what becomes of two that say the same (rules L1 to L3, L5).
+"""What a memory item is made of when it is handed in, and what becomes of two that say the same.
 
-Called by `core.lifelong.items`, `core.lifelong.consolidation` and whoever imports items. Pure.
+Called by `lifelong.items`, `lifelong.consolidation` and whoever imports items. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = (
 """What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
 DEFAULT_KIND = "KeyFacts"
 WISH = "wish"
-"""Kind of the items of `core.wishes`: they can be looked for, and are made there alone."""
+"""Kind of the items of `wishes`: they can be looked for, and are made there alone."""
 Tier = Literal["long_term", "session"]
 TIERS = ("long_term", "session")
 DEFAULT_IMPORTANCE = 0.5
@@ -45,8 +45,6 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
     Raises:
         MessageError: another kind; names the nearest.
 
-    Source: L2.
-
     >>> kind_of("facts_about_user"), kind_of("KEYFACTS"), kind_of(" Past-Events ")
     ('FactsAboutUser', 'KeyFacts', 'PastEvents')
     """
@@ -69,7 +67,7 @@ class Entry:
     text: str
     kind: str
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Values of `core.memories.new_item.read`; what it does not know stands in `metadata`."""
+    """Values of `memories.new_item.read`; what it does not know stands in `metadata`."""
 
 
 def read_entry(given: object, default_kind: str) -> Entry | None:
@@ -78,13 +76,11 @@ def read_entry(given: object, default_kind: str) -> Entry | None:
     Args:
         given: a text, or a mapping with `text` (or `content`) and any of kind, tier, importance, tags, emotion,
             timestamp, expires_at, pinned, provenance, source_message_ids, metadata. Other keys are kept in metadata:
-            persona, conversation and audience are those of the call (F3).
+            persona, conversation and audience are those of the call.
         default_kind: kind of a text, and of a mapping that names none.
 
     Raises:
         MessageError: it is neither, or its kind is not known.
-
-    Source: L1, L2, L3, F3.
 
     >>> read_entry({"text": "b", "kind": "mood", "mark": 1}, "KeyFacts")
     Entry(text='b', kind='Mood', more={'metadata': {'mark': 1}})
@@ -119,8 +115,6 @@ def read_entry(given: object, default_kind: str) -> Entry | None:
 def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
     """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number.
 
-    Source: L3, L15.
-
     >>> [importance_of(value) for value in (3, -1, 0.7, None, True, "0.9", float("nan"))]
     [1.0, 0.0, 0.7, 0.5, 0.5, 0.5, 0.5]
     """
@@ -150,8 +144,6 @@ def merged(old: Merging, new: Merging) -> Merging:
     """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier.
 
     Its provenance stays; that of the other is kept under `provenances` of its metadata.
-
-    Source: L3, T50, T51.
 
     >>> one = Merging(("a",), 0.5, "session", 0, "host", (1,))
     >>> merged(one, Merging(("b", "a"), 0.9, "long_term", 0, "model", (2, 1))).tags
@@ -186,8 +178,6 @@ def read_ids(ids: object) -> tuple[int, ...]:
 
     Raises:
         MessageError: no list, more than 1,000, or something that is no id.
-
-    Source: L7.
 
     >>> read_ids([1, 1, 2, 999])
     (1, 2, 999)

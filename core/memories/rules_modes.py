@@ -1,4 +1,4 @@
-"""Who reads and who saves memories in each mode (rule C24). The table here is the one in `docs/conversations.md`."""
+"""Who reads and who saves memories in each mode. The table here is the one in `docs/conversations.md`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,6 @@ TOLD: Mapping[How, str] = {
 def table() -> str:
     """Return the modes as the Markdown table of the documentation.
 
-    Source: C24.
-
     >>> print(table().splitlines()[-1])
     | project | no | no | - |
     """
@@ -65,8 +63,6 @@ def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collecti
         tool: the tool's name.
         tool_ids: ENABLED_TOOL_IDS; none means every tool.
 
-    Source: C25.
-
     >>> is_tool_offered("agent", True, "memoryTool", ()), is_tool_offered("basic", True, "memoryTool", ())
     (True, False)
     """
@@ -83,9 +79,7 @@ def asked_before(text: str, phrases: Phrases) -> tuple[str, Literal["@memory", "
 
     Args:
         text: what the person said.
-        phrases: group to phrases, as `core.templates.phrases.load_phrases` gives them.
-
-    Source: C24, C29, T47.
+        phrases: group to phrases, as `templates.phrases.load_phrases` gives them.
 
     >>> asked_before("@memory likes tea", {}), asked_before("mail@memory.org", {}), asked_before("@memory", {})
     (('likes tea', '@memory'), None, ('', '@memory'))

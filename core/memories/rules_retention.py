@@ -1,6 +1,6 @@
-"""How long items are kept: expiry of session items, what pruning takes, heuristic importance (L8 to L11, L23, L24).
+"""How long items are kept: expiry of session items, what pruning takes, heuristic importance.
 
-Pure: `is_expired` and `prune_reasons` are what the statements of `core.lifelong.table_pruning` mean, and the oracle
+Pure: `is_expired` and `prune_reasons` are what the statements of `lifelong.table_pruning` mean, and the oracle
 that tests compare these with.
 """
 
@@ -25,8 +25,6 @@ FULL_LENGTH_CHARS = 400
 def heuristic_importance(text: str, holds_phrase: bool) -> float:
     """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more where a phrase of T46 is in.
 
-    Source: L8.
-
     >>> [heuristic_importance("x" * n, said) for n, said in ((40, False), (200, False), (200, True), (400, True))]
     [0.1, 0.5, 0.7, 1.0]
     """
@@ -43,8 +41,6 @@ def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, 
 
     Raises:
         MessageError: negative, or no whole number.
-
-    Source: L10.
 
     >>> session_ttl(0, 604800), session_ttl(90, 604800)
     ((604800, ()), (90, ()))
@@ -69,8 +65,6 @@ def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:
     """Return when a session item of a time expires.
 
-    Source: L9.
-
     >>> from datetime import UTC
     >>> expires_at(datetime(2026, 3, 3, 12, tzinfo=UTC), 604800).isoformat()
     '2026-03-10T12:00:00+00:00'
@@ -83,8 +77,6 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
 
 def is_expired(at: datetime | None, expiry: datetime | None, now: datetime, ttl_seconds: int) -> bool:
     """Return whether a session item has expired: by its own expiry where it has one, else by its time.
-
-    Source: L9, G9.
 
     >>> from datetime import UTC
     >>> now = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -114,8 +106,6 @@ def prune_reasons(
         max_age_days: an item at least this old is too old.
         max_importance: an item below it is too unimportant.
         protect_importance: items at or above it stay.
-
-    Source: L23, L24.
 
     >>> limits = dict(exempt=False, max_age_days=30, max_importance=0.25, mode="any", protect_importance=1.01)
     >>> prune_reasons(age=timedelta(days=31), importance=0.2, **limits)

@@ -1,10 +1,10 @@
-"""The words by which a host marks a text that nobody said (rules T53, F34). Pure.
+"""The words by which a host marks a text that nobody said. Pure.
 
 | Called by | For |
 |---|---|
-| `core.short_term.rules_turn` | the messages of a turn |
-| `core.conversations.rules_summaries` | the messages of a conversation that ended |
-| `core.memories.capture` | the source of a text that is to be captured |
+| `short_term.rules_turn` | the messages of a turn |
+| `conversations.rules_summaries` | the messages of a conversation that ended |
+| `memories.capture` | the source of a text that is to be captured |
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ MARKS = ("kind", "role", "type", "source")
 
 def is_marked(message: Any) -> bool:
     """Return whether a message, dict or object, is marked as something nobody said.
-
-    Source: F34.
 
     >>> is_marked({"role": "Tool", "text": "7391"}), is_marked({"role": "user", "text": "7391"})
     (True, False)

@@ -1,4 +1,4 @@
-"""What the functions of `core.lifelong` give back (rules L1 to L25, L42)."""
+"""What the functions of `lifelong` give back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 
 class Item(TypedDict):
-    """One memory item (rule L1). Keys stand in this order; times are ISO 8601, UTC, blank where there is none."""
+    """One memory item. Keys stand in this order; times are ISO 8601, UTC, blank where there is none."""
 
     id: int
     text: str
@@ -26,7 +26,7 @@ class Item(TypedDict):
     expires_at: str
     pinned: bool
     provenance: str
-    """host, model, extract, manual or import (rule G23)."""
+    """host, model, extract, manual or import."""
     source_message_ids: list[Any]
     author: str
     source: str
@@ -39,7 +39,7 @@ class Item(TypedDict):
 
 
 class ItemPage(TypedDict):
-    """What `search_items` gives (rule L5)."""
+    """What `search_items` gives."""
 
     items: list[Item]
     total: int
@@ -49,7 +49,7 @@ class ItemPage(TypedDict):
 
 
 class ItemVersion(TypedDict):
-    """One text an item has had (rule L6). Keys stand in this order."""
+    """One text an item has had. Keys stand in this order."""
 
     text: str
     until: str
@@ -60,7 +60,7 @@ class ItemVersion(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of many items at once (rule L7)."""
+    """What became of many items at once."""
 
     count: int
     """Items that were changed."""
@@ -69,7 +69,7 @@ class BulkResult:
 
 
 class Added(int):
-    """How many items were stored (rules L3, L16): a number, with what became of the others beside it.
+    """How many items were stored: a number, with what became of the others beside it.
 
     >>> done = Added(2, ids=(7, 8), merged=1)
     >>> done == 2, done.ids, done.merged
@@ -102,7 +102,7 @@ class Added(int):
 
 
 class Pruned(int):
-    """How many items were archived (rules L10, L23): a number, with which and why beside it.
+    """How many items were archived: a number, with which and why beside it.
 
     With `dry_run` it counts what would be archived.
 
@@ -125,7 +125,7 @@ class Pruned(int):
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """What one cycle of consolidation did (rules L12 to L21)."""
+    """What one cycle of consolidation did."""
 
     stored: int = 0
     pruned: int = 0
@@ -145,7 +145,7 @@ class CycleResult:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What one compaction did (rule L25)."""
+    """What one compaction did."""
 
     archived: int = 0
     """Sources that were replaced."""
@@ -160,7 +160,7 @@ class Compacted:
 
 
 class Health(TypedDict):
-    """What `health` counts (rule L42). Keys stand in this order."""
+    """What `health` counts. Keys stand in this order."""
 
     items: int
     kinds: dict[str, dict[str, int]]

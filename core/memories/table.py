@@ -1,7 +1,7 @@
-"""Memory items (data model D10): stored with their index rows and tags, found again when the same is said, forgotten.
+"""Memory items: stored with their index rows and tags, found again when the same is said, forgotten.
 
-`insert` always stores; `capture` stores what was not known yet (T50, T51). Both ask for the privacy level inside their
-transaction (F21).
+`insert` always stores; `capture` stores what was not known yet. Both ask for the privacy level inside their
+transaction.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ..tags import table as tags
 from .new_item import NewMemory, Provenance, Tier, read
 
 NEWEST_COMPARED = 200
-"""Items a near duplicate is looked for among (T51)."""
+"""Items a near duplicate is looked for among."""
 NEAR_CHARS = 4000
 """Longer texts are no near duplicates of anything: comparing them takes the product of both lengths."""
 _C = memories.c
@@ -59,12 +59,10 @@ def insert(
     """Store one item in the scope, or say that privacy forbids it.
 
     Args:
-        of_person: it is what a person said; without participant in the scope that is somebody unknown (F24).
+        of_person: it is what a person said; without participant in the scope that is somebody unknown.
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: T49, T52, F11, F20, F21.
     """
     row_id = db.ids.one()
 
@@ -92,15 +90,13 @@ def capture(
 
     Args:
         near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
-        refused: digests of memories recalled for the same turn; such a text is `refused` (F34).
+        refused: digests of memories recalled for the same turn; such a text is `refused`.
 
     Returns:
         `(True, id, "")`; else reason `duplicate` with the id of the item there is, `privacy`, or `refused`.
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: T48, T50 to T53, F20, F21, F34.
     """
     row_id = db.ids.one()
 
@@ -147,8 +143,6 @@ def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) ->
 
     Raises:
         _NotStoredError: it was, with the result.
-
-    Source: F47.
     """
     if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
         raise _NotStoredError(result)
@@ -167,7 +161,7 @@ _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bin
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
-    """Return whether the level of who is speaking forbids the item: full all, partial what is kept for long (F20)."""
+    """Return whether the level of who is speaking forbids the item: full all, partial what is kept for long."""
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
     else:
@@ -182,7 +176,7 @@ def write(
     ready: Sequence[tuple[int, NewMemory]],
     place: conversations.Place,
 ) -> None:
-    """Store items with their index rows and tags, in the caller's transaction, which holds the place (G16)."""
+    """Store items with their index rows and tags, in the caller's transaction, which holds the place."""
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     entries = [

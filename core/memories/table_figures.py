@@ -1,6 +1,6 @@
 """Figures over memory items (table memories) for people to look at: growth, importance, age, what is copied or unused.
 
-Beside `core.lifelong.table_health`, which counts what may be wrong. Every read is of one persona, of items that hold,
+Beside `lifelong.table_health`, which counts what may be wrong. Every read is of one persona, of items that hold,
 and gives a bounded number of rows. Nothing is changed here.
 """
 

@@ -1,4 +1,4 @@
-"""The texts an item had before it was changed (table item_history, data model D24).
+"""The texts an item had before it was changed (table item_history).
 
 Written in the transaction of the change, by whoever makes it; read by the doors that show what became of an item.
 """
@@ -46,8 +46,6 @@ def note(
         table: where the items stand.
         changes: id, text as it was, and the reason, which is cut to its column.
         changed_by: `model`, `file`, or the name of whoever did it.
-
-    Source: D24, C15.
     """
     made = list(changes)
     entries = [

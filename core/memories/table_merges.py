@@ -1,4 +1,4 @@
-"""Many items stored at once, each once: what says the same as an item there is joins it (rules L3, L4, T50, T51).
+"""Many items stored at once, each once: what says the same as an item there is joins it.
 
 Called within the transaction of consolidation, compaction and the door that takes facts. Whoever looks for an equal
 item holds the audience first, so that of two who store the same one finds the other's.
@@ -65,8 +65,6 @@ def add(
         new: ids made beforehand, and the items.
         place: where they belong; held by the caller.
         near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
-
-    Source: L3, T50, T51.
     """
     if not new:
         return Stored()

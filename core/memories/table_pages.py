@@ -1,7 +1,7 @@
-"""A page of the items of a persona that has very many (rule L5): what is read goes by the page, not by the persona.
+"""A page of the items of a persona that has very many: what is read goes by the page, not by the persona.
 
 The newest of each audience are walked in `ix_memories_audience` and put in order together: by persona alone there is no
-order to walk, and a server would sort a million rows for fifty. Called by `core.memories.table_reading`.
+order to walk, and a server would sort a million rows for fifty. Called by `memories.table_reading`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Memory items as people look at them (table memories): found by words and filters, read by id (rules L1, L5 to L7).
+"""Memory items as people look at them (table memories): found by words and filters, read by id.
 
-What is seen follows from a `Seen`: the audiences of a viewer, or for an operator those of the whole persona (L35).
-Changing stands in `core.lifelong.table_item_changes`, pruning in `core.lifelong.table_pruning`.
+What is seen follows from a `Seen`: the audiences of a viewer, or for an operator those of the whole persona.
+Changing stands in `lifelong.table_item_changes`, pruning in `lifelong.table_pruning`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Seen:
 
     persona: str
     audiences: tuple[int, ...] | None = None
-    """None for an operator, who sees all of the persona (L35)."""
+    """None for an operator, who sees all of the persona."""
     local: bool = True
-    """Items marked local_only too (F18)."""
+    """Items marked local_only too."""
 
     @property
     def is_nobody(self) -> bool:
@@ -58,10 +58,10 @@ class Seen:
 
 
 class Filters(NamedTuple):
-    """What items are looked for by; all of them must hold (L5)."""
+    """What items are looked for by; all of them must hold."""
 
     words: tuple[str, ...] = ()
-    """Folded; each stands somewhere in the text (T21)."""
+    """Folded; each stands somewhere in the text."""
     kinds: tuple[str, ...] = ()
     tier: str = ""
     conversation: str | None = None
@@ -73,7 +73,7 @@ class Filters(NamedTuple):
     archived: bool = False
     """Those that were archived instead of those that hold."""
     here: str | None = None
-    """The active conversation, whose session items do not expire (L9)."""
+    """The active conversation, whose session items do not expire."""
 
     @property
     def is_wide(self) -> bool:
@@ -130,8 +130,6 @@ def is_kept() -> Any:
     """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`.
 
     One without expiry of its own, as an older program may have stored it, expires by its time.
-
-    Source: L9, G9.
     """
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
@@ -184,8 +182,6 @@ def search(db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit:
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L5, L9, G13.
     """
     if seen.is_nobody:
         return Found([], 0)

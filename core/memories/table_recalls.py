@@ -1,6 +1,6 @@
-"""How often each memory was shown, and when last (data model D18): counted in batches, never in the way of a prompt.
+"""How often each memory was shown, and when last: counted in batches, never in the way of a prompt.
 
-Also which texts were shown for the turn at hand, so that they are not taken for something a person said (F34).
+Also which texts were shown for the turn at hand, so that they are not taken for something a person said.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def note_turn(db: Database, scope: Scope, digests: Iterable[bytes]) -> None:
     """Keep which texts were recalled for the turn of the scope's conversation, in place of those of the turn before.
 
     Args:
-        digests: `core.text.hits.content_digest` of each recalled text.
+        digests: `text.hits.content_digest` of each recalled text.
     """
     buffer = _buffer(db)
     with buffer.lock:
@@ -148,7 +148,7 @@ def note_turn(db: Database, scope: Scope, digests: Iterable[bytes]) -> None:
 
 
 def of_turn(db: Database, scope: Scope) -> frozenset[bytes]:
-    """Return the digests of what was recalled for the turn at hand; none once the turn is long over (F34)."""
+    """Return the digests of what was recalled for the turn at hand; none once the turn is long over."""
     held = _buffer(db).turns.get((scope.persona, scope.conversation or ""))
     if held is None or abs(db.clock() - held[0]) >= _TURN:
         return frozenset()
@@ -156,7 +156,7 @@ def of_turn(db: Database, scope: Scope) -> frozenset[bytes]:
 
 
 def forget(db: Database, persona: str, memory_ids: Iterable[int]) -> None:
-    """Drop what is kept of a persona's turns, and what was counted of memories that are gone (F45)."""
+    """Drop what is kept of a persona's turns, and what was counted of memories that are gone."""
     buffer = _buffer(db)
     with buffer.lock:
         for turn in [key for key in buffer.turns if key[0] == persona]:

@@ -1,6 +1,6 @@
-"""The messages a memory item was made of (table chat_history_cache), for an operator to look at (rule L1).
+"""The messages a memory item was made of (table chat_history_cache), for an operator to look at.
 
-Called by `core.admin.pages.memory`. What a host named its own way (a text, an id of another program) is not found here.
+Called by `admin.pages.memory`. What a host named its own way (a text, an id of another program) is not found here.
 """
 
 from __future__ import annotations

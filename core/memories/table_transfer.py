@@ -1,6 +1,6 @@
-"""Memory items on their way out and in (table memories, L37, L40): read oldest first, stored where they are not there.
+"""Memory items on their way out and in (table memories): read oldest first, stored where they are not there.
 
-Called by `core.transfer.items`.
+Called by `transfer.items`.
 """
 
 from __future__ import annotations
@@ -88,8 +88,6 @@ def oldest_first(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: L37.
     """
     shared: dict[str, Any] = {"persona": persona, "rows": min(PART, limit)}
     shared |= item_rows.expiry_values(db, session_ttl_seconds, None)
@@ -159,7 +157,7 @@ class _UndoError(Exception):
 class Known:
     """Which time each item of a file says the same as before it, so that equal ones are told apart by their number.
 
-    Two items are the same where text (T36), kind and tier are; the second of a file is there when two are stored.
+    Two items are the same where text, kind and tier are; the second of a file is there when two are stored.
     """
 
     def __init__(self) -> None:
@@ -189,8 +187,6 @@ def store(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: L38, L40, F11, F20, F21.
     """
     ids = db.ids.take(len(items))
 

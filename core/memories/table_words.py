@@ -1,4 +1,4 @@
-"""Which items may hold all words of a query, by the search index (rules L5, T21, T24).
+"""Which items may hold all words of a query, by the search index.
 
 What comes back is a superset of the items that hold them; the plain predicates decide. None where the index is of no
 help: it is not built yet, or every word stands in too many items, so that walking the newest ones is quicker.

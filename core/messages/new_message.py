@@ -1,4 +1,4 @@
-"""A message as it is about to be stored: what the host handed in, checked once (rules P42, G11, F61, F70)."""
+"""A message as it is about to be stored: what the host handed in, checked once."""
 
 from __future__ import annotations
 
@@ -97,8 +97,6 @@ def read(
 
     Raises:
         MessageError: a key that is too long or holds a NUL, an unknown role, a value of a wrong type.
-
-    Source: P42, F61, F63, F69, F70.
     """
     if conversation is None or text is None or (isinstance(conversation, str) and not conversation.strip()):
         return None

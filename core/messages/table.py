@@ -1,6 +1,6 @@
 """What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with index rows.
 
-What is there already (P42) and what privacy levels forbid (F20) is refused. `core.messages.table_batches` stores many.
+What is there already and what privacy levels forbid is refused. `messages.table_batches` stores many.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .new_message import NewMessage
 from .table_seen import SAME_WITHIN
 
 Wishes = Sequence[tuple[Wish, bool]]
-"""What a message wishes once and for all, each wish with whether it was flagged (F36)."""
+"""What a message wishes once and for all, each wish with whether it was flagged."""
 
 _DUPLICATE_KEY = frozenset({1062, 1586})
 
@@ -84,8 +84,6 @@ def insert(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: P42, F5, F17, F20, F21, S1.
     """
     own = scope_of(scope, message.conversation)
     row_id = db.ids.one()
@@ -230,7 +228,7 @@ def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
 
 
 def is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
-    """Return whether the level of somebody concerned keeps the message out: it is full (F20)."""
+    """Return whether the level of somebody concerned keeps the message out: it is full."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
@@ -274,6 +272,6 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 
 
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
-    """Return whether who said it, or where, was forgotten since the row was begun (F47)."""
+    """Return whether who said it, or where, was forgotten since the row was begun."""
     people = (message.participant, message.triggered_by)
     return forgetting_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)

@@ -1,6 +1,6 @@
-"""Alternatives of a message (table message_alternatives): other versions of the same reply, one of them current (D19).
+"""Alternatives of a message (table message_alternatives): other versions of the same reply, one of them current.
 
-The message's own row holds the text of the current one. Recaps of alternatives are in `core.messages.table_recaps`.
+The message's own row holds the text of the current one. Recaps of alternatives are in `messages.table_recaps`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many messages at once: an import, in parts of PART messages, one transaction each.
 
-Each part refuses what `core.messages.table` refuses of a single message.
+Each part refuses what `messages.table` refuses of a single message.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ def insert_many(
 
     Raises:
         StoreWriteError: the part at hand was not stored; the parts before it were.
-
-    Source: P42, F20, L40.
     """
     results: list[WriteResult] = []
     for part in chunks(messages, PART):

@@ -48,8 +48,6 @@ def edit(
     Returns:
         `unchanged` where there is no such message or it says that already; `privacy` where nothing of its sender may be
         kept any more.
-
-    Source: P45, F20, F21, S9.
     """
     rows.check_size(fold(text), "message_text in its folded form")
 
@@ -88,7 +86,7 @@ def hold(connection: Connection, persona: str, row_id: int) -> Any:
 
 
 def is_private(connection: Connection, persona: str, row: Any, privacy_default: str) -> bool:
-    """Return whether nothing of a message that `hold` returned may be kept any more: somebody's level is full (F20)."""
+    """Return whether nothing of a message that `hold` returned may be kept any more: somebody's level is full."""
     names = [name for name in (row.participant_key, row.triggered_by) if name]
     levels = participants.known(connection, persona, names, privacy_default)
     return any(known.level == "full" for known in levels.values())
@@ -116,7 +114,7 @@ def _is_local(connection: Connection, persona: str, row: Any) -> bool:
 
 
 def remove(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int]) -> WriteResult:
-    """Delete a visible message with its index rows and what lies on it; `unchanged` where there is none (S9)."""
+    """Delete a visible message with its index rows and what lies on it; `unchanged` where there is none."""
 
     def work(connection: Connection) -> WriteResult:
         row = hold(connection, scope.persona, row_id)
@@ -132,7 +130,7 @@ def remove(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int
 
 def clear(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:
     """Delete the visible messages of a conversation, their index rows and what was made of them; return how many
-    messages there were (P44)."""
+    messages there were."""
     if not audiences:
         return 0
 

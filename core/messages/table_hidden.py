@@ -1,4 +1,4 @@
-"""Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be (rules S34 to S36).
+"""Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be.
 
 All of it turns on one place: messages up to it are hidden, those after it are not. Hidden messages leave the history
 lists; the search tables do not know about it, so they are found as before.
@@ -107,10 +107,7 @@ def _set(hide: bool, bounded: bool) -> Any:
 
 
 def apply(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:
-    """Hide every message up to one and show the rest, those alone that are not so already; return how many changed.
-
-    Source: S34, S35.
-    """
+    """Hide every message up to one and show the rest, those alone that are not so already; return how many changed."""
     values = {"persona": persona, "conversation": conversation, **_place(last_hidden)}
     changed = 0
     if last_hidden is not None:
@@ -119,7 +116,7 @@ def apply(connection: Connection, persona: str, conversation: str, last_hidden: 
 
 
 def set_excluded(connection: Connection, persona: str, row_id: int, *, excluded: bool) -> bool:
-    """Mark a message as excluded, or take the mark away; return whether that changed it (S10)."""
+    """Mark a message as excluded, or take the mark away; return whether that changed it."""
     stmt = update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id, _C.excluded != int(excluded))
     return connection.execute(stmt.values(excluded=int(excluded))).rowcount > 0
 

@@ -1,4 +1,4 @@
-"""Every message of a conversation, a page at a time, for an export; hidden and excluded ones too (rule S48)."""
+"""Every message of a conversation, a page at a time, for an export; hidden and excluded ones too."""
 
 from __future__ import annotations
 

@@ -92,12 +92,10 @@ def newest(
         limit: most messages, at least 1.
         conversation: its key; None for all conversations.
         level: with everything below `conversation/`.
-        local: conversations marked local_only too (F18).
+        local: conversations marked local_only too.
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: P43, P44.
     """
     values: dict[str, Any] = {"persona": persona, "most": limit}
     if conversation is not None:
@@ -138,7 +136,7 @@ def _stats(local: bool) -> Any:
 
 
 def stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
-    """Return how many messages are visible, in how many conversations, the oldest and newest time (P44)."""
+    """Return how many messages are visible, in how many conversations, the oldest and newest time."""
     total = Stats()
     # A conversation stands in one audience, so the parts add up.
     for part in chunks(audiences, _AUDIENCES_AT_ONCE):

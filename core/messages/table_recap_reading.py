@@ -1,7 +1,7 @@
 """Reading recaps for the walk of S11 and for the prompt: newest first, with stored token counts, never their texts.
 
 A page is one statement however long the conversation is, and so are the recaps included now; texts are brought for
-those alone that have no count by the present counter (S13).
+those alone that have no count by the present counter.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ _MOST_LINES = 2000
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
     """Return what brings the included recaps of `conversation`, unless stories are off for it: text0 is the recap,
-    digest that of the message's text (S12, S16)."""
+    digest that of the message's text."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
@@ -203,7 +203,7 @@ def _note(of_recaps: bool) -> Any:
 def note_counts(
     connection: Connection, persona: str, counter: str, counts: Mapping[int, int], *, of_recaps: bool
 ) -> None:
-    """Store token counts by message row, of recaps or of the messages' own texts, with the counter's name (S13)."""
+    """Store token counts by message row, of recaps or of the messages' own texts, with the counter's name."""
     ready = [{"persona": persona, "row": row, "count": n, "name": counter} for row, n in sorted(counts.items())]
     if ready:
         connection.execute(_note(of_recaps), ready)

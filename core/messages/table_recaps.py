@@ -1,7 +1,7 @@
-"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives (D19).
+"""Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives.
 
-`OWN` is the message itself; what is written there is copied to the alternative that is current (S4). Reading for the
-walk of S11 is in `core.messages.table_recap_reading`.
+`OWN` is the message itself; what is written there is copied to the alternative that is current. Reading for the
+walk of S11 is in `messages.table_recap_reading`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Recap:
     provenance: str = ""
     updated_at: datetime | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The keys of `core.stories.recaps.rules_keys.IN_DATA` that are set."""
+    """The keys of `stories.recaps.rules_keys.IN_DATA` that are set."""
 
 
 _FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.provenance, _R.updated_at, _R.data).where(
@@ -85,8 +85,6 @@ def change(
     """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed.
 
     The row is made where there is none, and copied to the current alternative.
-
-    Source: S3, S4.
     """
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
@@ -119,7 +117,7 @@ _CURRENT = (
 
 
 def copy_to_current(connection: Connection, family: str, persona: str, row_id: int) -> None:
-    """Copy the message's own recap to its current alternative, number 0 too; without alternatives to none (S4)."""
+    """Copy the message's own recap to its current alternative, number 0 too; without alternatives to none."""
     current = connection.execute(_CURRENT, {"persona": persona, "row": row_id}).scalar()
     if current is not None:
         copy(connection, family, persona, row_id, OWN, current)
@@ -154,10 +152,7 @@ _STALE = (
 
 
 def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
-    """Note that a message was changed after its recap was made, and return the recap's provenance, blank for none.
-
-    Source: S9.
-    """
+    """Note that a message was changed after its recap was made, and return the recap's provenance, blank for none."""
     values = {"persona": persona, "row": row_id}
     current = connection.execute(_CURRENT, values).scalar()
     connection.execute(_STALE, {**values, "alternatives": [OWN] if current is None else [OWN, current]})
@@ -166,10 +161,7 @@ def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps, of fresh ones with a memory alone; return how many rows were changed.
-
-    Source: S11.
-    """
+    """Set `include` of messages' own recaps, of fresh ones with a memory alone; return how many rows were changed."""
     changed = 0
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
@@ -192,7 +184,7 @@ def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
 
 
 def clear(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
-    """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key (S7)."""
+    """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     chosen = select(
         func.count(_R.memory).label("memory"),

@@ -1,4 +1,4 @@
-"""Messages as recaps of scenes are made of them, and whether a text may be made of them now (rules F20, F21, F47)."""
+"""Messages as recaps of scenes are made of them, and whether a text may be made of them now."""
 
 from __future__ import annotations
 
@@ -67,8 +67,6 @@ def open_lines(connection: Connection, persona: str, lines: Sequence[Line], defa
 
     Args:
         default: PRIVACY_DEFAULT, the level of people not known and of lines nobody knows who said.
-
-    Source: F20, F21, F24.
     """
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     silent = {name for name, known in participants.known(connection, persona, names, default).items()
@@ -83,7 +81,7 @@ def open_lines(connection: Connection, persona: str, lines: Sequence[Line], defa
 
 
 def are_as_read(connection: Connection, persona: str, read: Sequence[Line], default: str) -> bool:
-    """Return whether all these messages are still stored, say what they said, and may be kept (F21, F47)."""
+    """Return whether all these messages are still stored, say what they said, and may be kept."""
     now = {line.row_id: line for line in lines(readers.on(connection), persona, [line.row_id for line in read])}
     same = all(line.row_id in now and now[line.row_id].text == line.text for line in read)
     return same and len(open_lines(connection, persona, read, default)) == len(read)

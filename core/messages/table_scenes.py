@@ -1,7 +1,7 @@
-"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on (D20).
+"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on.
 
 A scene whose `break_row` is its own id lies on no message: it was brought from another chat and stands before all
-others (S32). A recap of a scene has versions, numbered from 0, one of them current.
+others. A recap of a scene has versions, numbered from 0, one of them current.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def add(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int | None, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a break and return its scene's id and whether it was made now; a message has one break (D20).
+    """Store a break and return its scene's id and whether it was made now; a message has one break.
 
     Args:
         break_row: the message; None for a scene that lies on none.
@@ -204,10 +204,7 @@ def add_recap(
     start_row: int | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> int | None:
-    """Append a version to a scene's recap, make it current and return its number; None where the scene is gone.
-
-    Source: S21.
-    """
+    """Append a version to a scene's recap, make it current and return its number; None where the scene is gone."""
     if not hold(connection, persona, scene_id):
         return None
     highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)

@@ -1,4 +1,4 @@
-"""Which messages of a batch are there already (rule P42), told with two statements for a whole batch."""
+"""Which messages of a batch are there already, told with two statements for a whole batch."""
 
 from __future__ import annotations
 

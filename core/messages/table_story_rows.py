@@ -36,7 +36,7 @@ from .table_recaps import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
-"""Roles of messages that get a recap by themselves: said by a person, or by the persona (S1)."""
+"""Roles of messages that get a recap by themselves: said by a person, or by the persona."""
 MESSAGE_TARGET: RecapTarget = "message"
 _MADE = ("model", "extract")
 """Provenance of recaps an operation made."""
@@ -46,8 +46,6 @@ def queue(connection: Connection, db: Database, persona: str, conversation: str,
     """Queue the recap of a new message, and one search for scene breaks unless one waits.
 
     Nothing is queued with stories off for the conversation.
-
-    Source: S1, S41.
     """
     place = places.find(readers.on(connection), persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
@@ -105,8 +103,6 @@ def changed(
     Args:
         text: what the message says now; its current alternative says it too.
         queues: RECAP_ON_MESSAGE.
-
-    Source: S9.
     """
     alternatives.set_current_text(connection, persona, row_id, text)
     provenance = message_recaps.mark_stale(connection, persona, row_id)
@@ -119,8 +115,6 @@ def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
 
     Returns:
         How many scenes were deleted.
-
-    Source: S9, D36.
     """
     message_recaps.remove(connection, persona, rows)
     alternatives.remove(connection, persona, rows)
@@ -141,7 +135,7 @@ def remove_conversation(connection: Connection, persona: str, conversation: str)
     """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts,
     scenes brought from other chats.
 
-    The numbers of its versions go on where they were (S26).
+    The numbers of its versions go on where they were.
     """
     c, k = chat_history_cache.c, conversations.c
     left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)

@@ -1,7 +1,4 @@
-"""DOOR: who is the same person, what may be kept of them, how private a conversation is, what is quarantined.
-
-Rules F6, F17, F18, F20 to F24, F36.
-"""
+"""DOOR: who is the same person, what may be kept of them, how private a conversation is, what is quarantined."""
 
 from __future__ import annotations
 
@@ -75,8 +72,6 @@ def scope_of(
 
     Raises:
         MessageError: the message cannot be used.
-
-    Source: F1, F17.
     """
     known = known_settings(settings, db)
     now = db.clock if db is not None else clock()
@@ -107,8 +102,6 @@ def set_conversation_privacy(
     Raises:
         MessageError: another word, or a key that does not fit.
         StoreWriteError: nothing was changed.
-
-    Source: F17.
     """
     db = handle(db)
     scope = scope_for(scope, settings_for(settings, db))
@@ -141,8 +134,6 @@ def set_conversation_local_only(
     Raises:
         MessageError: a key that does not fit, or a mark that is neither True nor False.
         StoreWriteError: nothing was changed.
-
-    Source: F18.
     """
     local = bool(yes_no(local_only, "local_only"))
     db = handle(db)
@@ -170,8 +161,6 @@ def link_participants(
     Raises:
         MessageError: a key that is blank or does not fit.
         StoreWriteError: nothing was changed.
-
-    Source: F6, F23.
     """
     db = handle(db)
     return linking.link(db, scope_for(scope, settings_for(settings, db)).persona, a, b)
@@ -188,8 +177,6 @@ def unlink_participant(
 
     Returns:
         Changed rows per table; all 0 where they were linked to nobody.
-
-    Source: F6.
     """
     db = handle(db)
     return linking.unlink(db, scope_for(scope, settings_for(settings, db)).persona, participant)
@@ -212,8 +199,6 @@ def set_privacy(
     Raises:
         MessageError: another level, a key that is blank or does not fit.
         StoreWriteError: nothing was changed.
-
-    Source: F20, F22, F23.
     """
     db = handle(db)
     persona = scope_for(scope, settings_for(settings, db)).persona
@@ -230,7 +215,7 @@ def list_quarantined(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[QuarantinedItem]:
-    """Return what the screening hook has flagged of the scope's persona, newest first, for an operator (F36).
+    """Return what the screening hook has flagged of the scope's persona, newest first, for an operator.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -259,7 +244,7 @@ def release(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Let a flagged row be found; False where there is none (F36).
+    """Let a flagged row be found; False where there is none.
 
     Raises:
         ValueError: a source that has no flagged rows by its nature; names those that have.

@@ -27,8 +27,6 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
     Raises:
         MessageError: an unknown level, a blank or over-long key.
         StoreWriteError: nothing was changed.
-
-    Source: F20, F22, F23.
     """
     if level not in participants.LEVELS:
         raise MessageError(f"level is {level!r}. It must be none, partial or full.", fields=("level",))

@@ -1,4 +1,4 @@
-"""One person with several identities (rule F6): linked, their direct messages meet; unlinked, they part again."""
+"""One person with several identities: linked, their direct messages meet; unlinked, they part again."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ def link(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
 
     Returns:
         Changed rows per table; all 0 where they were linked already.
-
-    Source: F6.
     """
     one, other = checked_key(a, "a"), checked_key(b, "b")
 
@@ -47,8 +45,6 @@ def unlink(db: Database, persona: str, participant: object) -> dict[str, int]:
 
     Returns:
         Changed rows per table; all 0 where they were linked to nobody.
-
-    Source: F6.
     """
     key = checked_key(participant)
 

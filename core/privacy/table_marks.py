@@ -1,5 +1,6 @@
-"""What a host says of a stored conversation by its key: how private it is (F17), and whether it stays on this machine
-(F18), with all that was said in it and made of it.
+"""What a host says of a stored conversation by its key: how private it is, and whether it stays on this machine.
+
+With it goes all that was said in it and made of it.
 
 The log has the mark of its conversation; items, diary entries, summaries and short-term entries carry their own, so
 that one condition on one row decides wherever they are read. Marks and index rows change in one transaction.
@@ -39,8 +40,6 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
     Raises:
         MessageError: another word for `privacy`.
         StoreWriteError: nothing was changed.
-
-    Source: F17.
     """
     if privacy not in ("public", "direct", "restricted"):
         raise MessageError(f"privacy is {privacy!r}. It must be public, direct or restricted.", fields=("privacy",))
@@ -81,8 +80,6 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
     Raises:
         MessageError: a key that does not fit.
         StoreWriteError: nothing was changed.
-
-    Source: F18.
     """
     key = conversations.check_key(conversation)
 

@@ -1,4 +1,4 @@
-"""Texts the screening hook has flagged (rule F36): stored unchanged, read by nobody until an operator releases them."""
+"""Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What host hooks add to a prompt: injections into `context` and recon items (rules P6, P8, P15).
+"""What host hooks add to a prompt: injections into `context` and recon items.
 
 Whatever a hook gives is judged here once: what is taken in its place, the rest in the notes, by name and number only.
 """
@@ -18,7 +18,7 @@ from ..text.times import parse_time
 DROPPED_INJECTIONS = frozenset(
     {"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"}
 )
-"""Injections that would repeat what the prompt holds in its own sections (rule P15)."""
+"""Injections that would repeat what the prompt holds in its own sections."""
 
 PERSONA_KEY = "persona"
 
@@ -35,8 +35,6 @@ def merge_injections(context: Mapping[str, Any], injections: Any) -> tuple[dict[
     Returns:
         A new context. Not taken: empty values; `persona`, which comes back as text; the five keys of P15; keys that
         stand in the table of P8 or are there already. All but the first two are noted.
-
-    Source: P8, P15.
 
     >>> merge_injections({"thoughts": []}, {"weather": "rain", "persona": "You are Iris.", "mood": ""})
     ({'thoughts': [], 'weather': 'rain'}, 'You are Iris.', ())
@@ -82,11 +80,9 @@ def recon_parts(
             `of: "conversation"`, of the conversation; message_tone and conversation_tone say it in the type.
 
     Returns:
-        memories: hits in the order given, without equal texts (T36). recon: only the members that were given, in the
+        memories: hits in the order given, without equal texts. recon: only the members that were given, in the
         order contributions, snippets, language, message_tone, conversation_tone. Items of other types or without text
         are counted in the notes.
-
-    Source: P6.
 
     >>> recon_parts([{"type": "snippet", "text": "s"}, {"type": "language", "text": "it"}])
     ([], {'snippets': ['s'], 'language': 'it'}, [], ())
@@ -123,7 +119,7 @@ def _tone(item: Any) -> str:
 
 
 def _memory(item: Any, text: str) -> Hit:
-    """Return a recon memory in the form of a hit (T33); without a row its id is 0."""
+    """Return a recon memory in the form of a hit; without a row its id is 0."""
     source, row, moment = get(item, "source"), get(item, "id"), parse_time(get(item, "timestamp"))
     tags = get(item, "tags")
     return {
@@ -136,7 +132,7 @@ def _memory(item: Any, text: str) -> Hit:
 
 
 def append_memories(hits: Iterable[Hit], more: Iterable[Hit]) -> tuple[list[Hit], int]:
-    """Return `(hits, dropped)`: the hits as they are, then those of `more` whose text is not there yet (P6, T36).
+    """Return `(hits, dropped)`: the hits as they are, then those of `more` whose text is not there yet.
 
     >>> one: Hit = {"source": "memories", "id": 7, "timestamp": "", "snippet": "Jay  likes tea", "tags": []}
     >>> append_memories([one], [{**one, "id": 0, "snippet": "jay likes tea"}]) == ([one], 1)

@@ -1,4 +1,4 @@
-"""The degrade point: where a source or a hook that fails becomes an empty section and a note (rules G14, P3, F50, F57).
+"""The degrade point: where a source or a hook that fails becomes an empty section and a note.
 
 Owns the one broad `except` of the package. Called by the doors that read for a prompt.
 """
@@ -16,7 +16,7 @@ from .report import Report
 T = TypeVar("T")
 
 STORED = ("chat_history_cache", "memories", "ai_diary")
-"""The tables a prompt's sections come from, as the report names them when none of them can be read (F51)."""
+"""The tables a prompt's sections come from, as the report names them when none of them can be read."""
 
 _DOWN = frozenset({None, 1040, 1044, 1045, 1049, 1129, 1130, 1203, 1698, 2002, 2003, 2005, 2006, 2013})
 _OF_A_TABLE = (1146, 1142)
@@ -35,12 +35,12 @@ class Guard:
         self.hook_seconds = hook_seconds
         self.db: Database | None = None
         self.down = False
-        """The database did not answer: nothing stored is asked for again in this call (F51)."""
+        """The database did not answer: nothing stored is asked for again in this call."""
         self.last: Exception | None = None
         """What failed last."""
 
     def __call__(self, stage: str, source: str, work: Callable[[], T], otherwise: T) -> T:
-        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning (G14).
+        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning.
 
         Args:
             stage: what is being done, as the report lists it.
@@ -76,7 +76,7 @@ class Guard:
             self.report.fail(stage, name, error)
 
     def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
-        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails (P5, F57).
+        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails.
 
         Args:
             read: judges the answer. It is guarded too: the answer may be an object whose every method raises.
@@ -87,7 +87,7 @@ class Guard:
         return self(name, name, lambda: read(self.call(function, arguments, name)), otherwise)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any], name: str = "") -> Any:
-        """Return what a host's function gives, within its time (G3).
+        """Return what a host's function gives, within its time.
 
         Raises:
             Exception: whatever it raises; HookTimeout when it takes too long.

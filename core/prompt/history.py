@@ -1,7 +1,7 @@
-"""Door: the `context` of a prompt from history, diary, thoughts and the memories found (rules P20 to P41).
+"""Door: the `context` of a prompt from history, diary, thoughts and the memories found.
 
 `build_context` reads and composes on its own. A prompt does the same in steps, since memories need to know which lines
-are visible: `core.prompt.sources` reads, `lists_of` and `compose` make lists and context.
+are visible: `prompt.sources` reads, `lists_of` and `compose` make lists and context.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HistoryEngine:
 
         Args:
             message: the host's message, an object or a dict.
-            context_memory: chat map, metadata dict or both (P21).
+            context_memory: chat map, metadata dict or both.
             interface_name: surface of the message; None takes it from the conversation key.
             text: the message's text, for hooks.
             memories: hits, cut by P40; None for none.
@@ -60,12 +60,10 @@ class HistoryEngine:
 
         Returns:
             `history_current_chat`, `history_recent`, `thoughts` and the other keys of P8. A source that cannot be read
-            gives an empty section and one warning (G14).
+            gives an empty section and one warning.
 
         Raises:
             MessageError: the message cannot be used.
-
-        Source: P20 to P41.
         """
         known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
         clock = db.clock if db is not None else defaults.clock()
@@ -121,7 +119,7 @@ def _look(sources: Sources, db: Database, scope: Scope, guard: Guard) -> Seen | 
 
 
 def contributions(sources: Sources, arguments: Mapping[str, Any], guard: Guard) -> Any:
-    """Return what the hook `history_contributions` gives, None when there is none or it fails (P5, P37)."""
+    """Return what the hook `history_contributions` gives, None when there is none or it fails."""
 
     def listed(given: Any) -> Any:
         # An iterator is used up by its first reader, and there are several.
@@ -136,7 +134,7 @@ def as_list(given: Any) -> Any:
 
 
 def zone_of(settings: Settings) -> tzinfo:
-    """Return the zone times are shown in (G7)."""
+    """Return the zone times are shown in."""
     return find_zone(settings.timezone) or UTC
 
 
@@ -194,7 +192,7 @@ def compose(
         sources: what was read.
         lists: from `lists_of`.
         memories: hits, cut by P40.
-        places: `(source, id)` of a hit to its conversation, for labels (P41).
+        places: `(source, id)` of a hit to its conversation, for labels.
     """
     s, caps, tz = sources.settings, sources.caps, zone_of(sources.settings)
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
@@ -227,4 +225,4 @@ def _labelled(hit: Hit, places: Mapping[tuple[str, int], str], tz: tzinfo) -> Hi
 
 
 ORIGINAL_BUILD = HistoryEngine.build_context
-"""What stands here while no host has put something else in its place (G2); noted at once, before anybody can."""
+"""What stands here while no host has put something else in its place; noted at once, before anybody can."""

@@ -1,6 +1,6 @@
-"""Whose live lines may be seen: the host's messages are held to the privacy of their conversation (F13, F17, F18).
+"""Whose live lines may be seen: the host's messages are held to the privacy of their conversation.
 
-Called by `core.prompt.history` and `core.prompt.stages`.
+Called by `prompt.history` and `prompt.stages`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMEMBERED = 10_000
 def live_keys(sources: Sources) -> tuple[str, ...]:
     """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest.
 
-    With each thread stands its parent, which it follows (F17).
+    With each thread stands its parent, which it follows.
     """
     chats = sources.live.chats
     newest = list(chats)
@@ -41,7 +41,7 @@ def _is_key(text: str) -> bool:
 
 
 def remember_private(db: Database, viewer: Viewer) -> None:
-    """Keep which conversations are private or local, for the time the database does not answer (F13, F51)."""
+    """Keep which conversations are private or local, for the time the database does not answer."""
     kept: dict[tuple[str, str], None] = db.caches.setdefault("history.private", {})
     persona = viewer.scope.persona
     for key, facts in viewer.conversations.items():
@@ -60,7 +60,7 @@ def held_private(db: Database | None, persona: str) -> frozenset[str]:
 
 
 def may_see(history: Sources) -> Callable[[str], str]:
-    """Return what tells why live messages of a conversation stay out, blank when they may be seen (F13, F17, F18)."""
+    """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
     viewer, own = history.viewer, history.message.interface_path
     known = viewer.conversations if viewer is not None else {}
     asked = frozenset(live_keys(history)) if len(history.live.chats) > LIVE_KEYS // 2 else None

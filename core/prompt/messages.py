@@ -1,8 +1,8 @@
-"""A finished prompt as the messages of a provider (rules P61 to P63).
+"""A finished prompt as the messages of a provider.
 
 The promise: which messages there are follows from which sections the prompt has, never from what a text says, and
 every text that was said or recalled stands as JSON data inside a user message. What seldom changes comes first, so
-that a provider finds the same beginning again. Called by `core.prompt_engine`.
+that a provider finds the same beginning again. Called by `prompt_engine`.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def to_messages(
     object of the prompt's own keys.
 
     Args:
-        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so (P18).
+        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
         dialect: `openai` or `anthropic`.
         injection: where the running recap stands: `position`, `depth` and `role`, as
-            `core.stories.get_running_recap_injection` gives them. The history counts as the chat, each line of
+            `stories.get_running_recap_injection` gives them. The history counts as the chat, each line of
             history_current_chat as a message; one that the recap stands in the middle of becomes two messages. None
             leaves the recap in the static context. `anthropic` has one message, so that the role counts for nothing.
 
@@ -88,8 +88,6 @@ def to_messages(
     Raises:
         ValueError: another dialect, position, depth or role.
         TypeError: the prompt is no mapping.
-
-    Source: P61, P62, P63, S39, S42.
 
     >>> prompt = {"context": {"memories": ["tofu"]}, "input": {"payload": {}}, "instructions": "Be Iris."}
     >>> messages = to_messages(prompt)
@@ -179,7 +177,7 @@ def _part(content: dict[str, Any], *, is_static: bool = False) -> list[_Part]:
 
 
 def _placed(parts: _Parts, injection: Mapping[str, Any]) -> list[_Part]:
-    """Return the parts with the running recap at its place among them (S39)."""
+    """Return the parts with the running recap at its place among them."""
     position = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))

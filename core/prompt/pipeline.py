@@ -1,4 +1,4 @@
-"""What `core.prompt_engine` does, apart from it: importing this room loads the database packages.
+"""What `prompt_engine` does, apart from it: importing this room loads the database packages.
 
 SQLAlchemy alone takes 250 ms of CPU to import, so the door loads this at the first call.
 """
@@ -49,7 +49,7 @@ def build(
     settings: Settings | Mapping[str, Any] | None,
     scope: Scope | None,
 ) -> tuple[dict[str, Any], Report]:
-    """Return prompt and report; see `core.prompt_engine.explain_json_prompt`."""
+    """Return prompt and report; see `prompt_engine.explain_json_prompt`."""
     # 1. what was asked
     limits = read_limit_argument("max_chars", max_chars), read_limit_argument("limit_tokens", limit_tokens)
     asked = _Asked(message, context_memory, interface_name, history_scope, destination, db, settings, scope)
@@ -76,7 +76,7 @@ def build(
 
 
 def _save_asked(run: Run) -> bool:
-    """Save what the message itself asks to remember, in mode plus, and return whether that stored something (C29)."""
+    """Save what the message itself asks to remember, in mode plus, and return whether that stored something."""
     db = run.db
     if not isinstance(db, Database) or run.down or MODES[run.settings.memory_mode].how != "before":
         return False
@@ -134,7 +134,7 @@ class _Asked:
 
 
 def _start(asked: _Asked) -> Run:
-    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live (F51)."""
+    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live."""
     if asked.destination not in (None, "remote", "local"):
         raise ValueError(f"destination is {str(asked.destination)[:40]!r}. It must be 'remote' or 'local'.")
     db, settings = asked.db, asked.settings
@@ -164,7 +164,7 @@ def _start(asked: _Asked) -> Run:
 
 
 def _limit(run: Run, max_chars: int | None) -> int | None:
-    """Return the characters the prompt may have: argument, else hook, else flag (P50)."""
+    """Return the characters the prompt may have: argument, else hook, else flag."""
     if max_chars is not None:
         return max_chars
     nothing: tuple[int | None, str | None] = (None, None)
@@ -185,7 +185,7 @@ def _fit(
     """Fit the prompt and account for it.
 
     Raises:
-        PromptTooLargeError: what is never cut is over the limit (P56), or reduction failed and the prompt is (P3).
+        PromptTooLargeError: what is never cut is over the limit, or reduction failed and the prompt is.
     """
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
     ranked = sorted(run.chosen, key=lambda one: one.rank)
@@ -211,7 +211,7 @@ def _fit(
 
 
 def _record(run: Run, fitted: Reduction) -> None:
-    """Keep which memories are in the prompt: counted as recalled (D18), and not taken for something said (F34)."""
+    """Keep which memories are in the prompt: counted as recalled, and not taken for something said."""
     if run.db is None:
         return
     shown = fitted.prompt.get("context", {}).get("memories") or ()

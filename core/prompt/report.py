@@ -1,7 +1,7 @@
-"""The account of one call (rule P60): what was found, kept and left out, what it cost and what failed.
+"""The account of one call: what was found, kept and left out, what it cost and what failed.
 
 The builder is changed by the steps of one call and read once, by `as_dict`. Nothing that was said or recalled enters
-it but the tags and words of the message being answered; errors of foreign code are named by their class alone (G26).
+it but the tags and words of the message being answered; errors of foreign code are named by their class alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Report:
             entry["ms"] += max(0.0, self._clock() - start) * 1000
 
     def fail(self, stage: str, source: str, error: BaseException) -> None:
-        """Add the error of a source: its class, and the text only of this package's own exceptions (G26)."""
+        """Add the error of a source: its class, and the text only of this package's own exceptions."""
         kind = type(error).__name__
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
         self._stage(stage)["errors"].append({"source": source, "error": kind, "message": text})
@@ -116,7 +116,7 @@ class Report:
         """Take over the end of the call: what each section of the final prompt holds, what was cut, limits and sizes.
 
         Args:
-            reduction: what `core.prompt.rules_reduction.fit` gave.
+            reduction: what `prompt.rules_reduction.fit` gave.
             limit: most characters, None for no limit.
             limit_tokens: most tokens, None for no limit.
             counter: name of the token counter, None where none was asked.
@@ -136,10 +136,7 @@ class Report:
         self.size, self.tokens, self.over_limit = reduction.size, reduction.tokens, reduction.over_limit
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values; the keys always stand in this order.
-
-        Source: P60.
-        """
+        """Return the report as plain JSON values; the keys always stand in this order."""
         made = {
             "scope": _scope(self.scope),
             "flags": dict(sorted(self.flags.items())),

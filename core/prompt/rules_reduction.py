@@ -1,8 +1,8 @@
-"""Which items leave a prompt so that it fits a limit (rules P50 to P59).
+"""Which items leave a prompt so that it fits a limit.
 
-The promise: all removals stand in one fixed order (P53), and what is cut is a beginning of that order. So a prompt cut
+The promise: all removals stand in one fixed order, and what is cut is a beginning of that order. So a prompt cut
 at one limit holds everything that is kept at any lower one, cutting twice changes nothing, and items go whole.
-How long that beginning is stands at `_first_fit`. Called by `core.prompt_engine`.
+How long that beginning is stands at `_first_fit`. Called by `prompt_engine`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Counter = Callable[[str], int]
 """Tokens of a text."""
 
 PROTECTED = ("input", "instructions", "instructions_verbose", "actions")
-"""Top-level keys that are never cut (rule P54)."""
+"""Top-level keys that are never cut."""
 
 
 class Cut(NamedTuple):
@@ -39,22 +39,22 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A prompt that fits, and what it cost (rules P52, P56, P60)."""
+    """A prompt that fits, and what it cost."""
 
     prompt: dict[str, Any]
     """A new dict; items and parts that were not cut are the caller's objects."""
     size: int
-    """Characters of `prompt` (P51)."""
+    """Characters of `prompt`."""
     tokens: int | None
     """Tokens of `prompt` as sent without base64 text; None without a counter."""
     over_limit: bool
     """True when what is never cut is over a limit on its own."""
     parts: Mapping[str, int]
-    """Size of each part that is left when `over_limit`, else empty; what `PromptTooLargeError` lists (P56)."""
+    """Size of each part that is left when `over_limit`, else empty; what `PromptTooLargeError` lists."""
     unit: Literal["characters", "tokens"]
     """What `parts` counts: the unit of the limit that was broken."""
     notes: tuple[str, ...]
-    """What had to be made strict JSON first (P18)."""
+    """What had to be made strict JSON first."""
     removed: int
     """How many removals were made."""
     plan: Plan = field(repr=False, compare=False)
@@ -63,7 +63,7 @@ class Reduction:
 
     @property
     def cut(self) -> tuple[Cut, ...]:
-        """Removals in their order (P53)."""
+        """Removals in their order."""
         return tuple(
             Cut(WHOLE_CONTEXT if section is None else section, place, _id(self, section, place))
             for section, place in self.plan.steps[: self.removed]
@@ -71,7 +71,7 @@ class Reduction:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """One entry for each item lost, in their order; a list that went whole counts each of its items (P60)."""
+        """One entry for each item lost, in their order; a list that went whole counts each of its items."""
         return tuple(_lost(self))
 
     @property
@@ -94,7 +94,7 @@ def fit(
 
     Args:
         prompt: a finished prompt; it is not changed. What is no strict JSON in it is made so first.
-        limit_chars: most characters (P51), at least 1; None for no limit.
+        limit_chars: most characters, at least 1; None for no limit.
         limit_tokens: most tokens of the text as sent, base64 left out, at least 1; None for no limit.
         counter: tokens of a text; needed with `limit_tokens`, otherwise asked once, for the result.
         dumps: another way of sending, for measuring.
@@ -108,8 +108,6 @@ def fit(
     Raises:
         ValueError: a limit that is no whole number of at least 1; `limit_tokens` without `counter`.
         TypeError: the prompt is no mapping, or the counter gave no number.
-
-    Source: P50 to P57, P59.
 
     >>> lines = [f"r{n}" for n in range(1, 7)]
     >>> fitted = fit({"context": {"history_recent": lines}, "input": "hi"}, limit_chars=72)
@@ -162,8 +160,6 @@ def reduce_json_text(text: str, max_chars: int | None) -> str:
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
 
-    Source: P58.
-
     >>> reduce_json_text('{"context": {"memories": ["a", "b", "c"]}}', 36)
     '{"context": {"memories": ["a"]}}'
     >>> reduce_json_text("not json", 3)
@@ -188,8 +184,6 @@ def reduce_json_text(text: str, max_chars: int | None) -> str:
 def items_in(value: Any) -> int:
     """Return how many items a section counts in the report: those of a list, else one, none where there is nothing.
 
-    Source: P60.
-
     >>> items_in(["a", "b"]), items_in("a recap"), items_in({"affinity": 0}), items_in([]), items_in(None)
     (2, 1, 1, 0, 0)
     """
@@ -203,8 +197,6 @@ def count_tokens(counter: Counter, text: str) -> int:
 
     Raises:
         TypeError: the counter gave no number, a negative or an infinite one.
-
-    Source: G24.
 
     >>> count_tokens(lambda text: len(text.split()), "a b c")
     3
@@ -237,8 +229,6 @@ def _first_fit(count: int, fits: Callable[[int], bool]) -> int:
     higher limit fits and the lower one does not, and from then on the first looks only at fewer removals, the second
     only at more. Where sizes fall with each removal, as characters do, the answer is the fewest that fit; a counter
     that gives more for less text may cost some removals too many, never a broken limit.
-
-    Source: P53, P55.
 
     >>> _first_fit(10, lambda removed: 100 - 7 * removed <= 60)
     6

@@ -1,7 +1,7 @@
-"""A prompt taken apart for cutting: the fixed order of removals (rules P53, P58) and the size after each of them.
+"""A prompt taken apart for cutting: the fixed order of removals and the size after each of them.
 
-Each item and each other part is written exactly once (P57); everything else is arithmetic over commas and brackets.
-Called by `core.prompt.rules_reduction` alone.
+Each item and each other part is written exactly once; everything else is arithmetic over commas and brackets.
+Called by `prompt.rules_reduction` alone.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from ..text.sizes import Dumps, Measure, size
 
 KEPT_LINES = {"history_recent": 3, "history_current_chat": 1}
-"""Lines that stay in each history list until `context` goes whole (rule P53), in the order the lists are cut."""
+"""Lines that stay in each history list until `context` goes whole, in the order the lists are cut."""
 NEVER_WHOLE = frozenset({"persona", *KEPT_LINES})
-"""Keys of `context` that go only with `context` itself (rule P53)."""
+"""Keys of `context` that go only with `context` itself."""
 WHOLE_CONTEXT = "context"
 
 
@@ -30,8 +30,6 @@ def prompt_order(prompt: Mapping[str, Any], rank: Sequence[tuple[str, Any]] | No
         prompt: the prompt.
         rank: `(source, id)` of the memories, best first; None: in the order of the list.
 
-    Source: P53.
-
     >>> steps = prompt_order({"context": {"history_recent": list("abcde"), "thoughts": []}})
     >>> steps
     [('history_recent', 0), ('history_recent', 1), ('thoughts', None), (None, None)]
@@ -46,7 +44,7 @@ def prompt_order(prompt: Mapping[str, Any], rank: Sequence[tuple[str, Any]] | No
 
 
 def transmission_order(prompt: Mapping[str, Any]) -> list[Step]:
-    """Return the removals made before a text is sent: memories, recent lines, lines of this chat down to one (P58).
+    """Return the removals made before a text is sent: memories, recent lines, lines of this chat down to one.
 
     >>> prompt = {"context": {"history_current_chat": ["a", "b"], "memories": [1]}}
     >>> transmission_order(prompt)
@@ -71,8 +69,6 @@ def _items(context: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 def worst_first(memories: Sequence[Any], rank: Sequence[tuple[str, Any]] | None) -> list[int]:
     """Return positions of memories, lowest ranked first; those without a rank before all, the last in the list first.
-
-    Source: P53.
 
     >>> worst_first([{"source": "memories", "id": n} for n in (1, 2, 3)], [("memories", n) for n in (2, 3, 1)])
     [0, 2, 1]

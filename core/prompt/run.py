@@ -41,11 +41,11 @@ class Run:
 
     @property
     def down(self) -> bool:
-        """Return whether the database did not answer; nothing stored is asked for again in this call (F51)."""
+        """Return whether the database did not answer; nothing stored is asked for again in this call."""
         return self.guard.down
 
     def stand_in(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Return what a host's stand-in for one of our functions gives (G2, G3).
+        """Return what a host's stand-in for one of our functions gives.
 
         Raises:
             Exception: whatever it raises.

@@ -1,6 +1,6 @@
-"""The search of a prompt: its postings, and its hits once the history lists are there (P4, P33, P34).
+"""The search of a prompt: its postings, and its hits once the history lists are there.
 
-Called by `core.prompt.stages`.
+Called by `prompt.stages`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _gathered(run: Run, db: Database, viewer: Viewer) -> searching.Search:
 
 
 def rows_of_search(run: Run, extra: int) -> RowsWanted | None:
-    """Return the rows to bring for the search; None without one, or when it fails (P3).
+    """Return the rows to bring for the search; None without one, or when it fails.
 
     Args:
         extra: rows beyond the usual ones, since some may turn out to be visible in the history lists.
@@ -66,7 +66,7 @@ def rows_of_search(run: Run, extra: int) -> RowsWanted | None:
 
 
 def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) -> list[Hit]:
-    """Return the hits, without what is visible in the lists and without the message itself (P33, P34).
+    """Return the hits, without what is visible in the lists and without the message itself.
 
     Args:
         shown: ids of memories that a section of their own shows.
@@ -98,7 +98,7 @@ def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) ->
 
 
 def _stand_in_search(run: Run, lists: HistoryLists) -> list[Hit]:
-    """Return what a host's own `search_memories` gives, held to the same rules (G2, P33, P34)."""
+    """Return what a host's own `search_memories` gives, held to the same rules."""
     function, s = synth_core_memory.search_memories, run.settings
     if function is _OWN_SEARCH or not s.enable_memories or not (run.tags or run.keywords):
         return []

@@ -1,6 +1,6 @@
-"""What a context is made of: which lines are wanted, reading them, and whose live lines may be seen (P20 to P27, F13).
+"""What a context is made of: which lines are wanted, reading them, and whose live lines may be seen.
 
-Called by `core.prompt.history`, alone or as a part of a prompt.
+Called by `prompt.history`, alone or as a part of a prompt.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Sources:
 
     @property
     def caps(self) -> rules.Caps:
-        """Return how many items of each kind the context holds (P40)."""
+        """Return how many items of each kind the context holds."""
         s = self.settings
         return rules.caps(s.context_verbosity, s.thoughts_limit, bool(s.prompt_lite_mode))
 
@@ -88,12 +88,12 @@ class Sources:
 
     @property
     def skipped(self) -> bool:
-        """Return whether the host asked for empty lists (P36)."""
+        """Return whether the host asked for empty lists."""
         return skips_history(self.live.metadata)
 
     @property
     def reads_diary(self) -> bool:
-        """Return whether diary entries are needed at all (P38, P39)."""
+        """Return whether diary entries are needed at all."""
         s = self.settings
         return bool(s.enable_ai_diary and (s.ai_diary_full or (s.enable_thoughts and not self.skipped)))
 
@@ -140,7 +140,7 @@ def look(
 ) -> Seen | None:
     """Work out what a scope sees; None when that cannot be told.
 
-    Where a table is missing less is asked: first no vocabulary and settings, then nothing but who sees what (F50).
+    Where a table is missing less is asked: first no vocabulary and settings, then nothing but who sees what.
     """
     bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
     without = replace(request, vocabulary_version=None, want_config=False)
@@ -167,7 +167,7 @@ def read(
     lines: HistoryWanted,
     parts: Sequence[SectionPart] = (),
 ) -> reading.Brought:
-    """Read rows, lines and sections in one round trip; each on its own where all together fail (P3, F50)."""
+    """Read rows, lines and sections in one round trip; each on its own where all together fail."""
     whole = guard("read", "rows and lines", lambda: reading.read(db, viewer, rows, lines, parts), None)
     if whole is not None:
         return whole
@@ -219,7 +219,7 @@ def take(history: Sources, brought: reading.Brought, lines: HistoryWanted) -> No
 def deepen(
     history: Sources, lists: HistoryLists, build: Callable[[], HistoryLists], db: Database, guard: Guard
 ) -> HistoryLists:
-    """Return the lists, with older rows read as long as they are needed to fill them (P24, P35).
+    """Return the lists, with older rows read as long as they are needed to fill them.
 
     Usually nothing is read: rows beyond the wanted lines come along in the first place.
     """
@@ -280,7 +280,7 @@ def _reached(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes (S34).
+    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes.
 
     Ten thousand hidden rows would be read for nothing by every prompt, 1.2 s of it.
     """
@@ -291,7 +291,7 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
 
 
 def use_stand_ins(history: Sources, db: Database | None, scope: Scope, guard: Guard) -> None:
-    """Let a host's own `load_chat_history` and `load_global_chat_history` give the lines (G2, G3)."""
+    """Let a host's own `load_chat_history` and `load_global_chat_history` give the lines."""
     common = {"db": db, "settings": history.settings, "scope": scope}
     path, count = history.message.interface_path, history.caps.history + MARGIN
     load, load_global = chat_history_cache.load_chat_history, chat_history_cache.load_global_chat_history

@@ -1,8 +1,8 @@
-"""One call of `build_json_prompt` from message to context, in the order of its stages (rules P3, P4).
+"""One call of `build_json_prompt` from message to context, in the order of its stages.
 
 Reading takes three round trips: `prompt_words.look` (scope, vocabulary, known words), the postings of the search, and
-one statement for the rows found and the history. Every stage is guarded (`core.prompt.guard`). Called by
-`core.prompt.pipeline`.
+one statement for the rows found and the history. Every stage is guarded (`prompt.guard`). Called by
+`prompt.pipeline`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def see(run: Run) -> tuple[Sources, bool]:
 
     Returns:
         The history side of the call, and whether settings came along that this process did not know: then the call
-        starts again with them, as its first look was planned without (G17).
+        starts again with them, as its first look was planned without.
     """
     history = history_sources.plan_sources(run.message, live_of(run), run.settings, run.history_scope)
     return history, run.guard("scope", "database", lambda: _see(run, history), False)
@@ -80,7 +80,7 @@ def _see(run: Run, history: Sources) -> bool:
 
 
 def _make_private(run: Run, seen: Seen) -> bool:
-    """Register the conversation as private where the message says so and it is not stored as such (F5, F17).
+    """Register the conversation as private where the message says so and it is not stored as such.
 
     Returns:
         Whether it was public until now: its rows have moved, and what is seen has to be worked out anew.
@@ -125,7 +125,7 @@ def read_all(run: Run, history: Sources) -> None:
 
 
 def compose(run: Run, history: Sources, lists: HistoryLists, memories: list[Hit]) -> Composed:
-    """Return the context, by the host's own HistoryEngine where one was set (G2)."""
+    """Return the context, by the host's own HistoryEngine where one was set."""
     function = history_engine.HistoryEngine.build_context
     empty = Composed(order_context({}), (), {})
     if function is _OWN_BUILD:
@@ -181,7 +181,7 @@ def context_of(run: Run, history: Sources) -> Parts:
 
 
 def lists_of(run: Run, history: Sources) -> HistoryLists:
-    """Return the history lists, with older rows read where they are needed to fill them; none when that fails (P3)."""
+    """Return the history lists, with older rows read where they are needed to fill them; none when that fails."""
 
     def build() -> HistoryLists:
         return history_engine.lists_of(history)

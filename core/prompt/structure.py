@@ -1,8 +1,8 @@
-"""Turns what was collected for one message into the prompt dict (rules P6 to P9, P13 to P18).
+"""Turns what was collected for one message into the prompt dict.
 
 The history engine makes `context`, hooks add to it under names of their own (`contributions`), the persona's text and
 the lines about language and tone go to `instructions`, what was said stays in `context` and `input`. The last steps are
-strict JSON (P18) and the structure template, in which no text can move (P19). Called by `core.prompt_engine` alone.
+strict JSON and the structure template, in which no text can move. Called by `prompt_engine` alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
-"""Keys of the prompt in their order; instructions_verbose only when there is something (rule P7)."""
+"""Keys of the prompt in their order; instructions_verbose only when there is something."""
 
 ACTION_KEYS = ("schema", "brief", "source")
 
@@ -52,8 +52,6 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None] = _nothi
         actions: name to mapping or object, as the hook `actions` gave it; None is nothing.
         lite: only {brief}; an action without one keeps the three, since it could not be used by its name alone.
         note: takes a line when something is left out.
-
-    Source: P16.
 
     >>> shape_actions({"wave": {"brief": "Wave.", "schema": {"to": "text"}, "source": "core", "handler": 1}}, False)
     {'wave': {'schema': {'to': 'text'}, 'brief': 'Wave.', 'source': 'core'}}
@@ -75,7 +73,7 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None] = _nothi
 
 
 def message_actions(actions: Any, interface_name: str | None) -> list[str]:
-    """Return the names of the actions that send to an interface: `message_...` whose source contains its name (P14).
+    """Return the names of the actions that send to an interface: `message_...` whose source contains its name.
 
     >>> message_actions({"message_discord_bot": {"source": "plugin_discord"}, "message_x": {"source": "x"}}, "discord")
     ['message_discord_bot']
@@ -87,7 +85,7 @@ def message_actions(actions: Any, interface_name: str | None) -> list[str]:
 
 
 def wants_verbose(actions: Any, interface_name: str | None) -> bool:
-    """Return whether `instructions_verbose` belongs in the prompt (P14).
+    """Return whether `instructions_verbose` belongs in the prompt.
 
     >>> wants_verbose({"message_discord_bot": {"source": "plugin_x"}}, "discord")
     False
@@ -99,8 +97,6 @@ def instructions_text(persona: str, line: str, language: str, tone: str, recon_t
     """Return persona, the line of P13, then language, tone and recon lines, with one empty line between them.
 
     What changes least stands first. Empty parts leave no gap; the persona keeps its line breaks.
-
-    Source: P15.
 
     >>> instructions_text("You are Iris.\\nBe brief.", "Answer in JSON.", "Answer in this language: it.", "", [])
     'You are Iris.\\nBe brief.\\n\\nAnswer in JSON.\\n\\nAnswer in this language: it.'
@@ -145,8 +141,6 @@ def assemble(
 
     Raises:
         TemplateError: a shipped template is broken.
-
-    Source: P7, P9, P12 to P18.
     """
     zone_name = (message.time_zone or time_zone or "UTC") if with_local_time else None
     given = dict(recon or {})
@@ -177,7 +171,7 @@ def assemble(
 
 
 def _size(parts: Mapping[str, Any]) -> int | None:
-    """Return the size of the prompt before actions are added, None when it cannot be taken (P17)."""
+    """Return the size of the prompt before actions are added, None when it cannot be taken."""
     try:
         return size(parts)
     except (TypeError, ValueError, RecursionError, MemoryError):
@@ -193,7 +187,7 @@ def _input(
     renderer: Renderer,
     note: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return `input` (P9 to P12); without a zone there is no local time."""
+    """Return `input`; without a zone there is no local time."""
     facts, notes = input_facts(message, image_data=image_data, attachments=attachments)
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
     for line in (*notes, *([unknown] if unknown else ())):

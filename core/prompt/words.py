@@ -1,6 +1,6 @@
-"""Words, tags and the first round trip of a prompt: what the message asks for, and what its scope sees (T4 to T14).
+"""Words, tags and the first round trip of a prompt: what the message asks for, and what its scope sees.
 
-Called by `core.prompt.stages`.
+Called by `prompt.stages`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from . import sources as history_sources
 from .run import Run
 
 MOST_WORDS = 1000
-"""Most words of a message that are counted to find the rarest (T11)."""
+"""Most words of a message that are counted to find the rarest."""
 _PLANNED, _PLANNED_CHARS = 24, 1000
 """Most stretches of a message that are counted before its persona's tags are known, and where they are looked for."""
 _WORD = re.compile(r"[^\W_]+")
@@ -47,7 +47,7 @@ def _keep_vocabulary(db: Database, persona: str, version: int, vocabulary: Vocab
 
 
 def find_tags(run: Run, vocabulary: Vocabulary) -> list[str]:
-    """Return the tags of the message, expanded (P4); what fails leaves none, or those before expansion (P3, T14)."""
+    """Return the tags of the message, expanded; what fails leaves none, or those before expansion."""
     text, s = run.message.text, run.settings
     own, other = replacement("extract_tags"), replacement("expand_tags")
 
@@ -95,7 +95,7 @@ def replacement(name: str) -> Callable[..., Any] | None:
 
 
 def _chat_rows(viewer: Viewer, words: Sequence[str], languages: Sequence[str]) -> dict[str, int]:
-    """Return in how many visible chat rows each word stands, by its stem (T10)."""
+    """Return in how many visible chat rows each word stands, by its stem."""
     rows: dict[str, dict[str, int]] = {}
     seen = set()
     chat = sources.CHAT.number
@@ -113,14 +113,14 @@ def spoken(run: Run) -> tuple[str, ...]:
 
 
 def salient_words(run: Run) -> list[str]:
-    """Return what the message has to look for: its salient words, of a message without words its symbols (T7)."""
+    """Return what the message has to look for: its salient words, of a message without words its symbols."""
     text = run.message.text
     words = word_rules.salient_words(text, spoken(run), MOST_WORDS)
     return words or word_rules.telling_symbols(text, run.settings.tags_limit)
 
 
 def choose_words(run: Run, words: Sequence[str]) -> list[str]:
-    """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT (T9 to T11)."""
+    """Return the words looked for, in their search form: neither common nor more than KEYWORD_LIMIT."""
     s = run.settings
     if run.viewer is not None and words:
         rows = _chat_rows(run.viewer, words, spoken(run))
@@ -134,7 +134,7 @@ def choose_words(run: Run, words: Sequence[str]) -> list[str]:
 def prepare_words(run: Run, words: Sequence[str], tags: Sequence[str]) -> Request:
     """Return the part of the request that counts words and tags.
 
-    The first KEYWORD_LIMIT words are looked up inside known words too, of more the others as whole words (T11).
+    The first KEYWORD_LIMIT words are looked up inside known words too, of more the others as whole words.
     """
     s = run.settings
     forms = [word_rules.search_form(w, spoken(run)) for w in words]
@@ -159,7 +159,7 @@ def close(run: Run, words: Sequence[str]) -> None:
     """Take what is known of the words looked for as all there is to know, where there were too many to ask for all.
 
     Those that were not asked for are found as whole words. Looking for the others further would read whole tables for
-    every long message (D35).
+    every long message.
     """
     if run.viewer is None or len(words) <= run.settings.keyword_limit or run.settings.memory_ranking == "recency":
         return
@@ -209,7 +209,7 @@ def look(run: Run, live_keys: Sequence[str], recent: int) -> Seen | None:
 
 
 def _stretches(run: Run) -> list[str]:
-    """Return stretches of one to three words of the message that may be tags, where no vocabulary is known yet (T5)."""
+    """Return stretches of one to three words of the message that may be tags, where no vocabulary is known yet."""
     said = list(itertools.islice(_WORD.findall(fold(run.message.text[:_PLANNED_CHARS])), _PLANNED))
     made = (" ".join(said[at : at + length]) for length in (1, 2, 3) for at in range(len(said) - length + 1))
     return list(itertools.islice(dict.fromkeys(made), _PLANNED))

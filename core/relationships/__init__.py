@@ -1,8 +1,8 @@
-"""DOOR: how the persona stands to each person: affinity, trust, how often and when last (rules L26 to L31, L36).
+"""DOOR: how the persona stands to each person: affinity, trust, how often and when last.
 
-A relationship is between a persona and a person: a person with several linked identities (F6) has one, whichever of
+A relationship is between a persona and a person: a person with several linked identities has one, whichever of
 their keys is named. Affinity fades with absence by itself: reading gives the faded value though `decay_all` never ran.
-Of people whose privacy level is not none nothing is written (F20).
+Of people whose privacy level is not none nothing is written.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ def get(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: L26, L29, L30.
     """
     known_db, known, own = call_with(db, settings, scope)
     key = rules.key_of(user_id, own)
@@ -74,8 +72,6 @@ def ensure_and_touch(
     Raises:
         MessageError: an id that cannot be one, a name that is no text.
         StoreWriteError: nothing was stored.
-
-    Source: L26, F20, F21.
     """
     return adjust(user_id, username=username, realname=realname, db=db, settings=settings, scope=scope)
 
@@ -102,7 +98,7 @@ def adjust(
         affinity_delta: whole number; affinity stays within -100 to 100.
         trust_delta: whole number; trust stays within 0 to 100.
         username, realname: as for `ensure_and_touch`.
-        touch: it is an interaction: counted, and absence begins anew. False for what an operator changes (L36).
+        touch: it is an interaction: counted, and absence begins anew. False for what an operator changes.
 
     Returns:
         `(True, id of the new row of the history, "")` with the relationship as it is now; the id is None where affinity
@@ -113,8 +109,6 @@ def adjust(
             is no text.
         TypeError: `touch` is no bool.
         StoreWriteError: nothing was stored.
-
-    Source: L27, L28, L30, L36, F20, F71.
     """
     # 1. what is wanted
     if not isinstance(touch, bool):
@@ -151,8 +145,6 @@ def list_recent(
     Raises:
         ValueError: another limit.
         StoreReadError: nothing could be read.
-
-    Source: L31.
     """
     most = rules.read_most(limit, rules.MOST_LISTED)
     known_db, known, own = call_with(db, settings, scope)
@@ -181,8 +173,6 @@ def history(
         ValueError: another limit.
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: D26.
     """
     most = rules.read_most(limit, rules.MOST_POINTS)
     known_db, _, own = call_with(db, settings, scope)
@@ -198,8 +188,6 @@ def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scop
 
     Raises:
         StoreWriteError: not all of them could be written; the next run goes on.
-
-    Source: L29, L30, F20.
     """
     known_db, known, own = call_with(db, settings, scope)
     return store.fade_all(known_db, own.persona, decay_days=known.decay_days, privacy_default=known.privacy_default)
@@ -215,8 +203,6 @@ def relationship_text(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: L31, F30.
     """
     known_db, known, own = call_with(db, settings, scope)
     key = rules.key_of(user_id, own)

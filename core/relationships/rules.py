@@ -1,6 +1,6 @@
-"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out (rules L26 to L31).
+"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out.
 
-The same arithmetic stands once more in `core.relationships.table`, inside the UPDATE; a test compares the two.
+The same arithmetic stands once more in `relationships.table`, inside the UPDATE; a test compares the two.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RelationshipPoint(TypedDict):
 
 
 class RelationshipInPrompt(TypedDict):
-    """The section `relationship` of a prompt (rule P8). Keys stand in this order."""
+    """The section `relationship` of a prompt. Keys stand in this order."""
 
     affinity: int
     trust: int
@@ -109,10 +109,8 @@ def inactive_days(last_interaction: datetime | None, now: datetime, counted: int
 
     Args:
         last_interaction: None before the first one: nothing fades.
-        now: a time before the last interaction counts as that time (F59).
+        now: a time before the last interaction counts as that time.
         counted: days that had passed when the base was set by something that is no interaction.
-
-    Source: L29, L36.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -133,8 +131,6 @@ def decay(base: int, days: int, decay_days: int) -> int:
         base: affinity at the last interaction, -100 to 100.
         days: whole days since.
         decay_days: days after which nothing is left (DECAY_DAYS), at least 1.
-
-    Source: L29. What is lost is rounded, halves up.
 
     >>> [decay(60, 30, 60), decay(-60, 30, 60), decay(45, 10, 60), decay(1, 29, 60), decay(1, 30, 60)]
     [30, -30, 37, 1, 0]
@@ -157,8 +153,6 @@ def read_delta(value: object, field: str) -> int:
     Raises:
         MessageError: NaN, infinite, a fraction, a text, a bool or anything else.
 
-    Source: L27, F71.
-
     >>> read_delta(5, "affinity_delta"), read_delta(-2.0, "affinity_delta"), read_delta(10**30, "trust_delta")
     (5, -2, 1000)
     """
@@ -177,8 +171,6 @@ def read_name(value: object, field: str) -> str:
     Raises:
         MessageError: it is no text.
 
-    Source: L26, G11.
-
     >>> read_name(" Ann ", "username"), read_name(None, "username")
     ('Ann', '')
     """
@@ -194,8 +186,6 @@ def read_most(value: object, most: int) -> int:
 
     Raises:
         ValueError: it is no whole number from 1 to `most`, which the message names.
-
-    Source: L31.
 
     >>> read_most(20, 500)
     20
@@ -215,8 +205,6 @@ def key_of(user_id: object, scope: Scope) -> str:
     Raises:
         MessageError: blank, over 255 bytes, with a NUL, no text or number; None where the scope names nobody.
 
-    Source: F70, G6.
-
     >>> here = Scope("iris", "discord/42", "discord/u1")
     >>> key_of("u9", here), key_of("tg/7", here), key_of(None, here), key_of("u9", Scope("iris"))
     ('discord/u9', 'tg/7', 'discord/u1', 'u9')
@@ -233,7 +221,7 @@ def key_of(user_id: object, scope: Scope) -> str:
 
 
 def quoted_name(username: str, realname: str) -> str:
-    """Return the name for a text form: one line in quotes, blank where there is none (F30).
+    """Return the name for a text form: one line in quotes, blank where there is none.
 
     >>> quoted_name("", "Ann\\n## x"), quoted_name("", "")
     ('"Ann ## x"', '')

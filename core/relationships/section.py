@@ -1,4 +1,4 @@
-"""The section `relationship`: how the persona stands to the person the prompt answers (rules P8, L31)."""
+"""The section `relationship`: how the persona stands to the person the prompt answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: History
     """Return `{affinity, trust, interactions}`, faded up to now.
 
     It is absent for a person the persona has no relationship with, and where their level is full: their prompt is built
-    from what is live and public alone (F22).
+    from what is live and public alone.
     """
     found = [*rows.get(store.OWN, ()), *rows.get(store.OTHERS, ())]
     row, level = store.read_section(found, asked.settings.privacy_default)

@@ -1,8 +1,8 @@
-"""Relationships as they are changed: by one UPDATE each, and faded once a day (data model D26, rules L27 to L30).
+"""Relationships as they are changed: by one UPDATE each, and faded once a day.
 
-The arithmetic stands in the UPDATE (L28), the value to count from in `affinity_base`: that at the last interaction, or
+The arithmetic stands in the UPDATE, the value to count from in `affinity_base`: that at the last interaction, or
 at the last change that was no interaction, `base_days` after it. `affinity` is what was last written, for people who
-look at the table; nothing here takes it for the present value. Reading stands in `core.relationships.table_reading`.
+look at the table; nothing here takes it for the present value. Reading stands in `relationships.table_reading`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _days(now: Any) -> Any:
 
 
 def _faded() -> Any:
-    """Return `core.relationships.rules.decay` as SQL."""
+    """Return `relationships.rules.decay` as SQL."""
     within = bindparam("decay_days", type_=Integer())
     passed = _days(bindparam("now", type_=Time())) - _U.base_days
     days = case((passed <= 0, 0), (passed >= within, within), else_=passed)
@@ -125,8 +125,6 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: L26 to L28, L30, L36, F20, F21.
     """
     done: list[Changed] = []
     """What the last try came to, before its answer was lost."""
@@ -145,7 +143,7 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
 
 
 def _is_there(connection: Connection, persona: str, made: Changed) -> bool:
-    """Return whether what a transaction wrote is stored, though the answer to its commit was lost (D34)."""
+    """Return whether what a transaction wrote is stored, though the answer to its commit was lost."""
     if made.logged is not None:
         there = select(_L.id).where(_L.persona_id == persona, _L.id == made.logged)
         return connection.execute(there).first() is not None
@@ -212,8 +210,6 @@ def fade_all(db: Database, persona: str, *, decay_days: int, privacy_default: st
 
     Raises:
         StoreWriteError: not all of them could be written; another run goes on.
-
-    Source: L29, L30, F20.
     """
     total, after = 0, ""
     while True:

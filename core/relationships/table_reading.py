@@ -1,6 +1,6 @@
-"""Relationships as they are read: of one person, a list, the history, for a prompt (data model D26, rules L26 to L31).
+"""Relationships as they are read: of one person, a list, the history, for a prompt.
 
-A person with several linked identities (F6) has one relationship: of the rows under their keys the one with the newest
+A person with several linked identities has one relationship: of the rows under their keys the one with the newest
 interaction. The others are kept as they are and count again when the identities part.
 """
 
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     last_interaction: datetime | None
 
     def affinity_at(self, now: datetime, decay_days: int) -> int:
-        """Return the affinity as it has faded up to now (L30)."""
+        """Return the affinity as it has faded up to now."""
         return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
 
 
@@ -102,8 +102,6 @@ def recent(db: Database, persona: str, most: int) -> list[Row]:
 
     Raises:
         StoreReadError: they could not be read.
-
-    Source: L31.
     """
     person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
     known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)

@@ -3,7 +3,7 @@
 | step | does | reads |
 |---|---|---|
 | `prepare` | checks the arguments | - |
-| (`core.audience.view_statement.look`) | works out what is seen, and which known words hold the texts | 1 round trip |
+| (`audience.view_statement.look`) | works out what is seen, and which known words hold the texts | 1 round trip |
 | `resolve` | joins the two into a `Search` | - |
 | `Search.gather` | brings candidates from the search tables, or by the plain predicates | 1 round trip |
 | `Search.rows_wanted`, `rows_wanted` | name the rows to bring; the caller reads them | 1 round trip |

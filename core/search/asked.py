@@ -1,6 +1,6 @@
 """What a search asks for, as the ranking sees it: which words count, what each is worth, what the question tells.
 
-Called by `core.search.scores`.
+Called by `search.scores`.
 """
 
 from __future__ import annotations
@@ -63,10 +63,7 @@ class Asking:
 
 
 def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
-    """Return what a search asks for; the rows found tell who spoke.
-
-    Source: T16, T26, T29.
-    """
+    """Return what a search asks for; the rows found tell who spoke."""
     question = _with_people(search.question, search, found)
     languages = search.settings.languages
     forms: dict[str, int] = {}
@@ -89,10 +86,7 @@ def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
 
 
 def question_of(search: Search) -> Question:
-    """Return what the message asks; whom it names is told when it is known who spoke.
-
-    Source: T16.
-    """
+    """Return what the message asks; whom it names is told when it is known who spoke."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, languages = _zone(search.settings.timezone), search.settings.languages

@@ -1,6 +1,6 @@
 """Candidates of a search: from the search tables, and from the rows themselves where these are not indexed.
 
-Recency mode takes per source the newest matching rows (T27); relevance mode the rows of the rarest words and the newest
+Recency mode takes per source the newest matching rows; relevance mode the rows of the rarest words and the newest
 of the others. In later rounds relevance mode reads more of the same, and at last the newest matching rows, ever more.
 """
 
@@ -42,7 +42,7 @@ def gather(search: Search, db: Database, depth: int) -> None:
     """Read the candidates.
 
     Raises:
-        StoreReadError: no source could be read (T39).
+        StoreReadError: no source could be read.
     """
     search.candidates = []
     search.complete = True
@@ -205,7 +205,7 @@ class _Held(dict[tuple[str, int], list[tuple[int, bool]]]):
 
 
 def is_first_tier(search: Search, c: Candidate) -> bool:
-    """Return whether what a row is known to match holds a tag and a keyword (T22, T23)."""
+    """Return whether what a row is known to match holds a tag and a keyword."""
     if not c.tags and (c.source != _CHAT or search.tag_numbers.isdisjoint(c.matched)):
         return False
     return not search.keyword_numbers.isdisjoint(c.matched)

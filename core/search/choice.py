@@ -62,7 +62,7 @@ def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
 
 
 def _by_own_words(search: Search, candidates: Iterable[Candidate]) -> None:
-    """Score candidates by what they match themselves: all there is where no message tells more (T29)."""
+    """Score candidates by what they match themselves: all there is where no message tells more."""
     docs = lookups.rarity(search.words, search.known.words, sources.CHAT.number)
     tag_docs: dict[str, int] = {}
     for count in search.known.tags:
@@ -152,10 +152,10 @@ def _ordered(search: Search, kept: Sequence[Pair], lines: Mapping[tuple[int, int
         ranked = [best[n] for n in relevance.spaced(rows, search.long)]
         most = max(1, round(relevance.CONTEXT_SHARE * limit))
         ranked = ranking.without_many_contexts(ranked, most)
-        # What fits best by its own words stays, whatever speaks for the others (T30).
+        # What fits best by its own words stays, whatever speaks for the others.
         first = max(ranked, key=lambda c: lines[c.source, c.id].row.reasons["own"], default=None)
         chosen = ranking.choose(ranked, limit, first)
-    # Where there is room to spare, what says nearly the same is a hit too (T24).
+    # Where there is room to spare, what says nearly the same is a hit too.
     spare = [c for c in search.folded if not c.context][: limit - len(chosen)]
     for c in spare:
         del search.folded[c]
@@ -232,7 +232,7 @@ def _deduped(search: Search, pairs: Sequence[Pair], lines: dict[tuple[int, int],
 
 
 def _content(search: Search, row: FoundRow) -> bytes | None:
-    """Return what tells whether two rows say the same (T36), None where the row was not read whole."""
+    """Return what tells whether two rows say the same, None where the row was not read whole."""
     if row.digest is not None and row.texts[0].strip():
         return row.digest
     text = shown_text(row)
@@ -251,7 +251,7 @@ def _hit(search: Search, c: Candidate, row: FoundRow) -> Hit:
 
 
 def shown_text(row: FoundRow) -> str:
-    """Return the text a hit shows (T34)."""
+    """Return the text a hit shows."""
     if len(row.texts) == 1:
         return row.texts[0]
     content, summary, message, thought = row.texts

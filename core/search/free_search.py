@@ -1,6 +1,6 @@
-"""The searches a model or a person asks for in words: free search, and the action memory_search (rules T41 to T45).
+"""The searches a model or a person asks for in words: free search, and the action memory_search.
 
-`core.synth_core_memory` is the door that hosts import both functions from. How words are found is `core.search`'s
+`synth_core_memory` is the door that hosts import both functions from. How words are found is `search`'s
 business; here stands what is particular: attempts with a time limit, one result for identical texts, random order.
 """
 
@@ -47,7 +47,7 @@ ACTION_SECONDS = 15.0
 
 
 class ActionResult(TypedDict, total=False):
-    """What the action memory_search answers (T42, T44). Keys stand in this order."""
+    """What the action memory_search answers. Keys stand in this order."""
 
     status: str
     """ok or error."""
@@ -83,8 +83,6 @@ def free_memory_search(
     Raises:
         StoreReadError: nothing could be read in two attempts of at most 10 seconds each.
         TypeError: the query is no text.
-
-    Source: T41.
     """
     words = _words(query)
     if not words:
@@ -135,7 +133,7 @@ def memory_search_action(
 
     Args:
         payload: an object with any of `mode`, `tags`, `keywords`, `query`, `max_results`, `time_window` and `random`,
-            as `core.search.rules_windows.check_action_payload` reads them.
+            as `search.rules_windows.check_action_payload` reads them.
         shuffle: what `random` and FREE_SEARCH_SHUFFLE mix the pool of 100 with; None is `random.shuffle`.
 
     Returns:
@@ -145,8 +143,6 @@ def memory_search_action(
 
     Raises:
         StoreReadError: nothing could be read at all.
-
-    Source: T42 to T45.
     """
     db = defaults.handle(db)
     known = defaults.settings_for(settings, db)

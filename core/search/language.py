@@ -1,6 +1,6 @@
 """The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known.
 
-Called by `core.search.query`, `core.search.state` and `core.prompt.words`.
+Called by `search.query`, `search.state` and `prompt.words`.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def with_languages_of(text: str, settings: Settings) -> Settings:
 
 
 def forget_kept() -> None:
-    """Drop the texts that are kept, so that no forgotten one stays in memory (F45)."""
+    """Drop the texts that are kept, so that no forgotten one stays in memory."""
     _languages.cache_clear()

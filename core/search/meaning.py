@@ -155,10 +155,7 @@ class _Cache:
 
 
 def add(search: Search, db: Database, embedder: Any) -> None:
-    """Compare rows with the message, and add the nearest to the candidates; what fails is noted and changes nothing.
-
-    Source: docs/embeddings.md, F57, T26.
-    """
+    """Compare rows with the message, and add the nearest to the candidates; what fails is noted and changes nothing."""
     settings, before = search.settings, search.meaning
     search.meaning = None
     given_up = search.meaning_error is not None

@@ -1,4 +1,4 @@
-"""The arguments of a search, checked and in normal form (T16 to T18, T28, T37, T38)."""
+"""The arguments of a search, checked and in normal form."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The arguments of a search, read (T16 to T18, T37, T38)."""
+    """The arguments of a search, read."""
 
     tags: tuple[str, ...]
     keywords: tuple[str, ...]
@@ -86,12 +86,12 @@ class Query:
 
     @property
     def pool(self) -> int:
-        """Return the newest matching rows taken of each source in recency mode (T27)."""
+        """Return the newest matching rows taken of each source in recency mode."""
         return max(self.limit * 3, 50)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags (T22).
+        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags.
 
         Tags taken from a message are not looked for beside the keyword of the same word, which all their rows hold.
         """
@@ -114,7 +114,7 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to look for; then no database is asked (T17)."""
+        """Return whether there is nothing to look for; then no database is asked."""
         return not (self.tags or self.keywords)
 
 
@@ -135,8 +135,6 @@ def prepare(
 
     Raises:
         TypeError, ValueError: as named in F66 and F68.
-
-    Source: T16 to T18, T28, T37, T38, F66 to F68.
     """
     wanted_tags, notes = read_tags(tags)
     wanted_words, more = read_keywords(keywords)
@@ -190,7 +188,7 @@ def pieces(text: str) -> list[Fragment]:
 
 
 def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Minor, ...]:
-    """Return other forms of the keywords of a message, and its minor words where there are few keywords (T16)."""
+    """Return other forms of the keywords of a message, and its minor words where there are few keywords."""
     if not text or not keywords:
         return ()
     languages = settings.languages
@@ -210,7 +208,7 @@ def minors(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Mino
 def nears(text: str, keywords: Sequence[str], settings: Settings) -> tuple[Near, ...]:
     """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said.
 
-    Only a message is misspelt: keywords that a caller gives are looked for as they are (T24).
+    Only a message is misspelt: keywords that a caller gives are looked for as they are.
     """
     if not text or not settings.keyword_fuzzy_score:
         return ()
@@ -233,7 +231,7 @@ def _beginning(form: str) -> str:
 
 
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:
-    """Return the ranking to use and a note where the one given is none (T28)."""
+    """Return the ranking to use and a note where the one given is none."""
     mode = settings.memory_ranking if value is None else value
     if mode in ("relevance", "recency"):
         return str(mode), ""
@@ -241,7 +239,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 
 def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the tags and keywords of a message that came without any (T16)."""
+    """Return the tags and keywords of a message that came without any."""
     languages = settings.languages
     tags = salient(text, languages, settings.tags_limit)
     found = salient(text, languages, settings.keyword_limit) or plain_words(text)[: settings.tags_limit]

@@ -1,4 +1,4 @@
-"""Running a search: round after round, until there are enough hits or no more rows that match (T24, T27)."""
+"""Running a search: round after round, until there are enough hits or no more rows that match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ROUNDS = 12
 
 
 def run(search: Search, db: Database, drop: Drop | None = None) -> list[Chosen]:
-    """Gather, read and finish, deeper where fewer hits than the limit came out and more rows may match (T24, T27)."""
+    """Gather, read and finish, deeper where fewer hits than the limit came out and more rows may match."""
     search.gather(db)
     rows = read_rows(search, db, search.rows_wanted())
     search.compare(db, rows)
@@ -44,7 +44,7 @@ def rows_wanted(search: Search, ids: Mapping[int, Sequence[int]]) -> search_read
 
 
 def read_rows(search: Search, db: Database, ids: Mapping[int, Sequence[int]]) -> dict[tuple[int, int], FoundRow]:
-    """Return the rows with these ids; a source that cannot be read is noted and left out (T39)."""
+    """Return the rows with these ids; a source that cannot be read is noted and left out."""
     nothing = reading.HistoryWanted()
     try:
         return reading.read(db, search.viewer, rows_wanted(search, ids), nothing).rows

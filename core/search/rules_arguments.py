@@ -1,6 +1,6 @@
-"""Reading the arguments of a search: limit, tags, keywords, times and exclusions (T17, T18, T37, T38, F66 to F68).
+"""Reading the arguments of a search: limit, tags, keywords, times and exclusions.
 
-Called by the search doors and by `core.search.rules_windows`. Lenient where the caller's wish is plain, and then with a
+Called by the search doors and by `search.rules_windows`. Lenient where the caller's wish is plain, and then with a
 note for the report; an error where it is not.
 """
 
@@ -18,10 +18,10 @@ from ..text.folding import clean, fold
 from ..text.times import parse_time
 
 MOST_LOOKED_FOR = 48
-"""Most tags, and most keywords, of one search (T17)."""
+"""Most tags, and most keywords, of one search."""
 
 KEYWORD_CHARS = 400
-"""Longest keyword (F67)."""
+"""Longest keyword."""
 
 TIME_FORMS = (
     "an ISO 8601 time such as '2026-03-10T12:00:00Z' or '2026-03-10', a datetime, or a number of seconds since 1970"
@@ -55,8 +55,6 @@ def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -
         default: the limit of a caller who names none.
         low: least limit.
         high: greatest limit.
-
-    Source: T18.
 
     >>> read_limit("4"), read_limit(2.7), read_limit(-3), read_limit(None)
     ((4, None), (2, None), (1, None), (5, None))
@@ -107,12 +105,10 @@ def read_tags(value: object) -> tuple[list[str], list[str]]:
         value: None, a list of texts, or one text, number or dict, whose text is one tag. Blanks and None are dropped.
 
     Returns:
-        At most 48 tags; notes name the tags beyond, and the byte length of a tag no row can hold (T3).
+        At most 48 tags; notes name the tags beyond, and the byte length of a tag no row can hold.
 
     Raises:
         TypeError: an element is itself a list; the message names it.
-
-    Source: T17, F66, F67.
 
     >>> read_tags([" Food", None, "food", ""]), read_tags("pizza night")
     ((['food'], []), (['pizza night'], []))
@@ -141,8 +137,6 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
     Raises:
         TypeError: an element is itself a list; the message names it.
 
-    Source: T17, F66, F67.
-
     >>> read_keywords(["50%", " Tofu ", "tofu", None, " "])
     (['50%', 'Tofu'], [])
     """
@@ -169,8 +163,6 @@ def read_time(value: object, field: str) -> datetime | None:
     Raises:
         ValueError: anything else; the message names the accepted forms.
 
-    Source: T38, F68, G7.
-
     >>> read_time("2026-03-10T13:00:00+01:00", "since") == read_time("2026-03-10 12:00", "since")
     True
     """
@@ -184,7 +176,7 @@ def read_time(value: object, field: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Rows a search leaves out (T37)."""
+    """Rows a search leaves out."""
 
     rows: frozenset[tuple[Source, int]] = frozenset()
     """Single rows by source and id."""
@@ -200,13 +192,11 @@ def read_exclude(value: object) -> Exclude:
 
     Args:
         value: None, one item, or a list, tuple or set of items. An item is a `(source, id)` pair, a hit, or a
-            conversation key, which is taken as it is (G6).
+            conversation key, which is taken as it is.
 
     Raises:
         TypeError: an item of another kind; the message names its place.
         ValueError: a source that does not exist, or an id that is no whole number.
-
-    Source: T37.
 
     >>> found = read_exclude([("memories", 7), "discord/42"])
     >>> found.rows == {("memories", 7)}, found.conversations == {"discord/42"}

@@ -1,4 +1,4 @@
-"""Time windows in words, and the payload of the memory_search action (rules T42, T43, T45)."""
+"""Time windows in words, and the payload of the memory_search action."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ def time_window(value: object, now: datetime, zone: tzinfo = UTC) -> Window:
 
     Raises:
         ValueError: no such form, a span of nothing, or a start after the end; the message names the accepted forms.
-
-    Source: T43.
 
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
     >>> [side.isoformat() for side in time_window("3 days", noon)]
@@ -132,7 +130,7 @@ def _side(value: object, name: str, zone: tzinfo, *, last: bool) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """A payload of the memory_search action, read (T42)."""
+    """A payload of the memory_search action, read."""
 
     mode: Literal["tags", "free"] = "tags"
     tags: tuple[str, ...] = ()
@@ -146,7 +144,7 @@ class ActionRequest:
     random: bool = False
     """Choose at random among what matches, in place of the newest."""
     notes: tuple[str, ...] = ()
-    """What was dropped or cut in tags and keywords (T17, F67)."""
+    """What was dropped or cut in tags and keywords."""
 
 
 _KEYS = ("mode", "tags", "keywords", "query", "max_results", "time_window", "random")
@@ -164,12 +162,10 @@ def check_action_payload(payload: object, now: datetime, zone: tzinfo = UTC) -> 
 
     Args:
         payload: a mapping with any of `mode` (tags or free), `tags`, `keywords`, `query`, `max_results` (10, 1 to 50),
-            `time_window` (T43) and `random`. None stands for a missing value. Without mode it is free when there is a
+            `time_window` and `random`. None stands for a missing value. Without mode it is free when there is a
             query and neither tags nor keywords, else tags.
         now: aware; where windows end.
         zone: the zone of dates without a time.
-
-    Source: T42, T43, T45.
 
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
     >>> len(check_action_payload({"mode": "x", "max_results": 0}, noon)[1])

@@ -1,6 +1,6 @@
-"""Scores of the rows that were brought, in relevance mode: what each holds of what is asked, and around it (T24, T29).
+"""Scores of the rows that were brought, in relevance mode: what each holds of what is asked, and around it.
 
-Joins the candidates and the rows of the third round trip into the shapes of `core.search.ranking.relevance`. Rows that
+Joins the candidates and the rows of the third round trip into the shapes of `search.ranking.relevance`. Rows that
 match nothing and stand close to a matching row become candidates of their own, marked `context`.
 """
 
@@ -48,10 +48,7 @@ class Line:
 
 
 def score(search: Search, found: Found) -> list[Line]:
-    """Return the rows that may become hits, with their scores; their order is that of `found`.
-
-    Source: T24, T26, T29.
-    """
+    """Return the rows that may become hits, with their scores; their order is that of `found`."""
     of = asking(search, found)
     search.long = of.asked.long
     known = {(c.source, c.id): c for c in search.candidates}
@@ -95,7 +92,7 @@ def _is_near(row: Row, of: Asking) -> bool:
 
 
 def complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
-    """Note what the look-ups did not ask of this row: its tags, and words beyond the budget; then its tier (T23)."""
+    """Note what the look-ups did not ask of this row: its tags, and words beyond the budget; then its tier."""
     if row.tags is not None and search.query.tags:
         stored = hits.stored_tags(row.tags)
         c.tags = c.tags.union(t for t in search.query.tags if t in stored)
@@ -131,7 +128,7 @@ def _row(search: Search, of: Asking, candidate: Candidate | None, found: FoundRo
     if places or candidate is not None:
         size = len(folded)
         seen = words if found.chars <= size or not size else max(1, words * size // found.chars)
-        # A text has no more words than characters, whatever a broken row of the index says of it (F58).
+        # A text has no more words than characters, whatever a broken row of the index says of it.
         row.passages = passages.by_passage(places, size, passages.parts_of(min(seen, max(1, size))), INSIDE)
     if candidate is not None:
         _add_unseen(search, of, candidate, row, places)

@@ -124,7 +124,7 @@ class Search:
             depth: how often too few hits came out before.
 
         Raises:
-            StoreReadError: no source could be read (T39).
+            StoreReadError: no source could be read.
         """
         self.now = db.clock()
         self.question = asking.question_of(self)
@@ -142,12 +142,12 @@ class Search:
             meaning.add_around(self, db, self.meaning, rows)
 
     def fail_meaning(self, error: CoreError) -> None:
-        """Note that nothing is known about the meaning of rows: the words alone decide (F57)."""
+        """Note that nothing is known about the meaning of rows: the words alone decide."""
         self.meaning_error = error
         logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
 
     def fail(self, source: int, error: StoreReadError) -> None:
-        """Note that a source could not be read; the others' hits come back (T39)."""
+        """Note that a source could not be read; the others' hits come back."""
         self.reports[source].error = str(error)
         logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
 
@@ -177,7 +177,7 @@ class Search:
     def is_done(self, chosen: int) -> bool:
         """Return whether going deeper can bring nothing more: there are `limit` hits, or no further matching rows.
 
-        In recency mode the newest of each source are all there is to choose from (T27).
+        In recency mode the newest of each source are all there is to choose from.
         """
         return chosen >= self.query.limit or self.complete
 

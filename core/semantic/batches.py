@@ -1,6 +1,6 @@
 """Making vectors of rows, batch after batch: read, embedded outside of any transaction, written in one.
 
-Called by `core.semantic`, and by `core.semantic.handlers` in the background.
+Called by `semantic`, and by `semantic.handlers` in the background.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def next_batch(db: Database, persona: str, embedder: Any, settings: Settings, af
     """Return the next rows without vectors.
 
     Rows marked local_only are shown to an embedder only where texts stay on the machine, or go no further than it does
-    anyway (F18).
+    anyway.
 
     Raises:
         StoreReadError: nothing could be read.

@@ -1,6 +1,6 @@
 """What a worker does for embeddings: the operation EMBED, one batch of rows each (docs/embeddings.md).
 
-`core.jobs` finds it by name and imports it when the first such operation is run, which a process without an embedder
+`jobs` finds it by name and imports it when the first such operation is run, which a process without an embedder
 leaves to others. The vectors are stored in the transaction that marks the operation completed.
 """
 

@@ -1,8 +1,8 @@
-"""DOOR: what was said a moment ago, here and in other channels (rules M1 to M29, seed 002).
+"""DOOR: what was said a moment ago, here and in other channels.
 
 After each answered turn the last few messages are kept per person and per server, channel and persona, until they
-expire. Made from the turn itself; no model is called. Writing stands in `core.short_term.writer`, reading in
-`core.short_term.reader`.
+expire. Made from the turn itself; no model is called. Writing stands in `short_term.writer`, reading in
+`short_term.reader`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ def clear_by_channel(
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
-
-    Source: M27.
     """
     db = handle(db)
     own = scope_for(scope, settings_for(settings, db))
@@ -57,7 +55,7 @@ def clear_by_user(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a person over all channels, within the persona; return how many there were (M27).
+    """Remove the entries of a person over all channels, within the persona; return how many there were.
 
     Entries of servers stay; `set_privacy(..., "full")` takes the person's lines out of those too.
 
@@ -80,7 +78,7 @@ def clear_by_server(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a server, or of one channel of it, within the persona; return how many there were (M27).
+    """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
 
     Raises:
         MessageError: an id that cannot be one.
@@ -108,7 +106,7 @@ def _cleared(
 def clear_expired(
     *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> int:
-    """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host (M13).
+    """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host.
 
     Raises:
         StoreError: not all of them could be removed.
@@ -123,7 +121,7 @@ def clear_expired(
 def get_stats(
     *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> ShortTermStats:
-    """Return what this process has counted since the handle was opened, and how many entries the persona has (M26).
+    """Return what this process has counted since the handle was opened, and how many entries the persona has.
 
     Where the database does not answer `entries` is None: how many turns were lost can be asked all the same.
     """

@@ -1,4 +1,4 @@
-"""Texts of short-term entries held in this process, and what has been counted of reading and writing them (M14, M26).
+"""Texts of short-term entries held in this process, and what has been counted of reading and writing them.
 
 The memory answers nothing on its own: every read has asked the table for the versions of what it wants, and takes from
 here only texts of exactly that version. A row that another process changed, moved or removed is therefore never served.
@@ -78,7 +78,7 @@ class Memory:
                 self._held.popitem(last=False)
 
     def drop(self, persona: str) -> None:
-        """Forget all texts of a persona (F45)."""
+        """Forget all texts of a persona."""
         with self._lock:
             for key in [key for key in self._held if key[0] == persona]:
                 del self._held[key]

@@ -1,6 +1,6 @@
-"""From what a host hands in to what is written for each persona (rules M1 to M11, M22 to M25).
+"""From what a host hands in to what is written for each persona.
 
-Called by the rooms of `core.short_term`.
+Called by the rooms of `short_term`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FULL = "full"
 
 
 def life_of(settings: Settings) -> Life:
-    """Return how long entries and summaries are read (M12)."""
+    """Return how long entries and summaries are read."""
     return rules.life_of(settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours)
 
 
@@ -60,7 +60,7 @@ def interface_of(given: object, scope: Scope) -> str:
 
 
 def user_key(user: object, scope: Scope, interface: object = None) -> str | None:
-    """Return the participant key of a user id, None for none (M29)."""
+    """Return the participant key of a user id, None for none."""
     return qualified(user, interface_of(interface, scope), "user", KEY_BYTES["participant"])
 
 
@@ -70,7 +70,7 @@ def channel_key(channel: object, scope: Scope, interface: object = None) -> str 
 
 
 def in_persona(scope: Scope, persona: object) -> Scope:
-    """Return the scope in the persona named; None and blank leave it as it is (M29)."""
+    """Return the scope in the persona named; None and blank leave it as it is."""
     name = read_id(persona, "persona", KEY_BYTES["persona"])
     return scope if name is None else replace(scope, persona=name)
 
@@ -128,7 +128,7 @@ def _keyed(item: Item, turn: Turn, where: Where, settings: Settings) -> Item:
 
 
 def entry_for(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = "") -> NewEntry | None:
-    """Return what the scope's persona keeps of a turn, None without user, channel or text (M3, M4, M9, M10)."""
+    """Return what the scope's persona keeps of a turn, None without user, channel or text."""
     where = where_of(turn, scope)
     if not where.place.user or not where.place.channel:
         logs.warning("short_term_without_place", user=bool(where.place.user), channel=bool(where.place.channel))
@@ -141,7 +141,7 @@ def entry_for(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, li
 
 
 def is_open(text: str, settings: Settings) -> bool:
-    """Return whether a text may be kept: what the host's screen flags is left out, since nothing here waits (F36)."""
+    """Return whether a text may be kept: what the host's screen flags is left out, since nothing here waits."""
     return not screening.is_flagged(text, "short_term", settings=settings)[0]
 
 
@@ -162,8 +162,6 @@ def keep_turn(db: Database, turn: Turn, scope: Scope, settings: Settings) -> Tur
     Raises:
         MessageError: an id that cannot be one.
         StoreError: nothing was written.
-
-    Source: M2 to M6, M9.
     """
     where = where_of(turn, scope)
     if turn.level == FULL:
@@ -207,7 +205,7 @@ def result_of(kept: Kept, notes: tuple[str, ...] = ()) -> WriteResult:
 
 
 def is_explicit(said: object, settings: Settings) -> bool:
-    """Return whether a person's message asks for lasting memory, which is not what a summary is for (M24).
+    """Return whether a person's message asks for lasting memory, which is not what a summary is for.
 
     Raises:
         MessageError: `said` is neither a text nor None.
@@ -220,7 +218,7 @@ def is_explicit(said: object, settings: Settings) -> bool:
 
 
 def judge_of(summary: str, settings: Settings, notes: list[str]) -> short_term.Judge:
-    """Return what tells why a summary is refused: the guard of S33, and one summary a turn (M23, M25)."""
+    """Return what tells why a summary is refused: the guard of S33, and one summary a turn."""
     patterns = refused_patterns(settings.templates_dir)
 
     def judge(current: str, turns: int, alive: bool) -> str:

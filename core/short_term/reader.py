@@ -1,4 +1,4 @@
-"""Room of `core.short_term`: reading what is kept, of people, servers and for a prompt (rules M12 to M21)."""
+"""Room of `short_term`: reading what is kept, of people, servers and for a prompt."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ def get_for_user(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: M12 to M16, M18, M19, F12.
     """
     db = handle(db)
     known = settings_for(settings, db)
@@ -72,8 +70,6 @@ def get_for_server(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: M12 to M16, M18, F12.
     """
     db = handle(db)
     known = settings_for(settings, db)
@@ -121,8 +117,6 @@ def build_short_term_context(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
-
-    Source: M15, M17 to M21.
     """
     db = handle(db)
     known = settings_for(settings, db)
@@ -149,8 +143,8 @@ def relative_age(
     now: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,  # noqa: ARG001 - every door takes it (G4)
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it (G4)
+    settings: Settings | Mapping[str, object] | None = None,  # noqa: ARG001 - every door takes it
+    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> str:
     """Return how long ago something was, in words, such as `2 minutes ago`.
 
@@ -160,8 +154,6 @@ def relative_age(
 
     Raises:
         MessageError: a time that cannot be read.
-
-    Source: M20.
 
     >>> relative_age("2026-03-10T11:58:00Z", "2026-03-10T12:00:00Z")
     '2 minutes ago'

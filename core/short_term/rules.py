@@ -1,6 +1,6 @@
-"""What is kept of a turn, for how long, and what of it is shown elsewhere (rules M3, M7, M10, M12, M17, M20 to M23).
+"""What is kept of a turn, for how long, and what of it is shown elsewhere.
 
-Pure: entries and times come in, decisions go out. How the host's turn is read stands in `core.short_term.rules_turn`.
+Pure: entries and times come in, decisions go out. How the host's turn is read stands in `short_term.rules_turn`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..text.folding import collapsed, one_line
 from .shapes import Chosen, Entry, Item, Life, OwnerKind, ShortTermSection, newest_first
 
 SLICE = 10
-"""Messages looked at of a turn, however few of them are kept (rule M3)."""
+"""Messages looked at of a turn, however few of them are kept."""
 CUT_MARK = "..."
 DEFAULT_PERSONA = "default"
 SUMMARY_MESSAGES = 6
-"""Messages an entry has at least when a summary is asked for (rule M23)."""
+"""Messages an entry has at least when a summary is asked for."""
 ELSEWHERE = "another place"
-"""Label of an entry of another server (rule M19)."""
+"""Label of an entry of another server."""
 
 
 # What is kept
@@ -41,8 +41,6 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
     Returns:
         At most `most` items.
 
-    Source: M3.
-
     >>> old = [None, *(Item("user", str(n)) for n in range(3))]
     >>> [item.content for item in slice_turn(old, [Item("model", "yes")], 3)]
     ['1', '2', 'yes']
@@ -52,7 +50,7 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
 
 
 def cut(text: str, chars: int) -> str:
-    """Return a text as an entry keeps it: whole up to `chars` characters, else cut with three dots (rule M10).
+    """Return a text as an entry keeps it: whole up to `chars` characters, else cut with three dots.
 
     >>> cut("abc", 3), cut("abcd", 3)
     ('abc', 'abc...')
@@ -65,8 +63,6 @@ def mark(participant: str) -> str:
 
     It finds the lines of a person in any entry, whatever characters the key has, and shows nobody who it was.
 
-    Source: M28.
-
     >>> len(mark("discord/u1")), mark("discord/u1") == mark("discord/u1"), mark("")
     (20, True, '')
     """
@@ -75,8 +71,6 @@ def mark(participant: str) -> str:
 
 def entry_key(kind: OwnerKind, owner: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     """Return the key of an entry in text form; `%` and `:` inside a part are percent-encoded.
-
-    Source: M7.
 
     >>> entry_key("user", "a:b", "c"), entry_key("user", "a", "b:c"), entry_key("server", "s1", "c", "0")
     ('shortterm:user:a%3Ab:c', 'shortterm:user:a:b%3Ac', 'shortterm:server:s1:c:0')
@@ -104,7 +98,7 @@ def life_of(entry_hours: float, summary_hours: float) -> Life:
 
 
 def lives(since: datetime | None, now: datetime, most: timedelta) -> bool:
-    """Return whether something of that time is still read; at its limit it is not, without a time neither (rule G9).
+    """Return whether something of that time is still read; at its limit it is not, without a time neither.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -121,8 +115,6 @@ def is_expired(updated: datetime | None, summary_at: datetime | None, now: datet
         updated: when its last turn was kept, or its summary was written.
         summary_at: when its summary was written, None without one.
 
-    Source: M12.
-
     >>> from datetime import UTC
     >>> noon, hour, life = datetime(2026, 3, 10, 12, tzinfo=UTC), timedelta(hours=1), life_of(12, 24)
     >>> is_expired(noon - 13 * hour, None, noon, life), is_expired(noon - 13 * hour, noon - 13 * hour, noon, life)
@@ -132,7 +124,7 @@ def is_expired(updated: datetime | None, summary_at: datetime | None, now: datet
 
 
 def as_read(entry: Entry, now: datetime, life: Life) -> Entry | None:
-    """Return the entry without what has expired, None where all of it has (rules M12, M13)."""
+    """Return the entry without what has expired, None where all of it has."""
     if is_expired(entry.updated, entry.summary_at, now, life):
         return None
     if entry.summary_at is not None and not lives(entry.summary_at, now, life.summary):
@@ -142,8 +134,6 @@ def as_read(entry: Entry, now: datetime, life: Life) -> Entry | None:
 
 def relative_age(moment: datetime, now: datetime) -> str:
     """Return how long ago something was, in words; what lies in the future is `just now`.
-
-    Source: M20.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -175,8 +165,6 @@ def choose(entries: Iterable[Entry], channels: Collection[str], most: int) -> Ch
         channels: names of the channel the context is for; empty for none.
         most: SHORT_TERM_MAX_CHANNELS, 0 to 50 others.
 
-    Source: M17.
-
     >>> from datetime import UTC
     >>> at = datetime(2026, 3, 10, 12, tzinfo=UTC)
     >>> found = [Entry(n, "default", "user", "u1", f"c{n}", at + timedelta(minutes=n)) for n in range(5)]
@@ -207,8 +195,6 @@ def without_shown(entry: Entry, shown: Collection[tuple[str, str]]) -> Entry:
     Args:
         shown: `(conversation key, collapsed text)` of the visible messages.
 
-    Source: M21.
-
     >>> found = Entry(1, "default", "user", "u1", "tg/2", None, (Item("user", "Hi  there"), Item("user", "bye")))
     >>> [item.content for item in without_shown(found, {("tg/2", "hi there")}).items]
     ['bye']
@@ -234,8 +220,6 @@ def section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> 
         entry: as `as_read` gives it.
         zone: of the times in the lines (flag TIMEZONE).
         own: it is of the channel the context is for, whose lines are there already.
-
-    Source: M17, M19, M20, M21, P28.
 
     >>> from datetime import UTC
     >>> at = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
@@ -269,7 +253,7 @@ def _line(item: Item, now: datetime, zone: tzinfo) -> str:
 
 
 def read_summary(text: str, chars: int) -> tuple[str, int]:
-    """Return `(summary, characters cut)` of what a model wrote: trimmed, at most `chars` long (rule M22).
+    """Return `(summary, characters cut)` of what a model wrote: trimmed, at most `chars` long.
 
     >>> read_summary("  they planned a trip ", 12)
     ('they planned', 7)
@@ -286,8 +270,6 @@ def is_summary_due(messages: int, turns: int, every: int) -> bool:
         turns: since the last summary, or since the entry was made.
         every: SHORT_TERM_SUMMARY_EVERY, 1 to 1000.
 
-    Source: M23.
-
     >>> is_summary_due(6, 10, 10), is_summary_due(5, 10, 10), is_summary_due(6, 9, 10)
     (True, False, False)
     """
@@ -295,7 +277,7 @@ def is_summary_due(messages: int, turns: int, every: int) -> bool:
 
 
 def is_second(turns: int, summary_lives: bool) -> bool:
-    """Return whether a summary was written since the last turn was kept: a second one is one too many (rule M23).
+    """Return whether a summary was written since the last turn was kept: a second one is one too many.
 
     >>> is_second(0, True), is_second(1, True), is_second(0, False)
     (True, False, False)

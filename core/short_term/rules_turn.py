@@ -1,7 +1,7 @@
-"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case (P2).
+"""Reads one turn as hosts hand it in: objects, dicts, any nesting of the two, names in snake or camel case.
 
 Nothing in here raises because of a host's value but an id that cannot be one. Only what the host says was said becomes
-a line: results of tools, memories, prompts and system lines are none (T53, F34).
+a line: results of tools, memories, prompts and system lines are none.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .shapes import Answer, Item, ItemRole, Turn
 
 PERSON_KINDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_KINDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Kinds of a message that are lines (M3)."""
+"""Kinds of a message that are lines."""
 
 PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did (T53, F34)."""
+"""Kinds that say nothing of who said it; a kind that is in none of these sets means that nobody did."""
 
 _KINDS = ("kind", "role", "type")
 
 NO_SERVER = "DM"
-"""Server id by which the seed's hosts say that there is none (M6)."""
+"""Server id by which the seed's hosts say that there is none."""
 
 _CONTENT = ("content", "text", "message_text")
 _SPEAKER = ("speaker", "sender_name", "author_name", "persona_name", "full_name", "name", "username")
@@ -77,8 +77,6 @@ def qualified(value: Any, interface: str, field: str, limit_bytes: int) -> str |
     Raises:
         MessageError: another type, too long, or with a NUL.
 
-    Source: M29, G6.
-
     >>> qualified(0, "discord", "user", 255), qualified("discord/u1", "discord", "user", 255)
     ('discord/0', 'discord/u1')
     >>> qualified("u1", "", "user", 255)
@@ -104,8 +102,6 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
 
     Returns:
         Ids as the host gave them; whoever stores the turn makes keys of them.
-
-    Source: M1 to M6, M29, and the shapes of seed 002.
 
     >>> turn = read_turn({"userDiscId": 0, "messages": [{"type": "user", "content": "hi"}]}, "hello", {})
     >>> turn.user, [item.content for item in turn.messages], [each.item.content for each in turn.answers]
@@ -199,8 +195,6 @@ def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[I
         user: id of the person whose turn it is; a person's line without an id counts as theirs.
         user_name: name for their lines that have none.
 
-    Source: M3, M4, T53.
-
     >>> [item and item.role for item in read_messages([{"text": "a"}, {"role": "system", "text": "b"}, "c"])]
     ['user', None, 'user']
     """
@@ -271,8 +265,6 @@ def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
     Raises:
         MessageError: a persona id that cannot be one.
 
-    Source: M5, M29.
-
     >>> [answer.persona for answer in read_answers([{"text": "a", "personaId": 0}, "b", {"text": " "}])]
     ['0', None]
     """
@@ -292,7 +284,7 @@ def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
 
 
 def read_id(value: Any, field: str, limit_bytes: int) -> str | None:
-    """Return an id as text; None and blank are none, 0 is one (M29).
+    """Return an id as text; None and blank are none, 0 is one.
 
     >>> read_id(0, "persona", 64), read_id(" ", "persona", 64)
     ('0', None)
@@ -309,7 +301,7 @@ def read_lineage(value: Any) -> str:
 
 
 def personas_of(answers: Sequence[Answer], default: str) -> dict[str, str]:
-    """Return each persona that answered with its lineage, in order of its first answer (M5).
+    """Return each persona that answered with its lineage, in order of its first answer.
 
     >>> personas_of(read_answers([{"text": "x", "persona_id": p} for p in ("a", "b", "a", None)]), "default")
     {'a': '', 'b': '', 'default': ''}

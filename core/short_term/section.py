@@ -1,4 +1,4 @@
-"""The section `short_term`: what was said a moment ago in other channels, newest first (rules M17 to M21)."""
+"""The section `short_term`: what was said a moment ago in other channels, newest first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: History
 def _left_out(
     found: Sequence[Entry], chosen: Sequence[Entry], fresh: Sequence[Entry], ids: Collection[str]
 ) -> tuple[LeftOut, ...]:
-    """Return why each entry found is not shown (P60)."""
+    """Return why each entry found is not shown."""
     picked = {entry.id for entry in chosen}
     empty = {entry.id for entry in fresh if not entry.summary and not entry.items}
     made = []

@@ -1,4 +1,4 @@
-"""The values of short-term memory: what a turn is read into, what an entry is, what the doors hand out (seed 002)."""
+"""The values of short-term memory: what a turn is read into, what an entry is, what the doors hand out."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 from ..shapes import WriteResult
 
 ItemRole = Literal["user", "model"]
-"""user: a person said it. model: a persona did (rule M4)."""
+"""user: a person said it. model: a persona did."""
 
 OwnerKind = Literal["user", "server"]
-"""user: what one person and the persona said in a channel. server: what was said in a channel of a server (rule M6)."""
+"""user: what one person and the persona said in a channel. server: what was said in a channel of a server."""
 
 TurnReason = Literal["", "stop", "no_messages", "privacy", "no_response", "empty", "unchanged", "error"]
 """stop: the turn was a stop response. no_messages: none was built. privacy: the person keeps nothing. no_response: no
 persona said anything. empty: no user, no channel or no text. unchanged: a later turn is stored already. error: it could
-not be stored (rules M1, M2, M9, M11)."""
+not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of an entry (rule M4)."""
+    """One line of an entry."""
 
     role: ItemRole
     content: str
@@ -41,14 +41,14 @@ class Answer:
     """What one persona said in a turn."""
 
     persona: str | None
-    """Its id; None where the host names none (rule M5)."""
+    """Its id; None where the host names none."""
     lineage: str
     item: Item
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn as the host hands it in (rules M1 to M9)."""
+    """One turn as the host hands it in."""
 
     stop: bool = False
     user: Any = None
@@ -74,7 +74,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How long entries and their summaries are read (rule M12)."""
+    """How long entries and their summaries are read."""
 
     entry: timedelta
     summary: timedelta
@@ -104,12 +104,12 @@ class Entry:
     channel_name: str = ""
     parent_channel: str | None = None
     elsewhere: bool = False
-    """It is of another server, so nobody is told where (rule M19)."""
+    """It is of another server, so nobody is told where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The entries a context shows (rule M17)."""
+    """The entries a context shows."""
 
     own: Entry | None = None
     """That of the channel itself, for its summary."""
@@ -123,7 +123,7 @@ class Chosen:
 
 
 def newest_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return the entries by time, newest first, ties by channel (rule M16)."""
+    """Return the entries by time, newest first, ties by channel."""
     by_channel = sorted(entries, key=lambda e: (e.channel, e.id))
     return tuple(sorted(by_channel, key=lambda e: e.updated.timestamp() if e.updated else 0.0, reverse=True))
 
@@ -132,7 +132,7 @@ def newest_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 
 
 class ShortTermMessage(TypedDict):
-    """One line of an entry (rule M4). Keys stand in this order."""
+    """One line of an entry. Keys stand in this order."""
 
     role: ItemRole
     content: str
@@ -142,7 +142,7 @@ class ShortTermMessage(TypedDict):
 
 
 class ShortTermEntry(TypedDict):
-    """One entry as `get_for_user` and `get_for_server` give it (rule M16). Keys stand in this order."""
+    """One entry as `get_for_user` and `get_for_server` give it. Keys stand in this order."""
 
     key: str
     """Text form of rule M7; blank for an entry of another server, as are channel, server and their names."""
@@ -160,14 +160,14 @@ class ShortTermEntry(TypedDict):
     last_updated: str
     """ISO 8601, UTC."""
     age: str
-    """In words (rule M20)."""
+    """In words."""
     turns_since_summary: int
     summary_due: bool
-    """Whether a new summary is to be asked for (rule M23)."""
+    """Whether a new summary is to be asked for."""
 
 
 class ShortTermSection(TypedDict):
-    """What a context shows of one channel (rules M17, M21). Keys stand in this order."""
+    """What a context shows of one channel. Keys stand in this order."""
 
     channel: str
     age: str
@@ -177,7 +177,7 @@ class ShortTermSection(TypedDict):
 
 
 class ShortTermStats(TypedDict):
-    """What `get_stats` gives (rule M26): counts since the handle was opened. Keys stand in this order."""
+    """What `get_stats` gives: counts since the handle was opened. Keys stand in this order."""
 
     hits: int
     """Entries answered from the memory of this process, after the stored version was found to be the same."""
@@ -203,7 +203,7 @@ class _Told(NamedTuple):
 
 
 class TurnResult(_Told):
-    """What `write_turn` did: `(stored, reason)`, the number of entries written (rules M1, M2).
+    """What `write_turn` did: `(stored, reason)`, the number of entries written.
 
     >>> result = TurnResult(0, "stop")
     >>> result == (0, "stop"), result.summary_due
@@ -213,7 +213,7 @@ class TurnResult(_Told):
     writes: tuple[WriteResult, ...]
     """One for each persona that answered."""
     summary_due: bool
-    """Whether a new summary of the channel is to be asked for (rule M23)."""
+    """Whether a new summary of the channel is to be asked for."""
     error: str
     """Class of what went wrong; blank when nothing did."""
 
@@ -252,6 +252,6 @@ class Place:
 
     @property
     def owners(self) -> tuple[tuple[OwnerKind, str], ...]:
-        """Return kind and id of the owners whose entries a turn here writes (rule M6)."""
+        """Return kind and id of the owners whose entries a turn here writes."""
         user: tuple[OwnerKind, str] = ("user", self.user or "")
         return (user, ("server", self.server)) if self.server else (user,)

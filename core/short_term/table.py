@@ -1,4 +1,4 @@
-"""Short-term entries (data model D25): written after each turn, summarised, cleared, removed when they have expired."""
+"""Short-term entries: written after each turn, summarised, cleared, removed when they have expired."""
 
 from __future__ import annotations
 
@@ -59,14 +59,12 @@ class Kept:
 def keep(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
     """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each.
 
-    An entry takes the place of the former one of its owner and channel, whose summary stays while it lives (M8); that
-    of a later turn stays (M11). Lines of people whose level is full are left out, and where it is that of who is
+    An entry takes the place of the former one of its owner and channel, whose summary stays while it lives; that
+    of a later turn stays. Lines of people whose level is full are left out, and where it is that of who is
     speaking, everything.
 
     Raises:
         StoreWriteError: nothing was written.
-
-    Source: M1, M2, M6, M8, M11, F18, F20, F21.
     """
     order = sorted(range(len(entries)), key=lambda n: entries[n].scope.persona)
     begun = db.ids.one()
@@ -84,7 +82,7 @@ def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, defau
     people = named | ({new.scope.participant} if new.scope.participant else set())
     held = hold(connection, db, new, people, default)
     silent = {key for key in people if participants.level_of(held.ranks.get(key), default) == "full"}
-    persona = new.scope.persona  # who was forgotten while this waited is silent too (F47)
+    persona = new.scope.persona  # who was forgotten while this waited is silent too
     silent |= {key for key in people if forgetting_late.is_late(db, persona, begun, people=(key,))}
     if forgetting_late.is_late(db, persona, begun, conversation=new.scope.conversation):
         silent |= people | {new.scope.participant or ""}
@@ -109,7 +107,7 @@ def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, defau
 
 
 def _at_home(new: NewEntry, held: Held, home: conversations.Place) -> NewEntry:
-    """Return the entry without server where the conversation is known to be a direct message (M6)."""
+    """Return the entry without server where the conversation is known to be a direct message."""
     if home.facts is None or home.facts.direct_person is None:
         return new
     held.entries.pop("server", None)
@@ -193,8 +191,6 @@ def summarise(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: 
 
     Raises:
         StoreWriteError: nothing was written.
-
-    Source: M22, M23, M25, F20.
     """
 
     def work(connection: Connection) -> Kept:
@@ -244,7 +240,7 @@ def clear(
     owner: tuple[OwnerKind, str] | None = None,
     channel: str | None = None,
 ) -> int:
-    """Remove the entries of an owner, a channel or both, and return how many there were (M27).
+    """Remove the entries of an owner, a channel or both, and return how many there were.
 
     Raises:
         StoreWriteError: nothing was removed.
@@ -274,7 +270,7 @@ _EXPIRED = (
 
 
 def expire(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
-    """Remove those of these entries that are expired by now, and return how many this call has removed (M13).
+    """Remove those of these entries that are expired by now, and return how many this call has removed.
 
     Raises:
         StoreWriteError: nothing was removed.
@@ -287,7 +283,7 @@ def expire(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int
 
 
 def expire_all(db: Database, persona: str, *, life: Life) -> int:
-    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were (M13).
+    """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were.
 
     Raises:
         StoreReadError: nothing could be read.

@@ -145,7 +145,7 @@ def _read_held(rows: Sequence[Any], place: Place) -> Held:
 
 
 def with_parent(connection: Connection, new: NewEntry) -> NewEntry:
-    """Return the entry as private as the channel its thread belongs to, where the key does not say which (F17)."""
+    """Return the entry as private as the channel its thread belongs to, where the key does not say which."""
     parent, scope = new.place.parent_channel, new.scope
     if not parent or parent == parent_key(scope.conversation or "") or scope.privacy == "direct":
         return new

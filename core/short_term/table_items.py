@@ -41,7 +41,7 @@ def stored_items(items: Iterable[Item]) -> list[dict[str, str]]:
 
 
 def read_items(stored: Any) -> tuple[Item, ...]:
-    """Return the items of a row; what cannot be read is passed over (F58).
+    """Return the items of a row; what cannot be read is passed over.
 
     >>> read_items('[{"role": "user", "content": "hi", "timestamp": "soon"}, 3]')
     (Item(role='user', content='hi', speaker='', at=None, who='', answers=''),)
@@ -85,8 +85,6 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     Args:
         keys: participant keys of all linked identities, whose rows of `participants` the caller holds: turns of theirs
             under way have ended, later ones are not kept.
-
-    Source: M28, F20, F22.
     """
     return take_out(connection, persona, keys)[0]
 
@@ -116,10 +114,7 @@ def _is_of(item: Any, marks: Collection[str]) -> bool:
 
 
 def reword(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
-    """Give the lines that repeat a message of a channel its new text; None takes them out.
-
-    Source: P45.
-    """
+    """Give the lines that repeat a message of a channel its new text; None takes them out."""
     held = select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)
     ids = connection.execute(held).scalars().all()
 
@@ -133,7 +128,7 @@ def reword(connection: Connection, persona: str, channel: str, old: str, new: st
 
 
 def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
-    """Delete the entries of a channel whose messages are cleared, those of these audiences; return how many (P44)."""
+    """Delete the entries of a channel whose messages are cleared, those of these audiences; return how many."""
     here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
     return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
 

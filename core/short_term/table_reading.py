@@ -1,7 +1,7 @@
 """Reading short-term entries by index: those of an owner newest first, those of people linked to them, one channel's.
 
 Two ways. The doors ask for versions first and then for the texts they do not hold (`read`); a prompt takes whole rows
-with its last statement (`section_parts_of`, `entry_of`). Both see what the viewer sees (M18): rows of visible
+with its last statement (`section_parts_of`, `entry_of`). Both see what the viewer sees: rows of visible
 audiences, none that is local only for a remote prompt, and no thread of a channel that is hidden.
 """
 
@@ -55,7 +55,7 @@ class Lookup:
     most: int | None = None
     """Newest entries; None for all, expired ones too."""
     elsewhere: bool = False
-    """Public entries of other servers as well (M19)."""
+    """Public entries of other servers as well."""
     server: str = ""
     """For `channel`: whose entry is read beside the user's."""
 
@@ -148,7 +148,7 @@ def _found_by(which: Which) -> tuple[Any, list[Any]]:
 
 
 def _visible(*, parents: bool, elsewhere: bool) -> list[Any]:
-    """Return the conditions of what a viewer sees (M18, M19)."""
+    """Return the conditions of what a viewer sees."""
     a, p = audiences.c, conversations.c
     seen: Any = _S.audience_id.in_(_SEEN)
     if elsewhere:
@@ -216,8 +216,6 @@ def read(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: M12 to M15, M18, M19.
     """
     made = Found()
     for _ in range(TRIES):

@@ -1,6 +1,6 @@
-"""What a scope may see of the entries, and the form they are handed out in (rules M12 to M21).
+"""What a scope may see of the entries, and the form they are handed out in.
 
-Called by the rooms of `core.short_term` and by its section of the prompt.
+Called by the rooms of `short_term` and by its section of the prompt.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SPARE = 6
 def seen_by(
     db: Database, scope: Scope, lookups: Sequence[Lookup], settings: Settings, narrow: store.Narrow = tuple
 ) -> tuple[Entry, ...]:
-    """Return the entries looked up that a scope sees, newest first (F10 to F18, M16).
+    """Return the entries looked up that a scope sees, newest first.
 
-    Entries that turn out to have expired are removed (M13).
+    Entries that turn out to have expired are removed.
 
     Args:
         narrow: says which of them are wanted, before their texts are read.
@@ -66,7 +66,7 @@ def remove_expired(db: Database, persona: str, ids: Sequence[int], settings: Set
 
 
 def lookups_of_user(user: str, channel: str, settings: Settings, most: int | None = None) -> list[Lookup]:
-    """Return what is read of a person: the entries under their key, and those of identities linked to it (F6)."""
+    """Return what is read of a person: the entries under their key, and those of identities linked to it."""
     wide = bool(settings.short_term_cross_server)
     return [
         Lookup("owner", "user", user, channel, most, wide),
@@ -75,9 +75,9 @@ def lookups_of_user(user: str, channel: str, settings: Settings, most: int | Non
 
 
 def seen_from(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Lookup]:
-    """Return the lookups that can bring something: other identities of a person meet in direct messages (F6).
+    """Return the lookups that can bring something: other identities of a person meet in direct messages.
 
-    Elsewhere they are of another server, which is shown by its flag alone, and to the same person alone (M19).
+    Elsewhere they are of another server, which is shown by its flag alone, and to the same person alone.
     """
     me = {viewer.scope.participant, viewer.person} - {None}
     wanted = [each if each.owner in me or not me else replace(each, elsewhere=False) for each in lookups]
@@ -109,7 +109,7 @@ def lookups_of_context(
 
 
 def choose(entries: Sequence[Entry], channel: str | None, most: int) -> Chosen:
-    """Return the entries a context in a channel shows (M17)."""
+    """Return the entries a context in a channel shows."""
     # Beside the key the channel's id alone, for hosts that name no interface when they store a turn.
     names = {channel, channel.partition("/")[2]} - {""} if channel else set()
     return rules.choose(entries, names, most)
@@ -129,7 +129,7 @@ def sections_of(chosen: Chosen, settings: Settings, now: datetime) -> list[tuple
 
 
 def shown(entry: Entry, settings: Settings, now: datetime) -> ShortTermEntry:
-    """Return an entry as it is handed out; of another server nobody is told where it is (M16, M19)."""
+    """Return an entry as it is handed out; of another server nobody is told where it is."""
     if entry.elsewhere:
         entry = replace(entry, channel="", channel_name=rules.ELSEWHERE, server="", server_name="")
     every = settings.short_term_summary_every

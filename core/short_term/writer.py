@@ -1,4 +1,4 @@
-"""Room of `core.short_term`: keeping a turn, and giving a channel a summary (rules M1 to M11, M22 to M25)."""
+"""Room of `short_term`: keeping a turn, and giving a channel a summary."""
 
 from __future__ import annotations
 
@@ -68,8 +68,6 @@ def write_turn(
     Returns:
         `(entries written, reason)`; reason is blank, or `stop`, `no_messages`, `privacy`, `no_response`, `empty`,
         `unchanged` (a later turn is there already) or `error`.
-
-    Source: M1 to M11, T53.
     """
     given = {
         "user": user, "channel": channel, "server": server, "messages": messages, "responses": responses, "stop": stop,
@@ -89,7 +87,7 @@ def write_turn(
         own = keeping.own_scope(context, scope_for(scope, known), known, db.clock())
         # 3. write it
         return keeping.keep_turn(db, turn, own, known)
-    except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it (M1)
+    except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it
         return _lost(db, error)
 
 
@@ -139,8 +137,6 @@ def store_short_term_memory(
     Raises:
         MessageError: an id that cannot be one, a name that is no text.
         StoreWriteError: nothing was written.
-
-    Source: M3, M6 to M11, F20.
     """
     db = handle(db)
     known = settings_for(settings, db)
@@ -207,8 +203,6 @@ def update_short_term_memory(
     Raises:
         MessageError: an id that cannot be one, a summary that is no text.
         StoreWriteError: nothing was written.
-
-    Source: M22 to M25, F20.
     """
     # 1. what the summary is
     if summary is not None and not isinstance(summary, str):

@@ -1,4 +1,4 @@
-"""A story that goes on in another conversation: a branch from a message, or the recaps of one chat in another (S32)."""
+"""A story that goes on in another conversation: a branch from a message, or the recaps of one chat in another."""
 
 from __future__ import annotations
 
@@ -76,8 +76,6 @@ def branch_conversation(
     Raises:
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
-
-    Source: S32.
     """
     call, key = _two(source, target, db, settings, scope)
     there_already = of_conversation(key, call.db, call.settings, scope)
@@ -165,7 +163,7 @@ def _two(source: object, target: object, db: Database | None, settings: Given, s
 
 def _is_wider(source: ConversationFacts, target: ConversationFacts, settings: Settings) -> bool:
     """Return whether a prompt in the target may not show what was said in the source: other people see it, or it
-    leaves this machine (F12, F14, F15, F18)."""
+    leaves this machine."""
     if source.local_only and not target.local_only:
         return True
     if source.audience_id == target.audience_id:
@@ -202,8 +200,6 @@ def copy_recaps(
     Raises:
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
-
-    Source: S32.
     """
     call, key = _two(source, target, db, settings, scope)
     there = of_conversation(key, call.db, call.settings, scope)
@@ -214,7 +210,7 @@ def copy_recaps(
 
     def work(connection: Connection) -> WriteResult:
         mine = conversations.find(connection, call.persona, call.conversation, lock=True)
-        # Read again while the source is held: what was forgotten meanwhile must not be taken over (F47).
+        # Read again while the source is held: what was forgotten meanwhile must not be taken over.
         text = _said(readers.on(connection), call.persona, call.conversation)
         if not text.strip():
             return WriteResult(False, None, "empty")

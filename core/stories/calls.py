@@ -1,7 +1,7 @@
 """What every door of stories begins with: handle, settings, scope, and the conversation or message that is meant.
 
 A conversation that the scope does not see is as if it were not there. A scope that names no conversation reads and
-changes the one asked for in that conversation's own right, as in `core.chat_history_cache`.
+changes the one asked for in that conversation's own right, as in `chat_history_cache`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Call:
     row_id: int | None = None
     """The message that is meant; None where there is none, or none the caller sees."""
     stays_here: bool = False
-    """The conversation is local_only and the destination is not (F18)."""
+    """The conversation is local_only and the destination is not."""
 
     @property
     def persona(self) -> str:
@@ -57,7 +57,7 @@ class Call:
         return self.scope.conversation or ""
 
     def handed_out(self) -> Call:
-        """Return the call for a door that hands out texts: what may not leave this machine is not there (F18)."""
+        """Return the call for a door that hands out texts: what may not leave this machine is not there."""
         return replace(self, place=None, row_id=None) if self.stays_here else self
 
     def reader(self, source: str = "message_recaps") -> Reader:

@@ -1,4 +1,4 @@
-"""Changes that can be worked out again, kept back for a moment and written together (rule S6).
+"""Changes that can be worked out again, kept back for a moment and written together.
 
 What is included, what is hidden and token counts change in bursts: each refresh may touch them. They are written once,
 SAVE_DEBOUNCE_SECONDS after the last change and at the latest 5 s after the first, when a prompt is about to be built

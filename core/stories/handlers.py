@@ -1,4 +1,4 @@
-"""The handlers of story operations, by the names under which `core.jobs.handlers` knows them."""
+"""The handlers of story operations, by the names under which `jobs.handlers` knows them."""
 
 from .recaps.handlers import recap
 from .running.handlers import running_scene_recap

@@ -1,4 +1,4 @@
-"""The refresh a host asks for: what is hidden, what is included, and the running recap as it is injected (rule S37)."""
+"""The refresh a host asks for: what is hidden, what is included, and the running recap as it is injected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Refreshed(TypedDict):
     running_recap: str
     """Text of the running recap as it is injected; blank without one."""
     injection: Injection
-    """What is injected and where (S38)."""
+    """What is injected and where."""
 
 
 def refresh_memory(
@@ -43,17 +43,15 @@ def refresh_memory(
     """Hide and show messages, work out which recaps are included, and return both with what is injected.
 
     To be called after a setting, a break or a recap was changed by hand; operations do it themselves. Changes are
-    written SAVE_DEBOUNCE_SECONDS later (S6), and reads of this process know at once. A second call changes nothing.
+    written SAVE_DEBOUNCE_SECONDS later, and reads of this process know at once. A second call changes nothing.
 
     Args:
         conversation: its key; None is the scope's.
-        disabled: sender ids or names of characters that are disabled in the group (S10).
+        disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S37.
     """
     call = of_conversation(conversation, db, settings, scope)
     done = refreshing.refresh(call, disabled, counter)

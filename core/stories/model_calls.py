@@ -28,7 +28,7 @@ OVERHEAD_TOKENS = 12
 
 
 UNREADABLE = "unreadable"
-"""Reason why a reply is refused that is no text: an object of other keys, or one too long to be read (G22)."""
+"""Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
 KEPT_CHARS = 10_000
 """So much is kept of such a reply, for a person to see."""
 
@@ -50,10 +50,7 @@ def ask(tools: Tools, template: str, **values: Any) -> str:
 
 
 def tools_for(tools: Tools, place: StoryPlace) -> Tools:
-    """Return the tools for a conversation: without a model where what was said there may not leave the machine.
-
-    Source: F18.
-    """
+    """Return the tools for a conversation: without a model where what was said there may not leave the machine."""
     stays = place.local_only and tools.settings.prompt_destination != "local"
     return replace(tools, model=None) if stays else tools
 
@@ -63,8 +60,6 @@ def open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
 
     Raises:
         StoreReadError: the levels could not be read.
-
-    Source: F20, F21.
     """
     with tools.db.connection(source="participants") as connection:
         return scene_lines.open_lines(connection, persona, lines, tools.settings.privacy_default)

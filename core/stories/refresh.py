@@ -1,4 +1,4 @@
-"""Bringing a conversation's derived data up to date: what is hidden, what is included (rule S37).
+"""Bringing a conversation's derived data up to date: what is hidden, what is included.
 
 | called by | for |
 |---|---|
@@ -39,10 +39,7 @@ class Done(NamedTuple):
 
 
 def refresh(call: Call, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
-    """Work out what is hidden and included, and keep what changed for the next write (S6).
-
-    Source: S37.
-    """
+    """Work out what is hidden and included, and keep what changed for the next write."""
     if call.place is None:
         return Done()
     db, persona, conversation, settings = call.db, call.persona, call.conversation, call.settings
@@ -67,8 +64,6 @@ def refresh_within(connection: Connection, db: Database, persona: str, conversat
 
     Operations do this with the text they store, so that what they leave behind is whole. The conversation is held
     meanwhile: of two that store a recap at a time the second sees that of the first.
-
-    Source: S2, S37.
     """
     conversations.find(connection, persona, conversation, lock=True)
     read = readers.on(connection)

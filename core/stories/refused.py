@@ -1,4 +1,4 @@
-"""Texts that were refused as recaps: kept for a person to see, who may accept them (rules S8, S33)."""
+"""Texts that were refused as recaps: kept for a person to see, who may accept them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..jobs.tools import Tools
 
 FLAGGED = "flagged"
-"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it (F36)."""
+"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it."""
 NO_REFUSED = WriteResult(False, None, "unchanged", notes=("there is no such refused text",))
 _GONE = WriteResult(False, None, "unchanged", notes=("what the text was meant for is gone",))
 
@@ -53,7 +53,7 @@ class RefusedRecap(TypedDict):
 
 
 def reason_against(tools: Tools, text: str, current: str) -> str:
-    """Return why a text that was made must not take the place of the current one; blank when it may (S33, F36)."""
+    """Return why a text that was made must not take the place of the current one; blank when it may."""
     why = refusal(
         text,
         current,
@@ -108,8 +108,6 @@ def list_refused(
     Raises:
         ValueError: another target.
         StoreReadError: nothing could be read.
-
-    Source: S33.
     """
     if target is not None and target not in get_args(RecapTarget):
         raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
@@ -141,8 +139,6 @@ def accept_refused(
 
     Raises:
         StoreWriteError: nothing was stored.
-
-    Source: S33.
     """
     call, found = _find(refused_id, conversation, db, settings, scope)
     if found is None:
@@ -211,8 +207,6 @@ def dismiss_refused(
 
     Returns:
         `(True, its id, "")`, or `unchanged` where there is none.
-
-    Source: S33.
     """
     call, found = _find(refused_id, conversation, db, settings, scope)
     if found is None:

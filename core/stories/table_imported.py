@@ -1,4 +1,4 @@
-"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap (rule S48).
+"""What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap.
 
 Written as the file has it, in the transaction of the messages themselves, and read again a page of messages at a time.
 One change of one of them is the work of `alternatives`, `message_recaps`, `scenes` and `running_recaps`.
@@ -38,7 +38,7 @@ class Recap:
     edited: bool = False
     stale: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of `core.stories.recaps.rules_keys.IN_DATA`."""
+    """Keys of `stories.recaps.rules_keys.IN_DATA`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ NOTHING = Beside()
 def insert(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
     """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`.
 
-    The current alternative has a copy of the message's own recap (S4).
+    The current alternative has a copy of the message's own recap.
     """
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
@@ -167,7 +167,7 @@ def keep(
 
     Args:
         metadata: of the conversation; None leaves what is there.
-        versions: those with a number that was given here before are left out (S26).
+        versions: those with a number that was given here before are left out.
         current: the one that is current in the file; so it is here when a version is new.
     """
     next_number = connection.execute(_NUMBERS, {"persona": persona, "conversation": conversation}).scalar()

@@ -1,4 +1,4 @@
-"""Texts that were refused as recaps (table refused_recaps), kept with the reason for a person to see (S33, D21)."""
+"""Texts that were refused as recaps (table refused_recaps), kept with the reason for a person to see."""
 
 from __future__ import annotations
 
@@ -72,10 +72,7 @@ def keep(
     target_id: int | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> int:
-    """Keep a refused text and return its id; the same text for the same target is kept once, the oldest give way.
-
-    Source: S33.
-    """
+    """Keep a refused text and return its id; the same text for the same target is kept once, the oldest give way."""
     mine = [_F.target == target, _F.target_id.is_not_distinct_from(target_id)]
     chosen = select(_F.id, _F.content).where(_HERE, *mine).order_by(_F.id)
     there = connection.execute(chosen, {"persona": persona, "conversation": conversation}).all()

@@ -1,4 +1,4 @@
-"""How many tokens texts take, counted once and kept with the counter's name (rules S13, S15, G24)."""
+"""How many tokens texts take, counted once and kept with the counter's name."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ def of(counter: Counter | None, settings: Settings) -> Counting:
 
     Raises:
         TypeError: the counter cannot be called.
-
-    Source: G24.
     """
     count, name = resolve_counter(counter, settings.llm_model or None)
     return Counting(count, name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))

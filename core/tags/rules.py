@@ -1,4 +1,4 @@
-"""Tags: their normal form, finding known ones in a text, following their links (rules T1 to T6, T12, T13, T15).
+"""Tags: their normal form, finding known ones in a text, following their links.
 
 Called by the tagging doors and by every table module that stores tags. Reads no database: the vocabulary comes in.
 """
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 TAG_BYTES = 255
-"""Longest stored tag in UTF-8 bytes (T3)."""
+"""Longest stored tag in UTF-8 bytes."""
 
 WEIGHTS = (0.0, 10.0)
-"""A link's weight is above the first and at most the second (T15)."""
+"""A link's weight is above the first and at most the second."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = re.compile(r"\s+")
@@ -43,8 +43,6 @@ def normal(tag: str) -> str:
 
     White space that is a control character, such as a line break, separates words like any other. Normal form of a
     normal form is itself.
-
-    Source: T1.
 
     >>> normal("  Ｐizza  NIGHT\\n"), normal("   ")
     ('pizza night', '')
@@ -73,8 +71,6 @@ def tag_items(value: object, name: str = "tags") -> list[str]:
 
     Raises:
         TypeError: an element is itself a list, tuple or set; the message names it. Or it has no text.
-
-    Source: T2, F66.
 
     >>> tag_items(["Food", None, 7]), tag_items("food"), tag_items(None)
     (['Food', '7'], ['food'], [])
@@ -132,8 +128,6 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
     Raises:
         TypeError: an element is itself a list.
 
-    Source: T2, T3, F67.
-
     >>> stored_form(["Food", "food ", " Café", 7]), stored_form('["a","b"]'), stored_form(["a" * 300])
     ((['food', 'café', '7'], []), (['a', 'b'], []), ([], [300]))
     """
@@ -167,8 +161,6 @@ def extract(
         languages: ISO 639-1 codes for the stems.
         fuzzy_score: least `fuzz.ratio` of a near spelling, 0 to 100; 0 switches near spelling off.
 
-    Source: T4, T5, T6.
-
     >>> known = Vocabulary(tags={"pizza night": 1, "pizza": 1, "cat": 1}, aliases={"kitty": "cat"})
     >>> extract("Kitty came to pizza night", vocabulary=known, limit=12, languages=["en"], fuzzy_score=0)
     ['cat', 'pizza night', 'pizza']
@@ -191,8 +183,6 @@ def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int) ->
 
     Returns:
         Originals, then linked tags by weight descending (the largest where several links lead to one), then name.
-
-    Source: T12, T13.
 
     >>> linked = Vocabulary(links={"cat": (("pet", 1.0),), "pet": (("cat", 1.0), ("dog", 0.5))})
     >>> expand(["Cat", "cat"], linked, 24), expand(["pet"], linked, 24)
@@ -225,8 +215,6 @@ def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str
         ValueError: one of them blank or over TAG_BYTES, the alias is a tag already, the alias and the tag are one, or
             the two would chain: the tag is itself an alias, or the alias is what another alias stands for.
 
-    Source: T15.
-
     >>> check_alias("Kitty", "cat", Vocabulary(tags={"cat": 1}))
     ('kitty', 'cat')
     """
@@ -249,8 +237,6 @@ def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, fl
 
     Raises:
         ValueError: a tag blank or over TAG_BYTES, both tags the same, or the weight no number above 0 and at most 10.
-
-    Source: T15.
 
     >>> check_link("Cat", "pet", 2)
     ('cat', 'pet', 2.0)

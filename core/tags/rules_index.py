@@ -1,4 +1,4 @@
-"""A vocabulary made ready for finding its tags in texts (rules T5, T6); `core.tags.rules` is the way in.
+"""A vocabulary made ready for finding its tags in texts; `tags.rules` is the way in.
 
 Built once for each vocabulary: 50,000 tags take a few tenths of a second, a message afterwards about a millisecond.
 """
@@ -20,10 +20,10 @@ from ..text.stems import stems
 from ..text.words import MIN_CHARS
 
 MOST_WORDS = 3
-"""Longest stretch of words looked up as one tag (T5)."""
+"""Longest stretch of words looked up as one tag."""
 
 FUZZY_CHARS = 5
-"""Shorter words are not compared by near spelling (T6)."""
+"""Shorter words are not compared by near spelling."""
 
 FUZZY_COMPARISONS = 1_000_000
 """Most comparisons for one text, so that a text of a megabyte of unknown words is done in well under a second."""
@@ -115,8 +115,6 @@ class TagIndex:
         Args:
             text: as said.
             fuzzy_score: least `fuzz.ratio`, 0 to 100; 0 is off.
-
-        Source: T5, T6.
         """
         seen: set[str] = set()
         for tag in self._appearing(_plain(text), fuzzy_score):
@@ -291,6 +289,6 @@ def index_of(vocabulary: Vocabulary, languages: Sequence[str]) -> TagIndex:
 
 
 def forget_kept() -> None:
-    """Drop every kept index, so that no forgotten tag stays in memory (F45)."""
+    """Drop every kept index, so that no forgotten tag stays in memory."""
     with _lock:
         _kept.clear()

@@ -1,4 +1,4 @@
-"""The tag vocabulary of a persona: tags with their uses, aliases, links (data model D13).
+"""The tag vocabulary of a persona: tags with their uses, aliases, links.
 
 `counters` holds under `tag_vocabulary` a number that rises whenever a tag, alias or link appears or goes; who keeps a
 vocabulary compares it. A change of `uses` alone does not raise it: it only decides between equally near spellings.
@@ -119,7 +119,7 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
     """Make another spelling of a tag known; the tag becomes known too.
 
-    Refused, with the sentence in `notes`: the alias is a tag already, would chain, or is blank (T15).
+    Refused, with the sentence in `notes`: the alias is a tag already, would chain, or is blank.
     """
 
     def work(connection: Connection) -> WriteResult:
@@ -137,7 +137,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
     """Link two tags, or give their link another weight; both become known.
 
-    Refused, with the sentence in `notes`: a tag with itself, a weight that is not above 0 and at most 10 (T15).
+    Refused, with the sentence in `notes`: a tag with itself, a weight that is not above 0 and at most 10.
     """
     try:
         one, other, number = _checked(lambda: rules.check_link(a, b, weight))

@@ -1,6 +1,6 @@
-"""Compiles and runs one template and checks what it makes; everything that needs jinja2 at hand (rules P64, F32).
+"""Compiles and runs one template and checks what it makes; everything that needs jinja2 at hand.
 
-Only `core.templates.render` imports this module, at its first rendering.
+Only `templates.render` imports this module, at its first rendering.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where templates lie, what their headers say, and the error that names them (rules P64, P65).
+"""Where templates lie, what their headers say, and the error that names them.
 
-Used by `core.templates.render` alone. A name is that of a file below `prompts/` or the overlay; no name leads out of
+Used by `templates.render` alone. A name is that of a file below `prompts/` or the overlay; no name leads out of
 them.
 """
 

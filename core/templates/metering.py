@@ -1,7 +1,7 @@
-"""What a template costs: steps counted while it runs, and functions that count what they do (rules F32, P64).
+"""What a template costs: steps counted while it runs, and functions that count what they do.
 
 Whatever a template can do takes a time that is counted before it is done, so that none takes long.
-`core.templates.sandbox` puts these functions where templates reach them.
+`templates.sandbox` puts these functions where templates reach them.
 """
 
 from __future__ import annotations

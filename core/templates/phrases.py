@@ -1,7 +1,7 @@
-"""The phrases that say something is worth remembering (rule T46): shipped by language, replaced group by group.
+"""The phrases that say something is worth remembering: shipped by language, replaced group by group.
 
 They lie in `prompts/remember/<language>.yaml`; the flag REMEMBER_PHRASES replaces groups. How they are matched is
-decided in `core.text.remember_phrases`.
+decided in `text.remember_phrases`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ def load_phrases(languages: Iterable[str], overlay: Phrases | None = None) -> di
     Raises:
         FileNotFoundError: the installation has no `prompts`.
         ValueError: a file is no mapping.
-
-    Source: T46.
 
     >>> load_phrases(["en"], {"explicit": ["mark my words"]})["explicit"]
     ('mark my words',)

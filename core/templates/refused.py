@@ -1,6 +1,6 @@
-"""The beginnings of texts that are an error or a refusal and no answer (rule S33), from `prompts/refused.yaml`.
+"""The beginnings of texts that are an error or a refusal and no answer, from `prompts/refused.yaml`.
 
-How they are matched is decided in `core.text.refusals`.
+How they are matched is decided in `text.refusals`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE = "refused.yaml"
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the patterns that `core.text.refusals.refusal` takes.
+    """Return the patterns that `text.refusals.refusal` takes.
 
     Args:
         templates_dir: a file `refused.yaml` there takes the place of the shipped one. One that cannot be read does not,
@@ -24,8 +24,6 @@ def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]
 
     Raises:
         FileNotFoundError: the installation has no `prompts`.
-
-    Source: S33, P65.
 
     >>> len(refused_patterns()) > 50
     True

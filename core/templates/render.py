@@ -1,4 +1,4 @@
-"""Renders the templates of `prompts/`, overlaid by single files of TEMPLATES_DIR (rules P64, P65, F32).
+"""Renders the templates of `prompts/`, overlaid by single files of TEMPLATES_DIR.
 
 A broken overlay never costs a prompt: the shipped file takes its place, with one warning and a note. What a shipped
 template is given, and what a JSON template must make, stands on top of the file, where whoever overlays it sees it:
@@ -51,7 +51,7 @@ class Renderer:
     ) -> None:
         self.steps = steps
         self.notes: list[str] = []
-        """What could not be used and what was used instead, without repetition (rule P65)."""
+        """What could not be used and what was used instead, without repetition."""
         self._on_note = on_note
         self._overlay = str(templates_dir) if templates_dir else None
         if self._overlay and not Path(self._overlay).is_dir():
@@ -70,7 +70,7 @@ class Renderer:
         """Return what a `*.json.j2` template makes, parsed; its keys and types are those of its `result` header.
 
         No value is ever part of the text that is parsed: an expression stands for its value, which comes back as the
-        very object handed in. So no text can add, remove or move a key (rule P19).
+        very object handed in. So no text can add, remove or move a key.
 
         Raises:
             TemplateError: the shipped template fails too.
@@ -105,7 +105,7 @@ class Renderer:
 
 
 def check_templates(templates_dir: str | Path | None) -> list[TemplateError]:
-    """Return every problem of an overlay, or with None of the shipped templates; empty when all is well (P65, F75).
+    """Return every problem of an overlay, or with None of the shipped templates; empty when all is well.
 
     Each file is compiled; one whose shipped version says what it is given is rendered with filled and empty samples.
     """

@@ -1,6 +1,6 @@
-"""The closed room templates run in: expressions, counted loops, known filters, nothing outside (rules P64, F32).
+"""The closed room templates run in: expressions, counted loops, known filters, nothing outside.
 
-Only `core.templates.render` imports this module, at its first rendering, because jinja2 takes a while to load. Two
+Only `templates.render` imports this module, at its first rendering, because jinja2 takes a while to load. Two
 kinds of environment are made here: `text` renders leaf text; in `json` every output expression leaves a mark in the
 text and its value in `Meter.values`, so that a value never becomes part of what is parsed.
 

@@ -1,6 +1,6 @@
-"""Whether a message asks something, so that what stands beside a matching row may be the answer (rule T24).
+"""Whether a message asks something, so that what stands beside a matching row may be the answer.
 
-Called by `core.search`. Tables of words, in the languages of `core.text.question_words`; a question mark of any
+Called by `search`. Tables of words, in the languages of `text.question_words`; a question mark of any
 script is enough.
 """
 
@@ -58,8 +58,6 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     Args:
         text: the message as said; its first 2,000 characters count.
         languages: whose question words open a question without a mark.
-
-    Source: T24.
 
     >>> asks("Which agency was it?", ["en"]), asks("what did ada say", ["en"]), asks("I went home.", ["en"])
     (True, True, False)

@@ -1,7 +1,7 @@
-"""How ten languages name days, months and spans of time: the table that `core.search.question.days` reads by.
+"""How ten languages name days, months and spans of time: the table that `search.question.days` reads by.
 
-Words stand without accents and folded (`core.text.languages.bare`), the forms of one thing side by side. Japanese and
-Chinese, written without spaces, have patterns of their own in `core.search.question.days`.
+Words stand without accents and folded (`text.languages.bare`), the forms of one thing side by side. Japanese and
+Chinese, written without spaces, have patterns of their own in `search.question.days`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How many tokens a text takes (rule G24): the host's counter, tiktoken where its data is on this machine, an estimate.
+"""How many tokens a text takes: the host's counter, tiktoken where its data is on this machine, an estimate.
 
 Nothing is ever fetched: tiktoken downloads what it does not find, so it is asked only once its file has been seen and
-checked. Called by `core.prompt_engine`.
+checked. Called by `prompt_engine`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
 
     Raises:
         TypeError: the counter cannot be called.
-
-    Source: G24.
 
     >>> counter, name = resolve_counter(lambda text: len(text.split()))
     >>> counter("a b c"), name
@@ -135,8 +133,6 @@ def estimate_tokens(text: str) -> int:
     Made to err high: English comes out some 10 to 40 per cent above cl100k_base and o200k_base, other scripts between
     the two. A character of a script not listed counts half its UTF-8 bytes, and no encoding of bytes can give more than
     twice that. Short strings of letters at random, without digits or capitals, may come out below half.
-
-    Source: G24.
 
     >>> estimate_tokens("tiktoken is great!"), estimate_tokens(""), estimate_tokens("お誕生日おめでとう")
     (5, 0, 9)

@@ -1,6 +1,6 @@
 """Days, weeks, months and years as spans of the calendar, counted from today.
 
-Called by `core.search.question.days` and `core.search.question.days_cjk`.
+Called by `search.question.days` and `search.question.days_cjk`.
 """
 
 from __future__ import annotations

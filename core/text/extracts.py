@@ -1,4 +1,4 @@
-"""Sentences and words chosen from what was said, where no model can sum it up (rules G23, C5).
+"""Sentences and words chosen from what was said, where no model can sum it up.
 
 An extract is the source's own words, spelled as said; it is never called a summary. The same texts always give the same
 extract.
@@ -78,8 +78,6 @@ def extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 
 
     Returns:
         One line in the source's spelling, each sentence ending as said, else with a full stop.
-
-    Source: G23.
 
     >>> extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
     'ada moved to rome. The cat is called Tofu.'
@@ -242,8 +240,6 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
     Returns:
         Words spelled as said, each once; of scripts without spaces the stretches that hold the rarest pairs of
         characters. Empty where there are only stop words.
-
-    Source: C5.
 
     >>> rarest_words(["I booked the flight to Rome"], ["I booked the flight to Rome", "which flight?"], 2)
     ['booked', 'Rome']

@@ -20,7 +20,7 @@ SPACELESS = (
     "\u3005-\u3007\u3031-\u3035\u303b\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana and their marks
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"  # Han
 )
-"""Ranges of the scripts written without spaces, as the inside of a character class (rule T8)."""
+"""Ranges of the scripts written without spaces, as the inside of a character class."""
 
 _SPACELESS_CHAR = SPACELESS_PATTERN = re.compile(f"[{SPACELESS}]")
 _WORDS = re.compile(f"[\\w{marks_class()}]+")
@@ -29,7 +29,7 @@ _PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
 
 def clean(text: str) -> str:
-    """Return the text without U+0000 and with lone surrogates replaced by U+FFFD (rule G11).
+    """Return the text without U+0000 and with lone surrogates replaced by U+FFFD.
 
     >>> clean("a\\x00b"), clean("\\ud800x")
     ('ab', '\ufffdx')
@@ -49,7 +49,7 @@ def one_line(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return NFKC, then case folding: what texts, tags, keywords and phrases are compared by, never ids (rule G10).
+    """Return NFKC, then case folding: what texts, tags, keywords and phrases are compared by, never ids.
 
     >>> fold("ＡＢＣ Straße"), fold("ﬁn"), fold("café") == fold("cafe")
     ('abc strasse', 'fin', False)
@@ -79,7 +79,7 @@ def is_word_char(char: str) -> bool:
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
     """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order.
 
-    `spaceless` runs are of scripts written without spaces (T8). Characters that are no word characters separate runs.
+    `spaceless` runs are of scripts written without spaces. Characters that are no word characters separate runs.
 
     >>> list(runs("数学の宿題 is due_2, ok"))
     [('数学の宿題', True), ('is', False), ('due_2', False), ('ok', False)]

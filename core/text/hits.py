@@ -1,4 +1,4 @@
-"""Found rows: their snippets, their order, which of them say the same, and what a match is (T20, T21, T32 to T36).
+"""Found rows: their snippets, their order, which of them say the same, and what a match is.
 
 Called by the search doors and by the table modules that make hits. `matches_tag` and `matches_keyword` are the meaning
 of a search in plain Python; what an index answers is compared with them.
@@ -21,7 +21,7 @@ from .times import parse_time
 ELLIPSIS = "..."
 
 IDENTITY_CHARS = 80
-"""Characters of the snippet that tell two hits of one row apart (T36)."""
+"""Characters of the snippet that tell two hits of one row apart."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -41,8 +41,6 @@ Row = TypeVar("Row")
 def snippet(text: str, chars: int) -> str:
     """Return the text, or its first `chars` characters and `...` where it is longer.
 
-    Source: T34.
-
     >>> snippet("abcdef", 6), snippet("abcdefg", 6)
     ('abcdef', 'abcdef...')
     """
@@ -57,8 +55,6 @@ def snippet_around(text: str, at: int, length: int, chars: int) -> str:
         at: where the match begins.
         length: how long it is; a match longer than `chars` is shown from its beginning.
         chars: SNIPPET_CHARS. A text no longer than that comes back whole.
-
-    Source: T35.
 
     >>> snippet_around("a" * 50 + "cat" + "b" * 50, 50, 3, 9)
     '...aaacatbbb...'
@@ -102,8 +98,6 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
         Place and length in the text itself, which folding may have made longer or shorter: `ß` is one character of the
         text and matches `ss`. Where the match begins or ends inside such a piece, the whole piece is in it.
 
-    Source: T21, T35.
-
     >>> find_match("Die Straße", ["STRASSE"]), find_match("tea", ["coffee"])
     ((4, 6), None)
     """
@@ -125,8 +119,6 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
 def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], chars: int) -> str | None:
     """Return the snippet around the first match of the first column that holds one, None where no column does.
 
-    Source: T35.
-
     >>> snippet_of_match([None, "tea", "a cat"], ["cat"], 400)
     'a cat'
     """
@@ -142,8 +134,6 @@ def diary_snippet_text(
 ) -> str:
     """Return the text a diary hit shows: the first of the four that is not blank, "" when all are.
 
-    Source: T34.
-
     >>> diary_snippet_text("  ", None, "hello", "thought")
     'hello'
     """
@@ -155,8 +145,6 @@ def diary_snippet_text(
 
 def stored_tags(value: object) -> list[str]:
     """Return the tags of a row as it was read: a JSON array of texts, or that array itself; anything else gives [].
-
-    Source: T33, F58.
 
     >>> stored_tags('["food"]'), stored_tags('{"a": 1}'), stored_tags('["a", 7]'), stored_tags("[broken")
     (['food'], [], [], [])
@@ -176,8 +164,6 @@ def stored_tags(value: object) -> list[str]:
 def iso_time(value: object) -> str:
     """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read.
 
-    Source: T33, F58.
-
     >>> iso_time("2026-03-10 12:00:00"), iso_time("0000-00-00 00:00:00")
     ('2026-03-10T12:00:00+00:00', '')
     """
@@ -195,8 +181,6 @@ def hit(source: Source, id: int, timestamp: object, snippet: str, tags: object) 
         snippet: the text to show.
         tags: as they were read; anything but an array of texts gives [].
 
-    Source: T33, F58.
-
     >>> hit("memories", 7, "2026-03-10T13:00:00+01:00", "tea", '["food"]')["timestamp"]
     '2026-03-10T12:00:00+00:00'
     """
@@ -211,8 +195,6 @@ def hit(source: Source, id: int, timestamp: object, snippet: str, tags: object) 
 
 def sort_key(found: Hit) -> tuple[bool, int, int, int]:
     """Return what `sorted` puts hits in order by: newest first, then source, then the greater id; unreadable time last.
-
-    Source: T32.
 
     >>> sort_key(hit("memories", 9, "2026-03-10", "", [])) < sort_key(hit("memories", 3, "2026-03-10", "", []))
     True
@@ -234,8 +216,6 @@ def newest_first(hits: Iterable[Hit]) -> list[Hit]:
 def content_digest(text: str) -> bytes:
     """Return 32 bytes that are the same for texts equal in the sense of T36: folded, white space collapsed.
 
-    Source: T36, T50.
-
     >>> content_digest("Jay  likes tea") == content_digest("jay likes TEA"), len(content_digest(""))
     (True, 32)
     """
@@ -254,8 +234,6 @@ def dedupe(
         rows: in the order of T32, so that the newest stays.
         identity: `(source, id, snippet)`; the snippet counts by its first 80 characters.
         content: the full text, or its `content_digest`; None where it is not known, and then identity alone counts.
-
-    Source: T36.
 
     >>> rows = [("memories", 1691, "jay likes tea"), ("memories", 1690, "Jay  likes tea"), ("ai_diary", 1690, "x")]
     >>> [row[:2] for row in dedupe(rows, identity=lambda row: row, content=lambda row: row[2])]
@@ -285,8 +263,6 @@ def matches_tag(stored: object, tag: str) -> bool:
         stored: the row's `tags` or `context_tags` as read; anything but an array of texts matches nothing.
         tag: in normal form.
 
-    Source: T20.
-
     >>> matches_tag('["cat","pet"]', "cat"), matches_tag('["category"]', "cat"), matches_tag('["cat"]', '["cat"]')
     (True, False, False)
     """
@@ -295,8 +271,6 @@ def matches_tag(stored: object, tag: str) -> bool:
 
 def matches_keyword(folded_text: str, keyword: str) -> bool:
     """Return whether a folded text holds the keyword, folded, code point by code point; no character is a wildcard.
-
-    Source: T21.
 
     >>> matches_keyword(fold("100% sure"), "100%"), matches_keyword("1000 people", "100%")
     (True, False)

@@ -1,4 +1,4 @@
-"""The one reader of what hosts hand in: objects, dicts and any nesting of the two (rule P2).
+"""The one reader of what hosts hand in: objects, dicts and any nesting of the two.
 
 Nothing in here raises because of a host's value; what cannot be read counts as absent.
 """
@@ -33,12 +33,12 @@ def _field(value: Any, name: str) -> Any:
         if isinstance(value, Mapping):
             return value.get(name, _ABSENT)
         return _ABSENT if is_plain(value) else getattr(value, name, _ABSENT)
-    except Exception:  # noqa: BLE001 - an accessor of the host may raise anything; it then has nothing to say (P2)
+    except Exception:  # noqa: BLE001 - an accessor of the host may raise anything; it then has nothing to say
         return _ABSENT
 
 
 def has(value: Any, name: str) -> bool:
-    """Return whether the name exists, whatever its value; an attribute that raises does not (P2).
+    """Return whether the name exists, whatever its value; an attribute that raises does not.
 
     >>> has({"date": None}, "date"), has({}, "date"), has("text", "title")
     (True, False, False)
@@ -55,8 +55,6 @@ def get(value: Any, *names: str, default: Any = None) -> Any:
         names: tried in order.
         default: what comes back when none is there.
 
-    Source: P2, P22.
-
     >>> get({"username": None, "sender_id": 7}, "username", "sender_id"), get("text", "title", default="-")
     (7, '-')
     """
@@ -70,8 +68,8 @@ def get(value: Any, *names: str, default: Any = None) -> Any:
 def as_text(value: Any) -> tuple[str | None, str]:
     """Return `(text, note)`: the value as clean text, None when it is no text; the note is blank when all is well.
 
-    Numbers become their text, bytes are read as UTF-8 with replacement and noted, None is None without a note (P2,
-    G11). The note starts with a verb, so that the caller can put the field's name in front.
+    Numbers become their text, bytes are read as UTF-8 with replacement and noted, None is None without a note. The note
+    starts with a verb, so that the caller can put the field's name in front.
 
     >>> as_text(5), as_text(b"a\\xff"), as_text(None)
     (('5', ''), ('a\ufffd', 'was bytes and is read as UTF-8'), (None, ''))

@@ -1,6 +1,6 @@
 """Which language a text is in, from its script and its commonest words.
 
-Called by `core.search.question.question`, `core.wishes.rules` and `core.text.stems`. Reads no file: the tables stand
+Called by `search.question.question`, `wishes.rules` and `text.stems`. Reads no file: the tables stand
 here, and small, since the first message of a process should not wait for the stop words of fifty languages.
 """
 

@@ -1,6 +1,6 @@
-"""Stop words that tell what a message is about, where it says little else (rules T7, T16).
+"""Stop words that tell what a message is about, where it says little else.
 
-Called by `core.search`.
+Called by `search`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,11 @@ def minor_words(text: str, languages: Sequence[str], taken: Collection[str], lim
     """Return words of a message that are stop words, yet none of the commonest of their language.
 
     Lists of stop words are long: the English one holds `home`, `group` and `research`. Such words are not looked for by
-    themselves (T7), but where a message says little else they tell what it is about.
+    themselves, but where a message says little else they tell what it is about.
 
     Args:
         taken: words that are looked for already, or are not to be.
         limit: most words, in first-seen order.
-
-    Source: T7, T16.
 
     >>> minor_words("What did she research at home?", ["en"], [], 5)
     ['research', 'home']

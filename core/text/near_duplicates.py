@@ -244,5 +244,5 @@ def _of(tokens: Iterable[str], both: Counter[str]) -> list[str]:
 
 
 def forget_kept() -> None:
-    """Drop the words that are kept, so that no forgotten one stays in memory (F45)."""
+    """Drop the words that are kept, so that no forgotten one stays in memory."""
     _is_weak.cache_clear()

@@ -1,6 +1,6 @@
 """Misspelt words: which known words are looked at for one that found nothing, and which of them is meant.
 
-Called by `core.search`. A slip of the pen is in one half of a word or in the other, so that the other half is right:
+Called by `search`. A slip of the pen is in one half of a word or in the other, so that the other half is right:
 known words that begin, or end, as the word does hold the one that was meant, and are few.
 """
 

@@ -1,6 +1,6 @@
 """Words that may stand in one of two texts alone without the two saying something else.
 
-Called by `core.text.near_duplicates`. Left out on purpose: negations, pronouns and possessives, prepositions, numbers,
+Called by `text.near_duplicates`. Left out on purpose: negations, pronouns and possessives, prepositions, numbers,
 question words: each of them makes another statement.
 """
 

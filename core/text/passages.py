@@ -1,7 +1,7 @@
-"""Where in a text a word stands, and how a long text is cut into passages (rules T21, T29).
+"""Where in a text a word stands, and how a long text is cut into passages.
 
 A long turn is as good as its best passage: the words of a question close together say more than the same words spread
-over pages. Called by `core.search`; reads no database.
+over pages. Called by `search`; reads no database.
 """
 
 from __future__ import annotations

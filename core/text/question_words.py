@@ -1,6 +1,6 @@
 """How ten languages and three more scripts ask for a time or a number, and say `I` and `you`.
 
-Called by `core.search.question.kind`. Words stand without accents and folded (`core.text.languages.bare`); `_` is a
+Called by `search.question.kind`. Words stand without accents and folded (`text.languages.bare`); `_` is a
 space. Languages of `WITHOUT_SPACES` are looked for anywhere in a text, the others as whole words.
 """
 

@@ -1,4 +1,4 @@
-"""Which new text may not take the place of a good one: blank, an error, or far too short (rule S33)."""
+"""Which new text may not take the place of a good one: blank, an error, or far too short."""
 
 from __future__ import annotations
 
@@ -27,15 +27,13 @@ def refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float
     """Return why a new text must not replace the current one; blank when it may.
 
     Args:
-        new: the text that came, without thoughts (`core.llm.rules_replies.without_thoughts`).
+        new: the text that came, without thoughts (`llm.rules_replies.without_thoughts`).
         current: the text it would replace; blank where there is none.
-        patterns: those of `core.templates.refused.refused_patterns`; none for a text written by hand.
+        patterns: those of `templates.refused.refused_patterns`; none for a text written by hand.
         min_ratio: RECAP_MIN_RATIO, 0 to 1: shortest share of a current text of at least 200 characters.
 
     Returns:
         `empty`, `error_like`, `shorter`, the first that holds; else blank. Lengths are without outer white space.
-
-    Source: S33.
 
     >>> refusal(" ", "", patterns=(), min_ratio=0.3), refusal("Error 429", "", patterns=["error"], min_ratio=0.3)
     ('empty', 'error_like')

@@ -1,6 +1,6 @@
-"""Whether something said is worth remembering: phrases by group and language (rules T46, T47).
+"""Whether something said is worth remembering: phrases by group and language.
 
-Which phrases there are is read by `core.templates.phrases`. The saving door asks for all, the
+Which phrases there are is read by `templates.phrases`. The saving door asks for all, the
 memory tool for explicit alone; the importance of an item and extracts ask which groups a text holds.
 """
 
@@ -29,8 +29,6 @@ _SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
 
 def phrase_form(text: str) -> str:
     """Return the text as phrases are compared: folded, white space collapsed, every apostrophe straight.
-
-    Source: T47.
 
     >>> phrase_form("Don\u2019t   FORGET")
     "don't forget"
@@ -73,8 +71,6 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 def holds_phrase(text: str | None, phrases: Sequence[str]) -> bool:
     """Return whether the text holds one of the phrases on word boundaries.
 
-    Source: T47.
-
     >>> holds_phrase("Note  that I moved", ["note that"]), holds_phrase("a notebook that", ["note that"])
     (True, False)
     """
@@ -89,8 +85,6 @@ def groups_in(text: str | None, phrases: Phrases) -> frozenset[str]:
         text: one text; None counts as blank.
         phrases: group to phrases, as `load_phrases` gives them.
 
-    Source: T46, T47.
-
     >>> groups_in("My name is Jonas", {"facts": ["my name is"], "feelings": ["i feel"]})
     frozenset({'facts'})
     """
@@ -102,8 +96,6 @@ def groups_in(text: str | None, phrases: Phrases) -> frozenset[str]:
 
 def is_explicit_wish(text: str | None, phrases: Phrases) -> bool:
     """Return whether the text asks to remember: a phrase of the group explicit, and none of refusals.
-
-    Source: T46; C12 and M24 stand on it.
 
     >>> is_explicit_wish("Please remember that I like tea", {"explicit": ["remember that"]})
     True
@@ -119,8 +111,6 @@ def should_remember(user_text: str | None, response_text: str | None, phrases: P
         user_text: what the person said; None counts as blank.
         response_text: what the persona answered; None counts as blank.
         phrases: group to phrases, as `load_phrases` gives them. All groups empty: never.
-
-    Source: T46, T47.
 
     >>> phrases = {"explicit": ["remember that"], "refusals": ["don't remember that"]}
     >>> should_remember("Remember that I moved", None, phrases), should_remember("Don't remember that!", "ok", phrases)

@@ -1,6 +1,6 @@
 """Stems that Snowball has not: Hebrew and Korean; and which language a word's script speaks for.
 
-Called by `core.text.stems`. Both take off what grows onto a word, particles and prefixes, never what is inside it.
+Called by `text.stems`. Both take off what grows onto a word, particles and prefixes, never what is inside it.
 """
 
 from __future__ import annotations

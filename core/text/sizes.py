@@ -1,4 +1,4 @@
-"""How large a prompt is, and how it is written as JSON (rule P51).
+"""How large a prompt is, and how it is written as JSON.
 
 Everything that measures a prompt measures here: the field `__pre_reduction_size`, reduction, the report. The size of a
 whole is the sum of its members and the separators between them, exact to the character, wherever the way of sending is
@@ -31,13 +31,11 @@ _UNWRITABLE = (TypeError, ValueError, RecursionError)
 def to_json(value: Any, dumps: Dumps | None = None) -> str:
     """Return the value as JSON text, letters as they are.
 
-    A value that is no strict JSON is made so first (P18), so the default way of sending never raises.
+    A value that is no strict JSON is made so first, so the default way of sending never raises.
 
     Args:
         value: JSON values; a prompt or any part of one.
         dumps: another way of sending; bytes it returns are read as UTF-8.
-
-    Source: P51.
 
     >>> to_json({"text": 'é"😀'}), to_json([1, float("nan")])
     ('{"text": "é\\\\"😀"}', '[1, null]')
@@ -52,8 +50,6 @@ def size(prompt: Any, dumps: Dumps | None = None) -> int:
     Args:
         prompt: JSON values.
         dumps: another way of sending; where it gives bytes, bytes are counted.
-
-    Source: P51.
 
     >>> size({"text": 'é"😀'})
     16
@@ -80,8 +76,6 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
 
     A base64 text is a string of more than 1,024 characters under a key of `BASE64_KEYS`, anywhere inside a key of
     `MEDIA_KEYS`.
-
-    Source: P51.
 
     >>> without_base64({"images": [{"base64": "A" * 2000, "name": "a.png"}]})
     {'images': [{'base64': '', 'name': 'a.png'}]}

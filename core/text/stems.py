@@ -1,8 +1,8 @@
-"""Stems of words by Snowball, one language after the other (rules T6, T9).
+"""Stems of words by Snowball, one language after the other.
 
 Beside the languages asked for, a word in a script of its own is known by that script: LANGUAGES only adds.
 
-Called by `core.text.words` and `core.tags.rules`. A stemmer of PyStemmer may not be used by two threads at once, so
+Called by `text.words` and `tags.rules`. A stemmer of PyStemmer may not be used by two threads at once, so
 each thread has its own.
 """
 
@@ -105,8 +105,6 @@ def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
         languages: ISO 639-1 codes; one without a stemmer is passed over. The language of the word's script, where it is
             not Latin, comes last.
 
-    Source: T6.
-
     >>> stems("cats", ["en"]), stems("gatti", ["en", "it"]), stems("cats", ["xx"]), stems("γάτες", ["en"])
     (('cat',), ('gatti', 'gatt'), ('cats',), ('γάτες', 'γατ'))
     """
@@ -130,5 +128,5 @@ def stem(word: str, languages: Sequence[str]) -> str:
 
 
 def forget_kept() -> None:
-    """Drop the words that are kept, so that no forgotten one stays in memory (F45)."""
+    """Drop the words that are kept, so that no forgotten one stays in memory."""
     _stems.cache_clear()

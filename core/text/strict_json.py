@@ -1,4 +1,4 @@
-"""Any value as strict JSON (rule P18): what hosts and hooks hand in becomes plain JSON values, each change noted.
+"""Any value as strict JSON: what hosts and hooks hand in becomes plain JSON values, each change noted.
 
 Called where foreign values enter a prompt or report, and where one has to be written that turns out not to be JSON.
 """
@@ -32,7 +32,7 @@ def strict(value: Any) -> tuple[Any, list[str]]:
 
     Dates become ISO text (a naive time is UTC), sets sorted lists, NaN and infinities null, `Decimal` a number, keys
     text, bytes and other objects the name of their type; so do containers nested more than 100 deep and containers
-    that hold themselves. Texts lose NUL and lone surrogates (G11). Tuples are lists. The argument is left as it is and
+    that hold themselves. Texts lose NUL and lone surrogates. Tuples are lists. The argument is left as it is and
     shares no container with the result.
 
     Args:
@@ -41,8 +41,6 @@ def strict(value: Any) -> tuple[Any, list[str]]:
     Returns:
         `(value, notes)`; a note says where and what, and holds no text of the value. Keys that do not look like names
         are shown as `?`, since they may be what somebody said.
-
-    Source: P18, G11, G12.
 
     >>> strict({"x": float("nan"), "d": date(2026, 3, 10)})
     ({'x': None, 'd': '2026-03-10'}, ['x: nan became null', 'd: date became text'])

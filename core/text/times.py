@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-"""A day short of the last year, so that every zone's local time exists (rule F61)."""
+"""A day short of the last year, so that every zone's local time exists."""
 
 _ISO_CHARS = 64
 """No form of a time is longer; a text of 1 MB is not looked at."""
@@ -32,8 +32,6 @@ def read_time(value: Any) -> tuple[datetime | None, bool]:
 
     Returns:
         The moment, and whether it had to be moved into the range.
-
-    Source: G7, F61.
 
     >>> read_time("2026-03-10T13:00:00+01:00")[0] == read_time("2026-03-10 12:00")[0]
     True
@@ -67,7 +65,7 @@ def iso_text(moment: datetime | None) -> str:
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time (G7, F61).
+    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time.
 
     >>> parse_time("2026-03-10T12:00:00Z")
     datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.timezone.utc)
@@ -123,8 +121,6 @@ def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | 
     Args:
         moment: aware.
         zone_name: IANA name; None and blank are UTC. One that is unknown, or no text, is UTC with a note.
-
-    Source: P12.
 
     >>> from datetime import datetime, UTC
     >>> local_time(datetime(2026, 1, 10, 3, 15, tzinfo=UTC), "Europe/Rome")

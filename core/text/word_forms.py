@@ -1,6 +1,6 @@
 """What of a word is looked for: its stem where that stands in it, what its forms begin with, symbols that are words.
 
-Called by `core.text.words`, which offers these names, and by the search.
+Called by `text.words`, which offers these names, and by the search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .script_stems import script_language
 from .stems import stem
 
 SHORTEST_STEM = 3
-"""A shorter stem would be found inside too many words (T9)."""
+"""A shorter stem would be found inside too many words."""
 SHORTEST_HANGUL = 2
 """A syllable of Hangul says as much as two letters."""
 SHORTEST_BEGINNING = 2
@@ -36,8 +36,6 @@ def search_form(word: str, languages: Sequence[str]) -> str:
 
     In Latin letters the stem must begin the word and have at least 3 characters. In other scripts, where articles and
     prepositions grow onto words, it may stand further in, and accents that the stem has lost do not count.
-
-    Source: T9.
 
     >>> [search_form(word, ["en"]) for word in ("recipes", "running", "studies", "retrodeck")]
     ['recip', 'run', 'studi', 'retrodeck']

@@ -1,6 +1,6 @@
-"""Words of a text, the ones worth looking for, and the terms the search index holds of it (rules T4, T7 to T11).
+"""Words of a text, the ones worth looking for, and the terms the search index holds of it.
 
-Called by `core.tags.rules`, the tagging and search doors and `core.index.table`. Reads no database.
+Called by `tags.rules`, the tagging and search doors and `index.table`. Reads no database.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OTHER = re.compile(r"[^\x00-\x7f\w]")
 
 
 def pairs(run: str) -> Iterator[str]:
-    """Yield the overlapping pairs of characters of a run, a single character itself (T8).
+    """Yield the overlapping pairs of characters of a run, a single character itself.
 
     >>> list(pairs("数学の宿題")), list(pairs("猫"))
     (['数学', '学の', 'の宿', '宿題'], ['猫'])
@@ -100,8 +100,6 @@ def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
     Returns:
         Words of letters, marks, digits and underscores, stripped of outer underscores, none all digits. Not limited.
 
-    Source: T4, T8.
-
     >>> words("Hi Jay, 2024 jay RETRODECK a_b"), words("O'Brien"), words("猫")
     (['jay', 'retrodeck', 'a_b'], ['brien'], ['猫'])
     """
@@ -144,9 +142,7 @@ def salient_words(text: str, languages: Sequence[str], limit: int | None = None)
     Args:
         text: as said.
         languages: ISO 639-1 codes.
-        limit: most words; None for all, for a caller that keeps the rarest (T11).
-
-    Source: T7.
+        limit: most words; None for all, for a caller that keeps the rarest.
 
     >>> salient_words("you and the retrodeck", ["en"], 24), salient_words("the and you", ["en"], 24)
     (['retrodeck'], [])
@@ -167,8 +163,6 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
         words_in_order: words as they came.
         rows_by_word: number of rows holding the word; a missing word is in none.
         limit: most words, 0 or more. Of equally rare words the earlier stays.
-
-    Source: T11.
 
     >>> choose_rarest(["a", "b", "c", "d"], {"a": 9, "c": 1, "d": 4}, 2)
     ['c', 'd']
@@ -203,8 +197,6 @@ def drop_common(
     Returns:
         The words that stay. If all would go, the rarest, the earlier of equals.
 
-    Source: T10.
-
     >>> drop_common(["so", "tofu"], {"so": 2700, "tofu": 3}, 3000, 0.5, 100)
     ['tofu']
     """
@@ -218,7 +210,7 @@ def drop_common(
 def index_terms(folded: str) -> dict[str, int]:
     """Return the terms the search index holds of a folded text, each with how often it stands there.
 
-    Terms are the runs of `core.text.folding.runs` as they are, pairs of characters for runs of scripts without spaces
+    Terms are the runs of `text.folding.runs` as they are, pairs of characters for runs of scripts without spaces
     (a single character itself), and each symbol (category So, such as emoji) by itself.
 
     >>> index_terms("tofu, a_b 数学の tofu ❤")

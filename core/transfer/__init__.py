@@ -1,6 +1,6 @@
 """Work on whole files: conversations and memories of other programs into the database, and out of it.
 
-`export_items` and `import_items` are those of `core.transfer.items`, loaded when they are asked for.
+`export_items` and `import_items` are those of `transfer.items`, loaded when they are asked for.
 """
 
 from __future__ import annotations

@@ -94,8 +94,6 @@ def export_chat(
         ValueError: another format.
         MessageError: no conversation is named, or the key cannot be one.
         StoreReadError: nothing could be read; no file was written.
-
-    Source: S48, F12, F18.
     """
     if format != "sillytavern":
         raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")

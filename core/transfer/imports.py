@@ -108,8 +108,6 @@ def import_file(
             row after which to go on.
         ValueError: an unknown time zone.
         MessageError: an interface or conversation key that cannot be one.
-
-    Source: F76, F79, L38, L40.
     """
     file = Path(path)
     zone = zone_named(time_zone)

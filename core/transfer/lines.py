@@ -1,6 +1,6 @@
 """A file of JSON lines, plain or gzip, read one line at a time; what is no such file is refused.
 
-Nothing here holds more than one line. Called by `core.transfer.imports`, once to look and once to store.
+Nothing here holds more than one line. Called by `transfer.imports`, once to look and once to store.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ def size_of(path: Path) -> int:
 
     Raises:
         TransferError: not there, not a regular file, not to be read.
-
-    Source: F76.
     """
     try:
         if not path.is_file():
@@ -74,8 +72,6 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
     Raises:
         TransferError: not to be read, not UTF-8, larger than allowed, a line longer than allowed, packed data that is
             broken, cut off, or unpacks to over 200 times its size.
-
-    Source: F76.
     """
     size_of(path)
     try:

@@ -34,8 +34,6 @@ def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
             milliseconds since 1970 as a number or a text.
         zone: where a text without an offset was written.
 
-    Source: the chat files of SillyTavern; G7.
-
     >>> read_time("June 19, 2023 4:13pm"), read_time("2023-6-19 @16h 13m 25s 120ms").microsecond
     (datetime.datetime(2023, 6, 19, 16, 13, tzinfo=datetime.timezone.utc), 120000)
     >>> read_time(1687191205120) == read_time("1687191205120") == read_time("2023-06-19T16:13:25.120Z")

@@ -76,8 +76,6 @@ class File:
 
         Raises:
             TransferError: not UTF-8, too large, a broken gzip file, or it cannot be read.
-
-        Source: F76, L39.
         """
         try:
             with self._opened() as raw:
@@ -108,7 +106,7 @@ class File:
 
 
 def _check(path: Path) -> None:
-    """Refuse a path that is no file; a text of memories handed over by mistake is not repeated (G26)."""
+    """Refuse a path that is no file; a text of memories handed over by mistake is not repeated."""
     shown = str(path)
     if len(shown) > _PATH_CHARS or "\n" in shown:
         raise TransferError(

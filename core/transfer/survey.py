@@ -54,7 +54,7 @@ class Survey:
     bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
     times: array[int] = field(default_factory=lambda: array("q"))
-    """Of each message, in microseconds since 1970, where the order of the file is kept (`core.base.file_order`)."""
+    """Of each message, in microseconds since 1970, where the order of the file is kept (`base.file_order`)."""
     moved: int = 0
     """Messages whose time did not fit their place."""
 
@@ -89,8 +89,6 @@ def recognise(path: Path, *, max_bytes: int = lines.MAX_BYTES) -> str:
 
     Raises:
         TransferError: none of the formats, or as `lines.read`.
-
-    Source: F76.
     """
     looked = list(islice(lines.read(path, max_bytes=max_bytes), _LOOKED_AT))
     for line in looked:
@@ -141,8 +139,6 @@ def look(
 
     Raises:
         TransferError: the file cannot be taken as a whole.
-
-    Source: F76, F79.
     """
     total = lines.size_of(path)
     reader = reader_of(recognise(path, max_bytes=max_bytes), zone)

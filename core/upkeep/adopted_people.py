@@ -1,6 +1,6 @@
-"""Who and where, for adopted rows (D30): the audiences, conversations and participants that the original did not have.
+"""Who and where, for adopted rows: the audiences, conversations and participants that the original did not have.
 
-Called by `core.upkeep.adoption` for every range of rows, inside its transaction, and once when all tables are adopted.
+Called by `upkeep.adoption` for every range of rows, inside its transaction, and once when all tables are adopted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Places:
     """Finds or makes the audience of each row.
 
     A conversation in which somebody wrote under the chat's own id is a direct message with them, as when a host's
-    message says nothing else (F17); every other one is public, server "".
+    message says nothing else; every other one is public, server "".
     """
 
     def __init__(self, persona: str) -> None:
@@ -113,7 +113,7 @@ class Places:
         return known
 
     def _conversation(self, connection: Connection, db: Database, key: str) -> int:
-        """Make a conversation and return its audience; a thread follows its parent (F17)."""
+        """Make a conversation and return its audience; a thread follows its parent."""
         parts = dict(zip(_COLUMN, split_key(key), strict=True))
         parent = parent_key(key)
         person = self._direct.get(parent or key)

@@ -1,6 +1,6 @@
 """How a row of the original application becomes a row of ours: every value read, mended where it is broken, and listed.
 
-Pure: values in, values out. Called by `core.upkeep.adoption`, and by `core.upkeep.migration` for columns dropped by
+Pure: values in, values out. Called by `upkeep.adoption`, and by `upkeep.migration` for columns dropped by
 hand.
 """
 
@@ -197,7 +197,7 @@ def conversation_of(table: str, values: Mapping[str, Any]) -> str:
 
 
 def folded_of(table: str, values: Mapping[str, Any]) -> tuple[str, bytes] | None:
-    """Return `(text_folded, content_hash)` of a row of a source, None for other tables (D12).
+    """Return `(text_folded, content_hash)` of a row of a source, None for other tables.
 
     >>> folded_of("ai_diary", {"content": "A", "user_message": "B"})[0]
     'a\\x1f\\x1f\\x1fb'
@@ -213,7 +213,7 @@ def folded_of(table: str, values: Mapping[str, Any]) -> tuple[str, bytes] | None
 
 
 def complete(table: Table, values: dict[str, Any]) -> None:
-    """Fill in what the original did not have and what follows from the row itself (D30)."""
+    """Fill in what the original did not have and what follows from the row itself."""
     worked_out = folded_of(table.name, values)
     if worked_out is not None:
         values.setdefault("text_folded", worked_out[0])

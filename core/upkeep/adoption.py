@@ -1,9 +1,9 @@
-"""Adoption of the original application's database (D30): its tables become ours, its rows keep ids, texts and times.
+"""Adoption of the original application's database: its tables become ours, its rows keep ids, texts and times.
 
 A table in the original's form is read in ranges into a new one beside it, then the two change names. Every range is one
 transaction that goes on after the last row copied, so an interrupted adoption continues; the original's table goes only
 when the new one holds as many rows. Nothing else may write the original's tables meanwhile: stop that application.
-Called by `core.upkeep.migration`, under its lease.
+Called by `upkeep.migration`, under its lease.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _next_rows(connection: Connection, there: FoundTable, copy: Table) -> list[d
 
 
 def _taken_ids(db: Database, there: FoundTable) -> set[int]:
-    """Return the rows whose message id another row of the conversation has: ours has each once (D9)."""
+    """Return the rows whose message id another row of the conversation has: ours has each once."""
     if "message_id" not in there.columns or "interface_path" not in there.columns:
         return set()
     sql = (

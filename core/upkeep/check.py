@@ -1,4 +1,4 @@
-"""What is wrong with a database and what mends it: server, rights, tables, index, rows. Changes nothing (D29, F74).
+"""What is wrong with a database and what mends it: server, rights, tables, index, rows. Changes nothing.
 
 Called by `db check`, `db stats` and `db migrate --check`.
 """
@@ -82,8 +82,6 @@ def check_server(db: Database) -> list[Finding]:
 
     Raises:
         StoreReadError: the database cannot be reached or not be looked at.
-
-    Source: D29, F58, F74.
     """
     found = inspecting.look(db)
     listed = _sqlite(db) if db.family == "sqlite" else _server(db)
@@ -224,7 +222,7 @@ def _search_index(db: Database, found: Mapping[str, FoundTable]) -> list[Finding
 
 
 def _rows(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
-    """Look for values that reading has to put right (F58), in the newest rows of each table."""
+    """Look for values that reading has to put right, in the newest rows of each table."""
     listed: list[Finding] = []
     for source in ALL:
         table, there = source.table, found.get(source.table.name)

@@ -1,7 +1,7 @@
-"""Facts about a database that tell an operator how it fares: settings, sizes, clock, queue, orphans (rules D29, F74).
+"""Facts about a database that tell an operator how it fares: settings, sizes, clock, queue, orphans.
 
-Reads only. What the facts mean is decided in `core.doctor.rules`; missing tables, columns, indexes and rights are
-found by `core.upkeep.check`. Called by `core.doctor`.
+Reads only. What the facts mean is decided in `doctor.rules`; missing tables, columns, indexes and rights are
+found by `upkeep.check`. Called by `doctor`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def clock_ahead_seconds(db: Database) -> float:
 
 
 def queue(db: Database) -> dict[str, float]:
-    """Return how the queue fares over all personas: the arguments of `core.doctor.rules.waiting`."""
+    """Return how the queue fares over all personas: the arguments of `doctor.rules.waiting`."""
     j, now = memory_jobs.c, db.clock()
     due = and_(
         j.status.in_(("pending", "retrying")),
@@ -194,7 +194,7 @@ def index_sample(db: Database) -> tuple[int, dict[str, int]]:
     """Return how many rows were looked at, and table to how many of them are indexed otherwise than they should be.
 
     The newest and the oldest rows of each table are worked out anew and their postings looked for. Rows that are not
-    indexed yet are left out, and so is what only stands in the index; `core.db.verify_index` sees all of it.
+    indexed yet are left out, and so is what only stands in the index; `db.verify_index` sees all of it.
     """
     looked = 0
     wrong: dict[str, int] = {}

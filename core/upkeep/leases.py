@@ -1,6 +1,6 @@
 """One worker at a time, on every server: a lease in a row of `counters`, taken and kept by conditional updates.
 
-No lock of the server is used: clusters have none that all nodes see. Called by `core.upkeep.migration`.
+No lock of the server is used: clusters have none that all nodes see. Called by `upkeep.migration`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client (D33).
+"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client.
 
 A script's values stand in lines at its top: `SET @name = value;`, on SQLite `.parameter set @name "value"`, as the
 clients of the two want them. Called by `db maintenance`.

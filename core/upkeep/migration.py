@@ -1,10 +1,10 @@
-"""Brings a database to the present: from nothing, an earlier version, the original application's (D29 to D32).
+"""Brings a database to the present: from nothing, an earlier version, the original application's.
 
 | State | What happens |
 |---|---|
-| none of our tables | all are made from `core.database.schema`, the version is stamped; a transaction on SQLite |
+| none of our tables | all are made from `database.schema`, the version is stamped; a transaction on SQLite |
 | an earlier version | the revisions of `sql/migrations` that have not run, then what is still missing |
-| the original application's | tables are made, `core.upkeep.adoption` takes the rows over, the version is stamped |
+| the original application's | tables are made, `upkeep.adoption` takes the rows over, the version is stamped |
 | the present, with a part dropped by hand | the part is put back |
 
 Making everything from nothing needs no lease: each statement may run twice, at once too. All else runs under a lease in
@@ -125,8 +125,6 @@ def migrate(db: Database, *, progress: Progress | None = None) -> Migrated:
     Raises:
         StoreError: a step failed, something stands in the way of an adoption, or another process is at it and does not
             end. What was done stays done; run it again to go on.
-
-    Source: D29, D30, D31.
     """
     found = look(db)
     if not _ours(found):
@@ -151,7 +149,7 @@ def _ours(found: Mapping[str, FoundTable]) -> set[str]:
 
 
 def plan(db: Database) -> list[str]:
-    """Return what `migrate` would do, in words and order; an empty list is nothing. Reads only (D29)."""
+    """Return what `migrate` would do, in words and order; an empty list is nothing. Reads only."""
     found = look(db)
     return _steps(db, found) if _ours(found) else [f"make {len(ddl.tables())} tables"]
 

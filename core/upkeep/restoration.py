@@ -1,4 +1,4 @@
-"""Puts back what the schema has and a database has not: tables, columns, indexes dropped by hand (D29).
+"""Puts back what the schema has and a database has not: tables, columns, indexes dropped by hand.
 
 Types and collations that differ are left to the operator: `check_server` names the statement. Called by `migrating`.
 """

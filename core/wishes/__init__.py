@@ -1,6 +1,6 @@
 """DOOR: what people wish once and for all, to be seen and changed: list, add, change, delete, restore.
 
-Wishes are recognised when `core.chat_history_cache.save_chat_message` stores a person's message, and shown in every
+Wishes are recognised when `chat_history_cache.save_chat_message` stores a person's message, and shown in every
 prompt that answers this person where it was said. They belong to who is asking; a scope that names nobody has the
 wishes of nobody in particular.
 """
@@ -47,8 +47,6 @@ def list_wishes(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: F10 to F18, G13.
     """
     db = handle(db)
     settings = settings_for(settings, db)
@@ -76,8 +74,6 @@ def add_wish(
     Raises:
         MessageError: a value of a wrong type, a topic that is blank or too long.
         StoreWriteError: nothing was stored.
-
-    Source: F20, F36.
     """
     db = handle(db)
     settings = settings_for(settings, db)

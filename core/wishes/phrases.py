@@ -1,6 +1,6 @@
 """The patterns by which wishes are recognised, by language: `prompts/wishes/<language>.yaml`.
 
-How they are matched is decided in `core.wishes.rules`.
+How they are matched is decided in `wishes.rules`.
 """
 
 from __future__ import annotations

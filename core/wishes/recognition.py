@@ -1,6 +1,6 @@
 """Recognises the wishes of a message, for the doors that store it: patterns, rule and screening put together.
 
-Called by `core.chat_history_cache` and `core.wishes`.
+Called by `chat_history_cache` and `wishes`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .rules import MOST_CHARS, Wish, find_wishes
 def read_wishes(
     text: str, settings: Settings, *, role: str = "user", excluded: bool = False
 ) -> tuple[tuple[Wish, bool], ...]:
-    """Return the wishes of a message, each with whether the screening hook flags it (F36).
+    """Return the wishes of a message, each with whether the screening hook flags it.
 
     None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES is off or
-    MEMORY_MODE saves nothing of what is said (C24).
+    MEMORY_MODE saves nothing of what is said.
 
     Never raises: a message is stored whatever becomes of its wishes.
     """

@@ -1,7 +1,7 @@
 """What people wish once and for all: `always answer in metric units`, `call me Jo`, `I am vegetarian`.
 
 Called by the doors that store what was said. A wish is recognised by patterns of its language, whose words come in
-(`core.wishes.phrases` reads them); to be right where one is found matters more than to find every one. Nothing is
+(`wishes.phrases` reads them); to be right where one is found matters more than to find every one. Nothing is
 a wish that is asked, quoted, reported, imagined, or said of somebody else.
 
 A wish has a topic. A newer wish of the same person about the same topic takes the older one's place.

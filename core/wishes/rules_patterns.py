@@ -1,6 +1,6 @@
 """Patterns of wishes: sequences of words and lists of words, matched over the words of a sentence.
 
-Called by `core.wishes.rules`. A pattern matches from the first word to the last; in scripts without spaces it matches
+Called by `wishes.rules`. A pattern matches from the first word to the last; in scripts without spaces it matches
 anywhere, character by character. Regular expressions over lists this long would take a third of a second to compile.
 
 | in a pattern | stands for |

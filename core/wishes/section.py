@@ -1,6 +1,6 @@
 """The wishes of the person a prompt answers: they stand first in the section `saved_memories`.
 
-Called by `core.conversations.section_saved`, whose key they share: P8 has one list for what a person wants remembered.
+Called by `conversations.section_saved`, whose key they share: P8 has one list for what a person wants remembered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CUT, SAID_AGAIN = "cut", "superseded"
 
 
 def wanted(asked: Asked) -> Sequence[SectionPart]:
-    """Return the part to read; none where WISHES_IN_PROMPT is 0 or the mode reads nothing (C24)."""
+    """Return the part to read; none where WISHES_IN_PROMPT is 0 or the mode reads nothing."""
     settings = asked.settings
     if not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
         return ()

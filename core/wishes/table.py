@@ -4,7 +4,7 @@ One item a wish, pinned, with its topic in `metadata`. A newer wish of the same 
 the older one, which stays readable and can be brought back. Whoever looks for what a wish takes the place of holds the
 audience first, so that of two at once the second finds the first.
 
-A prompt shows the wishes of the person it answers (`core.wishes.table_shown`).
+A prompt shows the wishes of the person it answers (`wishes.table_shown`).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def record(
     privacy_default: str,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store wishes in the caller's transaction, which holds the place, and say of each what became of it (G16).
+    """Store wishes in the caller's transaction, which holds the place, and say of each what became of it.
 
     Args:
         holding: what the transaction has read, of one that calls this often: each wish would read all before it.
@@ -118,8 +118,6 @@ def record(
     Returns:
         For each `(True, id, "")`; else `privacy`, `duplicate` with the id of the wish that says the same, which gets
         the new time, or `unchanged` where a newer wish about the topic is there.
-
-    Source: F10, F20, F21.
     """
     if not wishes:
         return []

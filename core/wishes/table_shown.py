@@ -1,6 +1,6 @@
 """The wishes a prompt shows: those of the person it answers, brought with its last statement.
 
-`core.wishes.rules.holding` chooses among them. Called by `core.wishes.section`.
+`wishes.rules.holding` chooses among them. Called by `wishes.section`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page: what an operator sees in a browser, made on the server (rule L35).
+"""The page: what an operator sees in a browser, made on the server.
 
 | Module | Owns |
 |---|---|

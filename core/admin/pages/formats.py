@@ -85,7 +85,7 @@ REASONS: Mapping[str, str] = {
     "meaning_near": "what it and the turns around it mean",
     "meaning_after": "what the turn after it means",
 }
-"""Reasons of `core.search.ranking.weights`, as people read them."""
+"""Reasons of `search.ranking.weights`, as people read them."""
 
 
 _FORMER: Mapping[str, tuple[str, str]] = {
@@ -97,7 +97,7 @@ _FORMER: Mapping[str, tuple[str, str]] = {
     "deleted": ("deleted", "Deleted by hand: nothing prunes what is pinned or was asked for."),
     "unknown": ("archived", "It was deleted by hand, or pruned when somebody asked for it; which is not recorded."),
 }
-"""Why an item holds no more: in a list, and as a sentence. See `core.admin.archive_reasons`."""
+"""Why an item holds no more: in a list, and as a sentence. See `admin.archive_reasons`."""
 
 
 class Cut(NamedTuple):

@@ -1,4 +1,4 @@
-"""How the memory of a persona is doing: figures, what each means, what to do about it, and plots (rule L42)."""
+"""How the memory of a persona is doing: figures, what each means, what to do about it, and plots."""
 
 from __future__ import annotations
 

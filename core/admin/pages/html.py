@@ -1,4 +1,4 @@
-"""The environment of the page's templates: HTML in which every text is shown as text (L35).
+"""The environment of the page's templates: HTML in which every text is shown as text.
 
 It is apart from that of the prompts: those are JSON and plain text, and must not know HTML.
 """

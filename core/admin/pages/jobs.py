@@ -1,4 +1,4 @@
-"""Work in the background: what waits, runs and failed, and what the last runs did (rules S43 to S47, D27).
+"""Work in the background: what waits, runs and failed, and what the last runs did.
 
 Cancelling cannot be undone, so it is asked for once more, on the row itself.
 """

@@ -1,4 +1,4 @@
-"""Items: looked for, listed, looked at one by one (rules L5, L6)."""
+"""Items: looked for, listed, looked at one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the forms of the memory screens change: one row, the chosen ones, a text (rules L6, L7)."""
+"""What the forms of the memory screens change: one row, the chosen ones, a text."""
 
 from __future__ import annotations
 

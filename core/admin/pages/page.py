@@ -95,14 +95,14 @@ class Page:
         return self.context.asking(self.persona)
 
     def operating(self) -> dict[str, Any]:
-        """Return what a door of items is passed: an operator sees all audiences of the persona (L35)."""
+        """Return what a door of items is passed: an operator sees all audiences of the persona."""
         return {**self.asking(), "operator": True}
 
     def need_memory(self) -> None:
         """Return where memory is switched on.
 
         Raises:
-            PageError: 503, ENABLE_MEMORIES is off (L33).
+            PageError: 503, ENABLE_MEMORIES is off.
         """
         try:
             bodies.with_memory(self.context)
@@ -209,7 +209,7 @@ def of_items(screen: Screen) -> Screen:
 
 
 class Pages:
-    """The paths of the page, put together by `core.admin.pages.router`."""
+    """The paths of the page, put together by `admin.pages.router`."""
 
     def __init__(self, context: AdminContext) -> None:
         self.context = context
@@ -219,7 +219,7 @@ class Pages:
         """Put a screen under its path below the prefix.
 
         Args:
-            is_open: it is answered without log-in; `core.admin.guard.PUBLIC` must say so too.
+            is_open: it is answered without log-in; `admin.guard.PUBLIC` must say so too.
         """
         handler = self._handler(screen, changes=method != "GET", is_open=is_open)
         self.router.add_route(path, handler, methods=[method], include_in_schema=False)
@@ -248,7 +248,7 @@ _STALE = "This form is from another log-in. Open the screen again and repeat wha
 
 
 def _answered(screen: Screen, page: Page) -> Response:
-    """Return what a screen answers, or what failed, told so that it can be put right; never a trace (L33)."""
+    """Return what a screen answers, or what failed, told so that it can be put right; never a trace."""
     try:
         return screen(page)
     except PageError as error:

@@ -1,4 +1,4 @@
-"""The playground: a message, the prompt it would get, what was chosen and why, what was cut (rules P1, P60)."""
+"""The playground: a message, the prompt it would get, what was chosen and why, what was cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the screening hook has flagged, and letting it go (rule F36)."""
+"""What the screening hook has flagged, and letting it go."""
 
 from __future__ import annotations
 

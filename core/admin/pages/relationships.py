@@ -1,4 +1,4 @@
-"""Relationships: the recent ones, and one person with how it went (rules L26 to L31, L36)."""
+"""Relationships: the recent ones, and one person with how it went."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _SAID = {
 
 
 def adjust(page: Page) -> Response:
-    """Add to affinity and trust of one person; no interaction is counted (L36)."""
+    """Add to affinity and trust of one person; no interaction is counted."""
     key = page.field("user_id").strip()
     if not key:
         raise PageError("No person was named. Write their key, such as discord/4711.")

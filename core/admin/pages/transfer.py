@@ -1,4 +1,4 @@
-"""Import and export of items as files (rules L37 to L41)."""
+"""Import and export of items as files."""
 
 from __future__ import annotations
 

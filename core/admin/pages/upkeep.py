@@ -1,4 +1,4 @@
-"""What an operator starts by hand: consolidation, pruning, fading (rules L10, L13, L21, L23, L30)."""
+"""What an operator starts by hand: consolidation, pruning, fading."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The days a question names: `7 May 2023`, `last March`, `two weeks ago`, `вчера`, `去年5月` (ten languages).
 
-Reads no clock: what time it is comes in. Called by `core.search.question.question`.
+Reads no clock: what time it is comes in. Called by `search.question.question`.
 
 | said | days that come back |
 |---|---|

@@ -1,6 +1,6 @@
 """The days a question names in Japanese, Chinese, Korean and Thai: patterns, since words have no spaces between.
 
-Called by `core.search.question.days`.
+Called by `search.question.days`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a question asks for, and whether it is about the one who asks or the one who is asked.
 
-Also the counterparts on texts: whether a turn tells a time, or a number. Called by `core.search.question.question` and
+Also the counterparts on texts: whether a turn tells a time, or a number. Called by `search.question.question` and
 by the ranking of a search.
 """
 
@@ -55,7 +55,7 @@ def asked_words(text: str) -> str:
 
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether the words hold a phrase of a table of `core.text.question_words` in one of the languages.
+    """Return whether the words hold a phrase of a table of `text.question_words` in one of the languages.
 
     Args:
         words: what `asked_words` gave.

@@ -1,6 +1,6 @@
 """Which of the people who spoke a question names: whole names, first names, possessives, declined forms.
 
-Called by `core.search.question.question`. Names are data of the conversation, so none is listed here; only endings are.
+Called by `search.question.question`. Names are data of the conversation, so none is listed here; only endings are.
 """
 
 from __future__ import annotations
@@ -181,5 +181,5 @@ def pronouns(language: str) -> frozenset[str]:
 
 
 def forget_kept() -> None:
-    """Drop the names that are kept, so that no forgotten one stays in memory (F45)."""
+    """Drop the names that are kept, so that no forgotten one stays in memory."""
     _parts.cache_clear()

@@ -1,6 +1,6 @@
 """What a question tells a search beside its words: whom it names, which days, and what kind of answer it wants.
 
-Called by `core.search`. Everything is found by rules over tables of words, in ten languages and, for what needs a
+Called by `search`. Everything is found by rules over tables of words, in ten languages and, for what needs a
 few words alone, in more; nothing is guessed where the tables are silent.
 
 | question | what it gives |
@@ -61,8 +61,6 @@ def read_question(
         zone: whose days they are.
         speaker_names: names of people who spoke, as stored; of more than 2,000 the first.
         languages: ISO 639-1 codes of LANGUAGES, used where the question's own language cannot be told.
-
-    Source: T16.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)

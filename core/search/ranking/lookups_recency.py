@@ -1,8 +1,8 @@
-"""Which look-ups bring the newest matching rows (rules T23, T24, T27, T28).
+"""Which look-ups bring the newest matching rows.
 
 Promise: they bring every row that can be among the newest `pool` of a source, tier 1 first, and nothing that does not
 match. Keys of few rows are read and sorted together; each of the others is walked from its newest posting, which stops
-as soon as it has found enough. Called by `core.search`; reads no database.
+as soon as it has found enough. Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ def by_recency(words: Sequence[Wanted], known: Known, *, pool: int) -> Plan:
 
     Returns:
         A plan that misses no row: where none of its look-ups comes back full, it brings every matching row.
-
-    Source: T23, T24, T27.
     """
     lookups: list[Lookup] = []
     for source in known.sources:

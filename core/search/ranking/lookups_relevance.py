@@ -1,8 +1,8 @@
-"""Which look-ups bring the rows most likely to score best (rules T27, T29, T30).
+"""Which look-ups bring the rows most likely to score best.
 
 Promise: rows of the rarest words and tags in full, within a budget, and the newest rows of the others; the number of
 postings and rows read is bounded whatever the tables hold, and so is the number of look-ups. Called by
-`core.search`; reads no database.
+`search`; reads no database.
 """
 
 from __future__ import annotations
@@ -60,8 +60,6 @@ def by_relevance(
         words: texts looked for; their `terms` name the known words.
         filtered: rows of some conversations are left out, so that postings may be looked through in vain.
         days: spans in microseconds that are asked for: of commoner keys the newest rows of each come along.
-
-    Source: T27, T29, T30.
     """
     plan = _Planned(words, known, depth, filtered)
     rest = plan.in_full()

@@ -3,7 +3,7 @@
 The answer to a question may be as far from it in meaning as in words, while the turns around are near. So a row is also
 compared together with the two turns before it and the one after, as if they were one text; nothing is stored for that.
 Who asks an assistant says in a line what the assistant then says at length: there the turn after tells about the row.
-Called by `core.search.ranking.relevance`; vectors are opaque here, and numpy is not needed.
+Called by `search.ranking.relevance`; vectors are opaque here, and numpy is not needed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What stands around a row: words of its neighbours, and its session (rules T24, T29).
+"""What stands around a row: words of its neighbours, and its session.
 
 The answer to a question often shares no word with it, while the turn before does: "What did you research?" - "Adoption
 agencies". So a word found close by counts for a row too, fading with the words that lie between, not with the turns: a
-fixed number of turns reaches too far among long ones. Called by `core.search.ranking.relevance`.
+fixed number of turns reaches too far among long ones. Called by `search.ranking.relevance`.
 """
 
 from __future__ import annotations
@@ -81,10 +81,7 @@ def gap_of(steps: Sequence[int]) -> int:
 
 
 def split(thread: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the sessions of a thread, found by pauses.
-
-    Source: T29.
-    """
+    """Yield the sessions of a thread, found by pauses."""
     gap = gap_of([b.at_us - a.at_us for a, b in pairwise(thread) if touch(a, b)])
     session = [thread[0]]
     for before, row in pairwise(thread):

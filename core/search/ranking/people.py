@@ -1,7 +1,7 @@
-"""Whose row it is, against whom a question is about (rules T16, T29).
+"""Whose row it is, against whom a question is about.
 
 The name of a speaker is a poor word to search for, since it stands in what the *other* one says, and a good sign: a
-question about Ada is answered by what Ada said. Called by `core.search`; reads no database.
+question about Ada is answered by what Ada said. Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ def person_of(question: Question, asker: str, speaker: Speaker) -> float:
 
     Args:
         asker: participant key of who asks.
-
-    Source: T16.
 
     >>> ada, ben = Speaker("Ada", "tg/1", "user"), Speaker("Ben", "tg/2", "user")
     >>> about_ada, about_me = Question(people=frozenset({"Ada"})), Question(self_person=True)

@@ -1,4 +1,4 @@
-"""How well a row answers a search (rules T27 to T31), from what it matches and how rare that is among visible rows."""
+"""How well a row answers a search, from what it matches and how rare that is among visible rows."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Candidate:
     holds_more: bool = False
     """It holds one more of the texts, not yet known which."""
     parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
-    """What the score is made of, by the reasons of `core.search.ranking.weights`."""
+    """What the score is made of, by the reasons of `search.ranking.weights`."""
     context: bool = False
-    """It matches nothing itself and stands close to a row that does (T24)."""
+    """It matches nothing itself and stands close to a row that does."""
     by_meaning: bool = False
     """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
 
@@ -58,8 +58,6 @@ def rarity_weight(docs: int, rows: int) -> float:
 
     >>> rarity_weight(1, 1000) > rarity_weight(10, 1000) > rarity_weight(1000, 1000) > 0
     True
-
-    Source: T29b.
     """
     rows = max(rows, docs)
     return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
@@ -70,8 +68,6 @@ def saturation(times: float, words: float, mean_words: float) -> float:
 
     >>> saturation(1, 10, 10.0), saturation(1, 1000, 10.0) < saturation(1, 10, 10.0) < saturation(2, 10, 10.0)
     (1.0, True)
-
-    Source: T29e.
     """
     return times * (K1 + 1) / (times + hold_back(words, mean_words))
 
@@ -100,8 +96,6 @@ def score(
         worth: `rarity_weight` of each text among the visible rows.
         tag_worth: `rarity_weight` of each tag.
         mean_words: mean length of the visible rows.
-
-    Source: T29.
     """
     total = 0.0
     held_back = hold_back(candidate.words, mean_words)
@@ -126,17 +120,17 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates in the order hits are handed out (T32)."""
+    """Return the candidates in the order hits are handed out."""
     return sorted(candidates, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
 def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates in the order of recency mode (T28)."""
+    """Return the candidates in the order of recency mode."""
     return sorted(candidates, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
 
 
 def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates with at most the first `most` of those that match nothing themselves (T24).
+    """Return the candidates with at most the first `most` of those that match nothing themselves.
 
     >>> rows = [Candidate(2, 1, 1, context=True), Candidate(2, 2, 2), Candidate(2, 3, 3, context=True)]
     >>> [c.id for c in without_many_contexts(rows, 1)]
@@ -158,8 +152,6 @@ def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = 
 
     Args:
         always: one that stays beside these, as far as `limit` reaches.
-
-    Source: T30, T31.
 
     >>> rows = [Candidate(2, i, i, score=1.0) for i in range(9, 0, -1)] + [Candidate(0, 1, 0, score=1.0)]
     >>> [c.source for c in choose(rows, 5)], [c.source for c in choose(rows, 1)]

@@ -1,9 +1,9 @@
-"""How well the rows of a search answer it, with the reasons (rules T24, T27 to T31).
+"""How well the rows of a search answer it, with the reasons.
 
 `matches` gives the reasons that stand on the words of the
-question, `weighed` joins them with those of `core.search.ranking.people` and `core.search.ranking.times`, which never
+question, `weighed` joins them with those of `search.ranking.people` and `search.ranking.times`, which never
 decide alone: a row around which nothing matches gets no score. `docs/recall.md` tells how the reasons were chosen.
-Called by `core.search`; reads no database.
+Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ def matches(rows: Sequence[Row], asked: Asked, as_one: AsOne | None = None) -> N
     | beside | own of the better neighbour, for short rows |
     | meaning | how near its vector is to the question |
     | meaning_near, meaning_after | the same of the turns around it together with it; of the turn after it |
-
-    Source: T24, T29.
     """
     mean = min(float(PASSAGE), asked.mean_words)
     for row in rows:
@@ -106,8 +104,6 @@ def weigh(row: Row, weights: Mapping[str, float]) -> None:
 
     Reasons beside the words count in proportion to how well the words fit, up to FULL_MATCH; a row of a day asked for
     fits by its day.
-
-    Source: T29.
     """
     reasons = row.reasons
     match = reasons["context"]
@@ -146,8 +142,6 @@ def spaced(ordered: Sequence[Row], long: float) -> list[int]:
     Args:
         ordered: rows, best first.
         long: `share_of_long` of the visible conversations.
-
-    Source: T29.
 
     >>> rows = [Row("a", n, 60, [{}], score=s, session=n // 2) for n, s in ((0, 3.0), (1, 2.9), (2, 2.3))]
     >>> spaced(rows, 1.0), spaced(rows, 0.0)

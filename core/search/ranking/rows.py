@@ -1,6 +1,6 @@
-"""A row and a question as the ranking sees them (rules T27 to T31).
+"""A row and a question as the ranking sees them.
 
-Called by `core.search` and `core.search.ranking.relevance`.
+Called by `search` and `search.ranking.relevance`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Row:
     at_us: int
     words: int
     passages: Sequence[dict[int, float]]
-    """Number of each text that stands in a passage, with how often (`core.text.passages.by_passage`)."""
+    """Number of each text that stands in a passage, with how often (`text.passages.by_passage`)."""
     tags: float = 0.0
     """What the tags it holds are worth, beside those that are looked for as words too."""
     meaning: float = 0.0

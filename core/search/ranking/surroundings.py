@@ -1,7 +1,7 @@
-"""Which stretches of conversations are read around the best candidates of a search (rule T24, CONTEXT_REACH).
+"""Which stretches of conversations are read around the best candidates of a search (CONTEXT_REACH).
 
 Promise: at most MOST_BRANCHES look-ups and about MOST_ROWS rows, whatever was found. Candidates said within moments of
-each other share a stretch. Called by `core.search`; reads no database.
+each other share a stretch. Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ def stretches(best: Sequence[Candidate], chat: int, reach: int, long: float = 0.
         chat: number of the chat source: other rows have no neighbours.
         reach: CONTEXT_REACH, messages on either side; 0 gives none.
         long: `relevance_weights.share_of_long` of the visible conversations.
-
-    Source: T24.
 
     >>> rows = [Candidate(2, 7, 500), Candidate(2, 8, 900), Candidate(2, 9, 10**12), Candidate(0, 1, 0)]
     >>> [(s.row_id, s.first_us, s.before, s.after) for s in stretches(rows, 2, 4)]

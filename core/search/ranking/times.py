@@ -1,6 +1,6 @@
-"""When a row was said and which times it tells, against the days and the time a question asks for (rules T16, T29).
+"""When a row was said and which times it tells, against the days and the time a question asks for.
 
-Called by `core.search`; reads no database.
+Called by `search`; reads no database.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ def on_days(days: Iterable[tuple[datetime, datetime]], said: datetime | None) ->
     Args:
         days: the spans a question names, as `(since, until)`.
         said: None when it is not known.
-
-    Source: T16.
 
     >>> from datetime import UTC
     >>> may7 = [(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC))]

@@ -1,4 +1,4 @@
-"""What each reason to show a row is worth: the one table of the ranking (rules T27 to T31).
+"""What each reason to show a row is worth: the one table of the ranking.
 
 Chosen on the development conversations of three public data sets (LoCoMo: people who chat in short turns over months;
 BEAM and RealMem: a person with an assistant, in long turns), and rounded. `docs/recall.md` tells what it finds there.

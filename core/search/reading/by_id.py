@@ -1,6 +1,6 @@
-"""The rows of a search by id, with their texts: a part of the third round trip of a prompt (D35).
+"""The rows of a search by id, with their texts: a part of the third round trip of a prompt.
 
-Called by `core.search.reading.last_statement`. A row that is gone, expired, hidden or of an audience not seen is not
+Called by `search.reading.last_statement`. A row that is gone, expired, hidden or of an audience not seen is not
 brought.
 """
 

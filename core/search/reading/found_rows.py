@@ -1,6 +1,6 @@
 """Rows a search brought, as the last round trip gives them: read, and put together where one comes more than once.
 
-Called by `core.search.reading.last_statement`; what is asked for stands in `core.search.reading.by_id`.
+Called by `search.reading.last_statement`; what is asked for stands in `search.reading.by_id`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FoundRow:
     chars: int = 0
     """Length of the folded text of a chat row; 0 elsewhere."""
     stretches: list[int] = field(default_factory=list)
-    """Numbers of the stretches it was read in (`core.search.ranking.surroundings`)."""
+    """Numbers of the stretches it was read in (`search.ranking.surroundings`)."""
 
 
 _NUMBERS = re.compile(rb"(-?\d+) " * COLUMNS)
@@ -130,7 +130,7 @@ class Found:
             made.stretches.extend(known.stretches)
 
     def _read(self, row: Any) -> FoundRow:
-        """Return a row as it is read; of a hash that is none, put there by hand, it has none (F58)."""
+        """Return a row as it is read; of a hash that is none, put there by hand, it has none."""
         part, row_id, text, name, size, fourth, folded, tags, digest, conversation, sender, message, at = row
         keys = self._keys
         if conversation not in keys:

@@ -1,4 +1,4 @@
-"""The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement (D35).
+"""The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement.
 
 Every branch has the thirteen columns of `search_read.row_branches`; the first names what the row is.
 """
@@ -128,7 +128,7 @@ def _asked(
 
 
 def _readable(row: Any) -> Any:
-    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand (F58)."""
+    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
     for value in row[2:7]:
         if isinstance(value, bytes):
             return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in row[2:7]), *row[7:])

@@ -1,9 +1,9 @@
-"""The rows around the candidates of a search: a part of the third round trip of a prompt (D35, T24).
+"""The rows around the candidates of a search: a part of the third round trip of a prompt.
 
 A stretch is read in the conversation of its candidate, which the statement itself looks up by the candidate's id: the
 search tables do not hold it. Two limited branches walk `ix_chat_conversation` and nothing else, so that what is read
 does not depend on how much was said; the rows are brought by their ids, those of all stretches at once. Which of them
-are seen is decided there: a row that is not seen takes a place of the stretch. Called by `core.search.reading.by_id`.
+are seen is decided there: a row that is not seen takes a place of the stretch. Called by `search.reading.by_id`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Question:
     keywords: tuple[str, ...]
     """Folded."""
     tag_words: tuple[str, ...]
-    """Tags as words, where the source is the chat (T22)."""
+    """Tags as words, where the source is the chat."""
     limits: Limits
     audiences: tuple[int, ...] = ()
     pool: int = 50
@@ -77,7 +77,7 @@ class _Shape(NamedTuple):
 
 
 def question(source: sources.SourceTable, tags: Sequence[str], words: Sequence[Wanted], limits: Limits) -> Question:
-    """Return what a search asks of one source: the chat has no tags, so there each is one more word (T22)."""
+    """Return what a search asks of one source: the chat has no tags, so there each is one more word."""
     is_chat = source is sources.CHAT
     return Question(
         source,
@@ -131,7 +131,7 @@ def _part(shape: _Shape, family: str) -> Part:
 
 
 def search(db: Database, asked: Question) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first (T23, T27), without their matches.
+    """Return the newest `pool` matching rows of one source, tier 1 first, without their matches.
 
     Raises:
         StoreReadError: the table could not be read.
@@ -157,7 +157,7 @@ def is_readable(db: Database, source: sources.SourceTable) -> bool:
 
 
 def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
-    """Return the plain statement of one source and its parameters by name, for people (T40). No database is asked."""
+    """Return the plain statement of one source and its parameters by name, for people. No database is asked."""
     dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
     made = _statement(asked.shape).compile(dialect=dialect)
     values = asked.values(None)

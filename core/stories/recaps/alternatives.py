@@ -1,4 +1,4 @@
-"""Alternatives of a message: other versions of the same reply, each with its own recap (rules S4, S5)."""
+"""Alternatives of a message: other versions of the same reply, each with its own recap."""
 
 from __future__ import annotations
 
@@ -55,8 +55,6 @@ def list_alternatives(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S4, S5.
     """
     call = of_message(message, interface_path, db, settings, scope).handed_out()
     if call.row_id is None:
@@ -82,8 +80,6 @@ def add_alternative(
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
             that is blank, of another type or over 16 MB.
         StoreWriteError: nothing was stored.
-
-    Source: S4, S5, F20.
     """
     made = rows.text(text, "text")
     if not made.strip():
@@ -137,8 +133,6 @@ def choose_alternative(
     Raises:
         ValueError: the message has no such alternative; names those it has.
         StoreWriteError: nothing was changed.
-
-    Source: S5, S37.
     """
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"number is {shown(number)}. It must be the number of an alternative.")

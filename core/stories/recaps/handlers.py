@@ -1,4 +1,4 @@
-"""What does an operation RECAP: the recap of one message, by a model or as an extract (rules S2, S8, G23)."""
+"""What does an operation RECAP: the recap of one message, by a model or as an extract."""
 
 from __future__ import annotations
 
@@ -84,8 +84,6 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     Raises:
         ModelError: the model failed, or its reply is refused. The former recap stays, and the reason stands under
             `error`; the queue tries again.
-
-    Source: S2, S8, S10, S33, S46.
     """
     source = _source(operation, tools)
     tools = tools if source is None else asking.tools_for(tools, source.place)
@@ -147,7 +145,7 @@ def _row_of(operation: Operation, tools: Tools) -> int | None:
 
 
 def _is_private(tools: Tools, persona: str, row_id: int) -> bool:
-    """Return whether nothing of the message may be kept, or sent to a model, any more (F20)."""
+    """Return whether nothing of the message may be kept, or sent to a model, any more."""
 
     def work(connection: Connection) -> bool:
         row = chat_changes.hold(connection, persona, row_id)
@@ -203,7 +201,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
 
 
 def text_of(reply: str) -> str:
-    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks (G22).
+    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks.
 
     >>> text_of('<think>hm</think>{"recap": " She left. "}'), text_of("She left.")
     ('She left.', 'She left.')
@@ -215,7 +213,7 @@ def text_of(reply: str) -> str:
 
 
 def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:
-    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see (S8, S33).
+    """Note the reason beside the message, whose recap stays, and keep the refused text for a person to see.
 
     Written before the operation ends: the queue stores nothing of a try that failed.
     """

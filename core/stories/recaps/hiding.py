@@ -1,4 +1,4 @@
-"""Which messages are hidden (rules S34 to S36): those of scenes before the newest ones.
+"""Which messages are hidden: those of scenes before the newest ones.
 
 The plan turns on one place: the scene break before the newest scenes. Everything up to it is hidden, the rest shown. A
 refresh that has nothing to change asks for the breaks and whether a message stands on the wrong side, and no more.
@@ -21,7 +21,7 @@ from . import rules_hiding as rules
 
 
 class HidePlan(TypedDict):
-    """What `auto_hide_plan` gives: first and last index of each contiguous range, rising (S35)."""
+    """What `auto_hide_plan` gives: first and last index of each contiguous range, rising."""
 
     hide: list[tuple[int, int]]
     show: list[tuple[int, int]]
@@ -48,8 +48,6 @@ def auto_hide_plan(
     Raises:
         MessageError: `count` is no whole number.
         StoreReadError: nothing could be read.
-
-    Source: S34, S35.
     """
     asked = rows.number(count, "count")
     call = of_conversation(conversation, db, settings, scope)
@@ -87,10 +85,7 @@ def _is_hidden(row: Row, held: Pending) -> bool:
 def work_out(
     read: Reader, persona: str, conversation: str, count: int, *, held: Pending | None = None
 ) -> tuple[rules.Plan, Pending]:
-    """Return the plan and what is to be written for it; both are empty when all is as it should be.
-
-    Source: S34, S35, S37.
-    """
+    """Return the plan and what is to be written for it; both are empty when all is as it should be."""
     held = held or Pending()
     if count < 0:
         return rules.Plan(), Pending()

@@ -1,4 +1,4 @@
-"""Which recaps of messages are included (rules S10 to S15): the walk from the newest message to the limit.
+"""Which recaps of messages are included: the walk from the newest message to the limit.
 
 A refresh reads stored counts newest first and stops where the limit is reached, so it costs the same in a chat of a
 hundred and of ten thousand messages: one statement for the newest recaps, one for those included now. Texts are brought
@@ -42,7 +42,7 @@ PROGRAM, DISABLED = "program_message", "disabled"
 
 
 def rules_of(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
-    """Return the settings that decide whether a message takes part (S10).
+    """Return the settings that decide whether a message takes part.
 
     Raises:
         MessageError: `disabled` is no list of texts.
@@ -64,7 +64,7 @@ def rules_of(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
 
 
 def limit_of(settings: Settings) -> int:
-    """Return the tokens message recaps may take together (S14)."""
+    """Return the tokens message recaps may take together."""
     limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
     if kind == "percent" and limit > 100:
         logs.warning("message_recap_context_limit", value=limit, allowed="0 to 100 percent", used=rules.DEFAULT_PERCENT)
@@ -167,8 +167,6 @@ def work_out(
     Args:
         read: reads from the handle, or within a transaction.
         held: what is not written yet.
-
-    Source: S11, S13.
     """
     held = held or Pending()
     limit = limit_of(settings)
@@ -214,8 +212,6 @@ def check_message_exclusion(
     Raises:
         MessageError: there is no such message, or none that the scope sees.
         StoreReadError: nothing could be read.
-
-    Source: S10.
     """
     call = of_message(message, interface_path, db, settings, scope)
     row = None if call.row_id is None else recap_reading.facts(call.reader(), call.persona, call.row_id)
@@ -245,12 +241,9 @@ def get_short_token_limit(
     *,
     db: Database | None = None,
     settings: Given = None,
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it (G4)
+    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> int:
-    """Return the tokens message recaps may take together.
-
-    Source: S14.
-    """
+    """Return the tokens message recaps may take together."""
     return limit_of(settings_for(settings, db))
 
 
@@ -265,7 +258,7 @@ def update_message_inclusion_flags(
 ) -> tuple[int, ...]:
     """Work out which recaps are included, and return their messages' row ids, oldest first.
 
-    What changed is written SAVE_DEBOUNCE_SECONDS later (S6); reads of this process know at once.
+    What changed is written SAVE_DEBOUNCE_SECONDS later; reads of this process know at once.
 
     Args:
         conversation: its key; None is the scope's.
@@ -273,8 +266,6 @@ def update_message_inclusion_flags(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S11, S13.
     """
     call = of_conversation(conversation, db, settings, scope)
     if call.place is None:
@@ -311,8 +302,6 @@ def get_recap_text(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S12.
     """
     call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:
@@ -340,8 +329,6 @@ def concatenate_recap(
     Raises:
         MessageError: `recap` is no text.
         StoreReadError: nothing could be read.
-
-    Source: S12.
     """
     known = values.text(recap, "recap")
     call = of_message(message, interface_path, db, settings, scope).handed_out()

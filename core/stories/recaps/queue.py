@@ -30,8 +30,6 @@ def queue_recaps(
 
     Raises:
         StoreWriteError: the part at hand was not queued; those before it are.
-
-    Source: S1, S9.
     """
     call = of_conversation(conversation, db, settings, scope)
     if call.place is None or call.place.stories_off:

@@ -1,6 +1,6 @@
-"""The values kept beside a message, its recap first of all (rules S3 to S9).
+"""The values kept beside a message, its recap first of all.
 
-What a person or a model wrote is written at once; `include` is worked out and therefore kept back for a moment (S6).
+What a person or a model wrote is written at once; `include` is worked out and therefore kept back for a moment.
 The keys of S3 lie where they belong: those of a scene on the scene that ends with the message, `exclude` on the message
 itself, the others on its recap, of which each alternative has a copy of its own.
 """
@@ -77,8 +77,6 @@ def set_data(
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
         MessageError: a value of another kind, a text over 16 MB.
         StoreWriteError: nothing was changed.
-
-    Source: S3, S4, S6, F20.
     """
     recap_keys.check_key(key)
     _check_provenance(provenance)
@@ -160,7 +158,7 @@ def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: lis
 
 
 def _is_private(connection: Connection, call: Call, row: Any) -> bool:
-    """Return whether no text about a message may be kept: somebody concerned has the level full (F20)."""
+    """Return whether no text about a message may be kept: somebody concerned has the level full."""
     return chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
 
 
@@ -177,8 +175,6 @@ def edit_memory(
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
 
     Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
-
-    Source: S7.
     """
     made = _stored("memory", recap_keys.read_value("memory", memory), [])
     call = of_message(message, interface_path, db, settings, scope)
@@ -228,8 +224,6 @@ def get_data(
     Raises:
         ValueError: an unknown key, naming the nearest.
         StoreReadError: nothing could be read.
-
-    Source: S3, S9.
     """
     if key is not None:
         recap_keys.check_key(key, recap_keys.READABLE)
@@ -267,8 +261,6 @@ def get_memory(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S5, S9.
     """
     memory: str | None = get_data(
         message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
@@ -291,8 +283,6 @@ def clear_all(
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: S7.
     """
     call = of_conversation(conversation, db, settings, scope)
     if call.place is None:

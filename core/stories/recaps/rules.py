@@ -1,6 +1,6 @@
-"""Which message recaps take part, and which of them fit (rules S10 to S15).
+"""Which message recaps take part, and which of them fit.
 
-Called by `core.stories.recaps.inclusion`, which brings the messages from newest to oldest with stored token counts.
+Called by `stories.recaps.inclusion`, which brings the messages from newest to oldest with stored token counts.
 Nothing here counts a text.
 """
 
@@ -69,8 +69,6 @@ def left_out(message: Message, rules: Rules) -> Reason:
         message: the message; its tokens count where `rules.threshold` is above 0.
         rules: the settings.
 
-    Source: S10.
-
     >>> left_out(Message("thought"), Rules(user=False)), left_out(Message("user"), Rules(user=False))
     ('thought', 'user')
     >>> left_out(Message(tokens=9), Rules(threshold=10)), left_out(Message(tokens=10), Rules(threshold=10))
@@ -106,8 +104,6 @@ def _is_among(message: Message, disabled: Collection[str]) -> bool:
 def corrected(tokens: int, factor: float) -> int:
     """Return tokens times the factor, rounded up; the factor is taken as it is written, not as its binary neighbour.
 
-    Source: S15.
-
     >>> corrected(100, 1.35), corrected(100, 1.0), corrected(100, 1.1), math.ceil(100 * 1.1)
     (135, 100, 110, 111)
     """
@@ -121,8 +117,6 @@ def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_token
         limit: MESSAGE_RECAP_CONTEXT_LIMIT or RUNNING_RECAP_CONTEXT_LIMIT. Above 100 it is no percentage: 10 is used.
         kind: `percent` of `context_tokens`, or `absolute`.
         context_tokens: CONTEXT_TOKENS.
-
-    Source: S14, G18.
 
     >>> [limit_tokens(n, "percent", 8192) for n in (10, 0, 100, 15, 500)], limit_tokens(500, "absolute", 8192)
     ([819, 0, 8192, 1228, 819], 500)
@@ -145,8 +139,6 @@ def choose(
         limit: most tokens of all together, corrected; 0 takes none.
         separator_tokens: tokens between two of them.
         factor: TOKEN_CORRECTION.
-
-    Source: S11, S13, S15.
 
     >>> fours = [Candidate(n, tokens) for n, tokens in ((4, 4), (3, 4), (2, 4), (1, 1))]
     >>> [choose(fours, limit) for limit in (10, 8, 0, 12)]
@@ -178,8 +170,6 @@ def concatenate(memories: Iterable[str]) -> str:
 
     Args:
         memories: oldest first; blank ones are passed over.
-
-    Source: S12.
 
     >>> concatenate(["one", "two", "three"])
     'one\\ntwo\\nthree'

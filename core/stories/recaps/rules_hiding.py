@@ -1,6 +1,6 @@
-"""Which messages of a story are hidden: those of scenes before the newest ones (rules S34, S35).
+"""Which messages of a story are hidden: those of scenes before the newest ones.
 
-Called by `core.stories.recaps.hiding`. Messages are named by their index, their position in the conversation from 0.
+Called by `stories.recaps.hiding`. Messages are named by their index, their position in the conversation from 0.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ def visible_start(breaks: Sequence[int], count: int) -> int | None:
     Returns:
         0 shows all: there are fewer breaks than `count`, or none.
 
-    Source: S34.
-
     >>> breaks = (10, 30, 50, 70, 90)
     >>> [visible_start(breaks, count) for count in (2, 1, 0, 5, 6, -1)], visible_start((), 0)
     ([71, 91, 91, 11, 0, None], 0)
@@ -49,8 +47,6 @@ def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool]) -> Plan:
         breaks, count: as for `visible_start`.
         hidden: for every message of the conversation whether it is hidden now, oldest first.
 
-    Source: S34, S35.
-
     >>> plan((1,), 1, [False, False, True, False])
     Plan(hide=((0, 1),), show=((2, 2),))
     >>> plan((1,), 1, [True, True, False, False])
@@ -67,8 +63,6 @@ def plan(breaks: Sequence[int], count: int, hidden: Sequence[bool]) -> Plan:
 
 def ranges(indexes: Iterable[int]) -> Ranges:
     """Return numbers as contiguous ranges in numeric order.
-
-    Source: S35.
 
     >>> ranges({10, 2, 0, 1, 5, 6})
     ((0, 2), (5, 6), (10, 10))

@@ -1,6 +1,6 @@
-"""The values that may be kept beside a message, and of which kind each is (rule S3).
+"""The values that may be kept beside a message, and of which kind each is.
 
-Called by `core.stories.recaps.recaps`. A key is one of `KINDS`; `SCENE` keys lie on the scene a message ends, `exclude`
+Called by `stories.recaps.recaps`. A key is one of `KINDS`; `SCENE` keys lie on the scene a message ends, `exclude`
 on the message itself, the others on its recap.
 """
 
@@ -58,8 +58,6 @@ def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
     Raises:
         ValueError: another key; the message names the nearest.
 
-    Source: S3.
-
     >>> check_key("memory")
     'memory'
     >>> check_key("memroy")
@@ -85,8 +83,6 @@ def read_value(key: str, value: object) -> Any:
 
     Raises:
         MessageError: a value of another kind; it is never repeated.
-
-    Source: S3.
 
     >>> read_value("edited", True), read_value("edited", 0), read_value("memory", "she left")
     (True, None, 'she left')

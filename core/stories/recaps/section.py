@@ -1,4 +1,4 @@
-"""The section `message_recaps`: the included recaps of this conversation, oldest first, one a line (rules S12, S16)."""
+"""The section `message_recaps`: the included recaps of this conversation, oldest first, one a line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
 
 
 def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
-    """Return the recaps as one text, without those of messages that stand in the history or are answered (S16)."""
+    """Return the recaps as one text, without those of messages that stand in the history or are answered."""
     found = [(read_time(row.at), row) for row in rows.get(recap_reading.SECTION, ())]
     found.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1].id))
     shown = _shown(asked, lists) if asked.settings.recap_skip_visible else _Shown()

@@ -1,4 +1,4 @@
-"""What does an operation RUNNING_SCENE_RECAP: carrying the running recap on by new scenes (rules S29, S30, S33)."""
+"""What does an operation RUNNING_SCENE_RECAP: carrying the running recap on by new scenes."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
     Raises:
         ModelError: the model failed, or what came of its answer was refused, which is kept; the queue tries again.
-
-    Source: S29, S30, S33.
     """
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:
@@ -192,7 +190,7 @@ def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
 
 def _holds(persona: str, conversation: str, plan: Plan, told: Told) -> Callable[[Connection], bool]:
     """Return what tells whether the recaps a text was made from are still there: what was cleared or forgotten must not
-    come back (F47)."""
+    come back."""
     ids = {each.id for each in plan.scenes}
     used = {(each.scene.id, each.scene.recap) for each in told.scenes if each.scene.id in ids}
     base = plan.base.number if plan.base is not None else None

@@ -1,4 +1,4 @@
-"""The running recap as it is put into a prompt: which text, where, as whom (rules S14, S38 to S41)."""
+"""The running recap as it is put into a prompt: which text, where, as whom."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ def shown(
     """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT.
 
     Its oldest developments go first; a template that makes nothing shows the text as it is.
-
-    Source: S14, S41.
     """
     if not content.strip():
         return Shown()
@@ -101,8 +99,6 @@ def get_running_recap_injection(
     Raises:
         ValueError: position, depth or role cannot be used; names what can.
         StoreReadError: nothing could be read.
-
-    Source: S38, S41.
     """
     call = of_conversation(conversation, db, settings, scope).handed_out()
     return of_call(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
@@ -171,8 +167,6 @@ def switch_stories(
     Raises:
         MessageError: `on` is neither True nor False.
         StoreWriteError: nothing was changed.
-
-    Source: S41.
     """
     switched = rows.yes_no(on, "on") == 1
     call = of_conversation(conversation, db, settings, scope)

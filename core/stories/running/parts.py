@@ -1,8 +1,8 @@
-"""A running recap in parts: how an answer is joined to it, and what of it fits (rules S14, S30).
+"""A running recap in parts: how an answer is joined to it, and what of it fits.
 
 The parts are `developments`, what happened, oldest first; `open`, what is not settled; `state`, how things stand;
 `entities`, who and what there is. A text that has no parts, such as one a host wrote, is one development. Called by
-`core.stories.running.handlers` and `core.stories.running.injection`.
+`stories.running.handlers` and `stories.running.injection`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Story:
     """Name and what is known of it, in the order they came up; what is known may be blank."""
 
     def as_data(self) -> dict[str, Any]:
-        """Return it in the form of a reply (S30)."""
+        """Return it in the form of a reply."""
         recap = {"developments": list(self.developments), "open": list(self.open), "state": self.state}
         return {"recap": recap, "entities": dict(self.entities)}
 
@@ -73,8 +73,6 @@ def combine(former: Story, reply: Mapping[str, Any]) -> Story:
     Args:
         reply: `{recap: {developments, open, resolved, state}, entities}`; `recap` may be left out around its parts.
             Lists may be texts with one point a line.
-
-    Source: S30.
 
     >>> combine(Story(open=("find key",)), {"recap": {"developments": ["found it"], "resolved": ["Find key."]}})
     Story(developments=('found it',), open=(), state='', entities=())
@@ -203,8 +201,6 @@ def fit(story: Story, show: Callable[[Story], str], fits: Callable[[str], bool])
     Args:
         show: a recap in parts as text.
         fits: whether a text is short enough; a shorter text than one that fits does too.
-
-    Source: S14.
 
     >>> story = Story(("one", "two", "three"), state="now")
     >>> made = fit(story, lambda s: " ".join([*s.developments, s.state]), lambda text: len(text) <= 10)

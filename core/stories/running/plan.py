@@ -1,4 +1,4 @@
-"""What the next version of a running recap is made from (rule S29). Called by `core.stories.running.handlers`."""
+"""What the next version of a running recap is made from. Called by `stories.running.handlers`."""
 
 from __future__ import annotations
 
@@ -84,8 +84,6 @@ def plan(
         current: number of the current version, None without one.
         exclude_latest: EXCLUDE_LATEST_SCENES.
         anew: make it from all scenes, as if there were no version.
-
-    Source: S29.
 
     >>> one, two, three = Scene(1, 9, 0), Scene(2, 19, 0), Scene(3, 29, 0)
     >>> made = plan([one, two, three], [], None)

@@ -1,4 +1,4 @@
-"""The section `running_recap`: the story so far, as `core.stories.running.injection` shows it (rules S14, S41, S42)."""
+"""The section `running_recap`: the story so far, as `stories.running.injection` shows it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions (D21).
+"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions.
 
 The next number and the current version stand in the conversation's row, which every writer changes first: so writers of
-one conversation are put in order, and no number is given twice, a deleted one neither (S26).
+one conversation are put in order, and no number is given twice, a deleted one neither.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ SECTION = FIRST + 11
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
     """Return what brings the current version of `conversation`, unless stories are off for it: text0 is its content,
-    tags its parts, message its provenance (S41, S42)."""
+    tags its parts, message its provenance."""
     made = (
         select(
             *columns(SECTION, _V.version, texts=(_V.content,), tags=_V.data, message=_V.provenance, at=_V.created_at)
@@ -183,8 +183,6 @@ def add(
 
     Returns:
         None where another version is current by now: nothing is stored.
-
-    Source: S26.
     """
     persona, conversation = scope.persona, scope.conversation or ""
     here = [_K.persona_id == persona, _K.conversation_key == conversation]
@@ -234,10 +232,7 @@ def hold(connection: Connection, persona: str, conversation: str) -> State | Non
 
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
-    """Make a version current, and return whether there is one of this number.
-
-    Source: S28.
-    """
+    """Make a version current, and return whether there is one of this number."""
     if hold(connection, persona, conversation) is None:
         return False
     if find(lambda s, v: connection.execute(s, v).all(), persona, conversation, number) is None:
@@ -255,8 +250,6 @@ def delete(connection: Connection, persona: str, conversation: str, number: int,
     """Delete a version and return whether there was one; of the current one the highest left takes the place.
 
     Its row stays for the sake of its number, without its text.
-
-    Source: S28, D21.
     """
     held = hold(connection, persona, conversation)
     if held is None:
@@ -289,8 +282,6 @@ def copy(
 
     Args:
         rows: scene id there was to scene id there is now, for what versions say they were written from.
-
-    Source: S32.
     """
     mine = (_V.persona_id == persona, _V.conversation_key == source)
     found = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()
@@ -321,9 +312,6 @@ def _moved(data: dict[str, Any] | None, rows: Mapping[int, int]) -> dict[str, An
 
 
 def switch(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:
-    """Switch stories off or on for a conversation, and return whether it is known.
-
-    Source: S41.
-    """
+    """Switch stories off or on for a conversation, and return whether it is known."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
     return bool(connection.execute(update(conversations).where(*here).values(stories_off=int(off))).rowcount)

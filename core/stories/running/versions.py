@@ -1,4 +1,4 @@
-"""The running recap of a conversation in versions, and the texts that were refused (rules S26 to S28, S31, S33).
+"""The running recap of a conversation in versions, and the texts that were refused.
 
 A host that keeps the storage of a chat beside the chat may hand it back with `storage=`. It is only looked at: what
 counts is stored, and a storage of another chat is told and taken for none.
@@ -31,7 +31,7 @@ PROVENANCES = ("model", "extract", "manual", "import")
 
 
 class RunningRecapVersion(TypedDict):
-    """One version of a running recap (S27). Keys stand in this order."""
+    """One version of a running recap. Keys stand in this order."""
 
     version: int
     timestamp: int
@@ -48,7 +48,7 @@ class RunningRecapVersion(TypedDict):
 
 
 class RunningRecapStorage(TypedDict):
-    """The running recap of a conversation (S27). Keys stand in this order."""
+    """The running recap of a conversation. Keys stand in this order."""
 
     chat_id: str
     """Key of the conversation."""
@@ -91,8 +91,6 @@ def add_running_recap_version(
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: another provenance.
         StoreWriteError: nothing was stored.
-
-    Source: S26, S27, S31, S33.
     """
     # 1. what is to be stored
     if provenance not in PROVENANCES:
@@ -165,8 +163,6 @@ def get_running_recap_storage(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S27, S31.
     """
     call = _call(conversation, storage, db, settings, scope).handed_out()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
@@ -190,8 +186,6 @@ def get_running_recap_versions(
     """Return the versions of a running recap that were not deleted, lowest number first.
 
     Args and Raises: as for `get_running_recap_storage`.
-
-    Source: S27, S31.
     """
     call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
@@ -218,8 +212,6 @@ def get_running_recap(
     Raises:
         MessageError: the number is none.
         StoreReadError: nothing could be read.
-
-    Source: S28, S31.
     """
     number = rows.number(version, "version")
     call = _call(conversation, storage, db, settings, scope).handed_out()
@@ -249,8 +241,6 @@ def set_current_running_recap(
     Raises:
         MessageError: the number is none.
         StoreWriteError: nothing was changed.
-
-    Source: S28.
     """
     number = _needed(version)
     call = of_conversation(conversation, db, settings, scope)
@@ -286,8 +276,6 @@ def delete_running_recap_version(
     Raises:
         MessageError: the number is none.
         StoreWriteError: nothing was changed.
-
-    Source: S28, D21.
     """
     number = _needed(version)
     call = of_conversation(conversation, db, settings, scope)

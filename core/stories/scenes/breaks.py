@@ -1,4 +1,4 @@
-"""Scene breaks by hand (rule S20).
+"""Scene breaks by hand.
 
 A break lies on a message and ends the scene with it. Making one queues the recap of the scene it ends, whether a person
 or the detection makes it; the recaps of one conversation are made one after the other, since a scene begins where the
@@ -75,8 +75,6 @@ def add_scene_break(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was stored.
-
-    Source: S20, D20.
     """
     notes: list[str] = []
     called = rows.name(name, "name", scenes.NAME_CHARS, notes)
@@ -132,7 +130,7 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 
 def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
-    """Queue the running recap, before everything that is not as urgent and waiting for nothing (S22)."""
+    """Queue the running recap, before everything that is not as urgent and waiting for nothing."""
     jobs.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
 
 
@@ -158,8 +156,6 @@ def edit_scene_break(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was changed.
-
-    Source: S20.
     """
     notes: list[str] = []
     wanted: dict[str, object] = {}
@@ -199,8 +195,6 @@ def remove_scene_break(
 
     Raises:
         StoreWriteError: nothing was removed.
-
-    Source: S20.
     """
     call, scene = scene_of(message, interface_path, db, settings, scope)
     if scene is None:
@@ -225,8 +219,6 @@ def list_scenes(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S20, S21.
     """
     call = of_conversation(conversation, db, settings, scope).handed_out()
     if call.place is None:
@@ -265,8 +257,6 @@ def get_scene_range(
     Raises:
         MessageError: there is no such message, or no break lies on it.
         StoreReadError: nothing could be read.
-
-    Source: S20.
     """
     call = of_message(message, interface_path, db, settings, scope)
     if call.row_id is None:
@@ -279,7 +269,7 @@ def get_scene_range(
 
 
 def follow(connection: Connection, call: Call) -> None:
-    """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself (S22)."""
+    """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)

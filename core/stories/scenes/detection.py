@@ -1,4 +1,4 @@
-"""What does an operation SCENE_DETECTION: finding where scenes end, by a model or by long pauses (rules S23, S24).
+"""What does an operation SCENE_DETECTION: finding where scenes end, by a model or by long pauses.
 
 A message is asked about once. A break that was found queues the recap of the scene it ends; where more messages wait,
 another detection is queued.
@@ -79,8 +79,6 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
     Raises:
         ModelError: the model failed; the queue tries again.
-
-    Source: S23, S24.
     """
     persona, conversation = operation.persona, operation.conversation
     if conversation is None:

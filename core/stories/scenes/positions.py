@@ -39,7 +39,7 @@ class Told:
         return next((each for each in self.scenes if each.scene.break_row == break_row), None)
 
     def first_of(self, placed: PlacedScene) -> int:
-        """Return the index of the first message of a scene (S20)."""
+        """Return the index of the first message of a scene."""
         return rules.first_of([rules.Break(each.index, each.has_recap) for each in self.scenes], placed.index)
 
     def rows_of(self, placed: PlacedScene) -> tuple[int, ...]:

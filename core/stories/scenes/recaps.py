@@ -1,4 +1,4 @@
-"""What does an operation SCENE_RECAP: the recap of one scene, by a model or as an extract (rules S20 to S22, S25)."""
+"""What does an operation SCENE_RECAP: the recap of one scene, by a model or as an extract."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
     Raises:
         ModelError: the model failed, or its answer was refused, which is kept; the queue tries again.
-
-    Source: S20, S21, S22, S25, S33, F18, F20, F21.
     """
     persona, conversation = operation.persona, operation.conversation
     row_id = operation.payload.get("message_id")
@@ -128,7 +126,7 @@ def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[s
 
 
 def text_of(reply: str) -> str:
-    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks (G22).
+    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks.
 
     >>> text_of('{"recap": " They met. "}'), text_of("They met.")
     ('They met.', 'They met.')

@@ -1,6 +1,6 @@
-"""Where a scene begins and ends, and which proposals of a scene break count (rules S20, S23, S24).
+"""Where a scene begins and ends, and which proposals of a scene break count.
 
-Called by `core.stories.scenes.breaks` and `core.stories.scenes.detection`. Messages are named by their index, their
+Called by `stories.scenes.breaks` and `stories.scenes.detection`. Messages are named by their index, their
 position in the conversation from 0.
 """
 
@@ -70,8 +70,6 @@ def first_of(breaks: Sequence[Break], index: int) -> int:
     Args:
         breaks: the conversation's breaks, in any order.
 
-    Source: S20.
-
     >>> first_of([Break(10, True), Break(30, False), Break(50, False)], 50)
     11
     >>> first_of([Break(10, True), Break(30, True), Break(50, False)], 50), first_of([], 5)
@@ -82,8 +80,6 @@ def first_of(breaks: Sequence[Break], index: int) -> int:
 
 def judge(index: int, limits: Limits) -> Verdict:
     """Return why no scene may end with this message; blank when it may.
-
-    Source: S23.
 
     >>> limits = Limits(newest=39)
     >>> [judge(index, limits) for index in (8, 9, 31, 32, 40, -1)]
@@ -107,8 +103,6 @@ def read_break(answer: object, limits: Limits, shown: Collection[int]) -> Answer
     Returns:
         No index with the verdict `none` where the answer says that there is no break, and with another verdict where it
         proposes one that does not count.
-
-    Source: S23.
 
     >>> asked = Limits(newest=39), range(40)
     >>> [read_break(answer, *asked).index for answer in (9, "12", 12.0, 12.5, True, "x")]
@@ -153,8 +147,6 @@ def find_gap(
 
     Returns:
         None where there is no such message.
-
-    Source: S24.
 
     >>> day = datetime(2026, 3, 10)
     >>> times = [day + timedelta(minutes=n) for n in range(21)] + [day + timedelta(hours=7, minutes=20 + n) for n in

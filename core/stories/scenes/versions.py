@@ -1,4 +1,4 @@
-"""The recaps of scenes in versions, as a person sees and changes them (rule S21). Operations make them elsewhere."""
+"""The recaps of scenes in versions, as a person sees and changes them. Operations make them elsewhere."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ def get_scene_recaps(
 
     Raises:
         StoreReadError: nothing could be read.
-
-    Source: S21.
     """
     call, scene = scene_of(message, interface_path, db, settings, scope)
     if scene is None or call.stays_here:
@@ -77,8 +75,6 @@ def set_scene_recap(
     Raises:
         MessageError: a text of a wrong type or over 16 MB.
         StoreWriteError: nothing was stored.
-
-    Source: S21, S29.
     """
     text = rows.text(content, "content")
     if not text.strip():
@@ -115,8 +111,6 @@ def choose_scene_recap(
 
     Raises:
         StoreWriteError: nothing was changed.
-
-    Source: S21.
     """
     call, scene = scene_of(message, interface_path, db, settings, scope)
     if scene is None:

@@ -1,10 +1,10 @@
-"""DOOR: memory items into a file and out of one (rules L37 to L41).
+"""DOOR: memory items into a file and out of one.
 
 | Called by | For |
 |---|---|
 | the commands `prompt-engine export --items` and `prompt-engine import` | both |
-| `core.admin` | both |
-| hosts | the same, as `core.transfer.export_items` and `core.transfer.import_items` |
+| `admin` | both |
+| hosts | the same, as `transfer.export_items` and `transfer.import_items` |
 """
 
 from __future__ import annotations
@@ -114,8 +114,6 @@ def export_items(
         ValueError: another format, limit or place.
         MessageError: a kind that is not known; names the nearest.
         StoreReadError: nothing could be read; also while it is iterated over.
-
-    Source: L37, F2, F12, L35.
     """
     _check_syntax(fmt)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
@@ -197,7 +195,7 @@ def import_items(
     stands in the file. What is archived counts as not there.
 
     Args:
-        source: a path, bytes, or a binary stream; packed with gzip or not. See `core.transfer.items.reader` for what
+        source: a path, bytes, or a binary stream; packed with gzip or not. See `transfer.items.reader` for what
             it may hold.
         default_kind: kind of items that name none; blank for items without kind.
         fmt: json, yaml or jsonl; None finds it out.
@@ -205,16 +203,14 @@ def import_items(
         max_bytes: most bytes, unpacked; 20 MB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
-        screen: screening hook for this call (F36).
-        scope: persona, conversation and participant of every item, whatever the file says (F3).
+        screen: screening hook for this call.
+        scope: persona, conversation and participant of every item, whatever the file says.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
             row up to which everything is stored.
         MessageError: a default kind that is not known.
         ValueError: another format.
-
-    Source: L38, L39, L40, L41, F3, F76.
     """
     # 1. what is asked
     if fmt is not None:

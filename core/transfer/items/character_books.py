@@ -1,4 +1,4 @@
-"""Character books: the entries of a character card, or of a book by itself, as items with their keys as tags (L41)."""
+"""Character books: the entries of a character card, or of a book by itself, as items with their keys as tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports of mem0: what its `get_all` gives, or a list of its memories (L41)."""
+"""Exports of mem0: what its `get_all` gives, or a list of its memories."""
 
 from __future__ import annotations
 

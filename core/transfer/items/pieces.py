@@ -1,4 +1,4 @@
-"""What a file of memory items is made of, whatever its syntax, and how much of it is taken (L39).
+"""What a file of memory items is made of, whatever its syntax, and how much of it is taken.
 
 A document is handed on value by value, so that no more than one item is held at a time: of an object each key with its
 value, of a list under a key each element by itself.

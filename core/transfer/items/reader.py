@@ -1,4 +1,4 @@
-"""A file of memory items, whatever wrote it, as rows: told by what it holds, not by its name (L38, L39, L41).
+"""A file of memory items, whatever wrote it, as rows: told by what it holds, not by its name.
 
 | Format | What stands in the file |
 |---|---|
@@ -53,8 +53,6 @@ class Rows:
 
         Raises:
             TransferError: the file cannot be taken as a whole.
-
-        Source: L38, L39.
         """
         with self._file.text() as stream:
             sorter = _Sorter()
@@ -250,8 +248,6 @@ def is_items(file: File) -> bool:
 
     Raises:
         TransferError: it cannot be read.
-
-    Source: L38, L41.
     """
     with file.text() as stream:
         begins = stream.read(_LOOKED_AT)

@@ -88,8 +88,6 @@ def read(value: Any, reading: Reading) -> NewMemory | None:
 
     Raises:
         NotTakenError: a value of a wrong type, a kind or tier that is not known, a text over 16 MB.
-
-    Source: L1, L2, L3, L38, F3.
     """
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):

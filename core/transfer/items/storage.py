@@ -1,4 +1,4 @@
-"""The items of one file on their way into the database, part by part (L38, L40). Called by `core.transfer.items`."""
+"""The items of one file on their way into the database, part by part. Called by `transfer.items`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .reader import Rows
 from .rows import NotTakenError, Reading, read
 
 BATCH = 1000
-"""Items stored in one transaction (L40)."""
+"""Items stored in one transaction."""
 MAX_LISTED = 1000
 """Rows not taken that are listed; further ones are counted."""
 

@@ -1,4 +1,4 @@
-"""Tables of the application of seed 004, dumped as JSON: the rows of `memories` as items (L41).
+"""Tables of the application of seed 004, dumped as JSON: the rows of `memories` as items.
 
 Its database itself is taken over whole by `prompt-engine db migrate`, the chat and the diary too.
 """

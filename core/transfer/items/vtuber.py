@@ -1,4 +1,4 @@
-"""Exports of the application of seed 003, an Open-LLM-VTuber with a memory: {items: [{id, text, metadata}]} (L41).
+"""Exports of the application of seed 003, an Open-LLM-VTuber with a memory: {items: [{id, text, metadata}]}.
 
 Kind, importance, tags and time stand in the metadata of an item. Its YAML comes inside JSON: {format: yaml, data: ...}.
 """

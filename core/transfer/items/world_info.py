@@ -1,4 +1,4 @@
-"""World Info files of SillyTavern, and character books: entries that become items, their keys as tags (L41).
+"""World Info files of SillyTavern, and character books: entries that become items, their keys as tags.
 
 A World Info file has its entries under their numbers, a character book as a list; the names of the fields differ.
 """

@@ -1,4 +1,4 @@
-"""Memory items as the text of a file: JSON, YAML, or one item a line, piece by piece (L37)."""
+"""Memory items as the text of a file: JSON, YAML, or one item a line, piece by piece."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MEDIA_TYPES: dict[Syntax, str] = {
 
 
 def item_of(row: Any) -> dict[str, Any]:
-    """Return a row of `core.memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none.
+    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none.
 
-    The keys are those of `core.memories.shapes.Item`, with what else a row holds.
+    The keys are those of `memories.shapes.Item`, with what else a row holds.
     """
     return {
         "id": row.id,

@@ -1,4 +1,4 @@
-"""YAML as a stream of pieces, read in the plain way: no tag, no alias, no key twice, one document (L39).
+"""YAML as a stream of pieces, read in the plain way: no tag, no alias, no key twice, one document.
 
 Values are made from the parser's events, one item at a time. Nothing is looked up, unfolded or called: a tag that names
 a Python object and a list that repeats itself by aliases are refused where they stand.
@@ -31,8 +31,6 @@ def document(stream: TextIO) -> Iterator[Piece]:
     Raises:
         TransferError: not YAML, a tag, an alias, a key twice, nested too deep, too many values, several documents, or
             neither object nor list.
-
-    Source: L39.
 
     >>> import io
     >>> [tuple(piece) for piece in document(io.StringIO("items:\\n- a\\n- text: b\\n  pinned: true\\n"))]
