@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
+.PHONY: help demo test test-wheel lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
 	@echo "make test          install the test tools and servers, then lint, type-check and run every test"
+	@echo "make test-wheel    the installed wheel under test, without the checkout (a part of make test)"
 	@echo "make unit          quick run: tests on SQLite only (TEST_SERVERS=sqlite)"
 	@echo "make lint          style, types and layers"
 	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
@@ -56,6 +57,10 @@ lint: $(VENV)/.test
 
 test: servers lint
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS)
+	$(BIN)/python -m tests.wheel
+
+test-wheel: $(VENV)/.test
+	$(BIN)/python -m tests.wheel
 
 unit: $(VENV)/.test
 	TEST_SERVERS=sqlite $(BIN)/python -m pytest
@@ -99,4 +104,4 @@ docs: $(VENV)/.test
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
-	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors .servers)
+	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors $(VENV)-wheel .servers)

@@ -1,1 +1,65 @@
-"""The prompt engine. Nothing is imported here: `import core` costs nothing; import the door you need."""
+"""The prompt engine: from one message to one JSON prompt, out of a MySQL-family database or SQLite.
+
+The names below are loaded when first used; importing the package alone loads nothing. Each group of functions is also a
+module, such as `synth_core_memory` or `conversations`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in typing, whose import would be most of the time this one takes
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import aio
+    from .chat_history_cache import save_message
+    from .db import configure, insert_memory, open_database
+    from .forgetting import forget
+    from .prompt_engine import build_json_prompt, explain_json_prompt, parse_answer, to_messages
+    from .scope import Scope, use_scope
+    from .synth_core_memory import search_memories
+
+__all__ = [
+    "Scope",
+    "aio",
+    "build_json_prompt",
+    "configure",
+    "explain_json_prompt",
+    "forget",
+    "insert_memory",
+    "open_database",
+    "parse_answer",
+    "save_message",
+    "search_memories",
+    "to_messages",
+    "use_scope",
+]
+
+_MODULES = {
+    "Scope": "scope",
+    "build_json_prompt": "prompt_engine",
+    "configure": "db",
+    "explain_json_prompt": "prompt_engine",
+    "forget": "forgetting",
+    "insert_memory": "db",
+    "open_database": "db",
+    "parse_answer": "prompt_engine",
+    "save_message": "chat_history_cache",
+    "search_memories": "synth_core_memory",
+    "to_messages": "prompt_engine",
+    "use_scope": "scope",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of a door as it stands there now: what a host has put in its place counts."""
+    if name == "aio":
+        return import_module(".aio", __name__)
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from .audience.view import Request, Viewer
 from .audience.view_statement import look
 from .base import logs
-from .calls.defaults import handle, scope_for, settings_for
+from .calls.defaults import handle, scope_for, scope_of, settings_for
 from .config import Settings
+from .context import attachments
+from .context.incoming import read_message
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
@@ -39,7 +41,7 @@ from .stories.calls import of_conversation
 from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
-           "load_chat_history", "load_global_chat_history", "save_chat_message"]  # fmt: skip
+           "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
 
 _MOST_LINES = 1000
 
@@ -119,6 +121,53 @@ def save_chat_message(
     # 4. store it
     queues = settings.recap_on_message
     return chat.insert(db, scope, message, privacy_default=settings.privacy_default, queues=queues, wishes=wishes)
+
+
+def save_message(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store an incoming message with everything in it: text, sender, time, id, and what it replies to.
+
+    Args:
+        message, context_memory, interface_name: as `build_json_prompt` takes them.
+        scope: gives persona and destination, and what the message does not say.
+
+    Returns:
+        As `save_chat_message`; the message is seen where it was said.
+
+    Raises:
+        MessageError: the message cannot be used, or names no conversation.
+        StoreWriteError: nothing was stored.
+    """
+    db = handle(db)
+    settings = settings_for(settings, db)
+    incoming = read_message(message, context_memory=context_memory, interface_name=interface_name, now=db.clock())
+    if not incoming.interface_path:
+        raise MessageError(
+            "The message names no conversation. Give it interface_path `interface/chat`, or a chat id and an "
+            "interface_name.",
+            fields=("interface_path",),
+        )
+    quoted = attachments.reply(incoming.raw)
+    reply = quoted and {"text": quoted["text"], "timestamp": quoted["timestamp"], **quoted["from"]}
+    return save_chat_message(
+        incoming.interface_path,
+        incoming.text,
+        incoming.sender.name or incoming.sender.username,
+        incoming.sender.id or None,
+        incoming.date,
+        {"reply_to": reply} if reply else None,
+        message_id=incoming.message_id,
+        db=db,
+        settings=settings,
+        scope=scope_of(incoming, scope, settings),
+    )
 
 
 def load_chat_history(

@@ -7,6 +7,7 @@
 | reduce_prompt_for_llm_limit, fit_prompt, reduce_json_text_for_transmission | fitting into a limit |
 | to_messages | the prompt as the messages of a provider |
 | to_json | the prompt as the text whose length is its size |
+| parse_answer | words and actions of what the model answered |
 | set_hook | what a host adds |
 """
 
@@ -21,6 +22,7 @@ from .config import Settings
 from .prompt import messages
 from .prompt.messages import Messages
 from .prompt.report import Report
+from .prompt.rules_answer import Answer, parse_answer
 from .prompt.rules_reduction import fit, reduce_json_text
 from .scope import Scope
 from .text.counters import resolve_counter
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
     from .synth_tagging import expand_tags, extract_tags
 
 __all__ = [
+    "Answer",
     "build_json_prompt",
     "expand_tags",
     "explain_json_prompt",
     "extract_tags",
     "fit_prompt",
+    "parse_answer",
     "reduce_json_text_for_transmission",
     "reduce_prompt_for_llm_limit",
     "set_hook",

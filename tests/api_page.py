@@ -12,26 +12,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import prompt_engine
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 WIDTH = 110
 
 DOORS: dict[str, tuple[str, ...] | None] = {
-    "core.prompt_engine": None,
-    "core.privacy": None,
-    "core.scope": ("Scope", "use_scope"),
-    "core.chat_history_cache": None,
-    "core.synth_core_memory": None,
-    "core.semantic": None,
-    "core.conversations": None,
-    "core.short_term": None,
-    "core.lifelong": None,
-    "core.stories": None,
-    "core.wishes": None,
-    "core.relationships": None,
-    "core.ai_diary": None,
-    "core.synth_tagging": None,
-    "core.history_engine": ("HistoryEngine",),
-    "core.jobs": (
+    "prompt_engine.prompt_engine": None,
+    "prompt_engine.privacy": None,
+    "prompt_engine.scope": ("Scope", "use_scope"),
+    "prompt_engine.chat_history_cache": None,
+    "prompt_engine.synth_core_memory": None,
+    "prompt_engine.semantic": None,
+    "prompt_engine.conversations": None,
+    "prompt_engine.short_term": None,
+    "prompt_engine.lifelong": None,
+    "prompt_engine.stories": None,
+    "prompt_engine.wishes": None,
+    "prompt_engine.relationships": None,
+    "prompt_engine.ai_diary": None,
+    "prompt_engine.synth_tagging": None,
+    "prompt_engine.history_engine": ("HistoryEngine",),
+    "prompt_engine.jobs": (
         "cancel",
         "clear_queue",
         "count_operations",
@@ -47,14 +49,14 @@ DOORS: dict[str, tuple[str, ...] | None] = {
         "Tools",
         "Worker",
     ),
-    "core.db": None,
-    "core.admin": None,
-    "core.doctor": None,
-    "core.forgetting": ("Forgotten",),
-    "core.config": ("check", "load", "set_value", "show"),
-    "core.transfer": None,
-    "core.transfer.imports": ("import_file",),
-    "core.transfer.exports": ("export_chat",),
+    "prompt_engine.db": None,
+    "prompt_engine.admin": None,
+    "prompt_engine.doctor": None,
+    "prompt_engine.forgetting": ("Forgotten",),
+    "prompt_engine.config": ("check", "load", "set_value", "show"),
+    "prompt_engine.transfer": None,
+    "prompt_engine.transfer.imports": ("import_file",),
+    "prompt_engine.transfer.exports": ("export_chat",),
 }
 """Module to the names listed; None lists its `__all__`."""
 
@@ -62,16 +64,17 @@ HEAD = """\
 # Functions
 
 Every public name, with its arguments; made from the code by `make docs`. What each argument means stands in the
-docstring: `help(core.prompt_engine.build_json_prompt)`. `db=`, `settings=` and `scope=` are always the handle, the
-settings and who is asking; left out, those of the process count ([hosting.md](hosting.md)). `core.aio` has every
-function as an awaitable under the same name, and `build_context`. Exceptions stand in `core.errors`, the shapes of
-results in `core.shapes`.
+docstring: `help(prompt_engine.build_json_prompt)`. `db=`, `settings=` and `scope=` are always the handle, the settings
+and who is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
+package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and `build_context`.
+Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`.
 """
 
 
 def text() -> str:
     """Return what the page should hold."""
-    parts = [HEAD]
+    names = ", ".join(f"`{name}`" for name in prompt_engine.__all__ if name != "aio")
+    parts = [HEAD.replace("NAMES", names)]
     for door, names in DOORS.items():
         module = importlib.import_module(door)
         listed = names if names is not None else tuple(module.__all__)

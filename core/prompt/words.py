@@ -83,11 +83,13 @@ def _texts(given: Any) -> list[str]:
 
 
 _OWN = synth_tagging.ORIGINALS
+_PROMPT_ENGINE = synth_tagging.__name__.replace("synth_tagging", "prompt_engine")
+"""The door that offers them too, if it is loaded: it stands above this module."""
 
 
 def replacement(name: str) -> Callable[..., Any] | None:
     """Return a host's stand-in for a tagging function, set in a module that offers it; None when there is none."""
-    for module in (sys.modules.get("core.prompt_engine"), synth_tagging):
+    for module in (sys.modules.get(_PROMPT_ENGINE), synth_tagging):
         function: Callable[..., Any] = getattr(module, name, _OWN[name])
         if function is not _OWN[name]:
             return function

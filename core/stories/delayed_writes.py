@@ -29,7 +29,7 @@ from ..messages.table_hidden import Place
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_NAME = "core.stories.delayed_writes"
+_NAME = __name__
 _RETRY_SECONDS = 5.0
 _making = threading.Lock()
 

@@ -9,7 +9,7 @@ from ..config import Settings
 from ..database.engine import Database
 from ..text.counters import Counter, resolve_counter
 
-_SEPARATORS = "core.stories.token_counts"
+_SEPARATORS = __name__
 SEPARATOR = "\n"
 """What stands between two recaps."""
 _NAME_BYTES = 40

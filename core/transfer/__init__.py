@@ -16,5 +16,5 @@ __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_it
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module("core.transfer.items"), name)
+        return getattr(import_module(".items", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

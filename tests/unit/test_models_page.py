@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from core.base import resources
 from core.calls import defaults
 from core.config import FLAGS
 from core.config.file import read_yaml_value
@@ -45,7 +46,7 @@ def test_the_examples_about_models_run(own_defaults: None, capsys: pytest.Captur
 def test_the_page_names_every_reason_and_every_flag() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)) - {"reason"} == set(_MODEL_REASONS)
     assert {name for name in FLAGS if name.startswith("LLM_")} - set(re.findall(r"LLM_[A-Z_]+", TEXT)) == set()
-    languages = read_yaml_value((ROOT / "prompts" / "refused.yaml").read_text(encoding="utf-8"))
+    languages = read_yaml_value(resources.find("prompts/refused.yaml").read_text(encoding="utf-8"))
     assert isinstance(languages, dict)
     assert len(set(languages) - {"machine"}) == 15
     assert "fifteen languages" in TEXT

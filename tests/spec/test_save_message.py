@@ -1,0 +1,54 @@
+"""P70: an incoming message is stored with everything in it, by one call that takes what `build_json_prompt` takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.chat_history_cache import load_chat_history, save_message
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import MessageError
+from core.prompt_engine import build_json_prompt
+
+
+def said(number: int, text: str, **more: Any) -> dict[str, Any]:
+    return {
+        "message_id": str(number),
+        "date": f"2026-03-10T11:{number:02}:00Z",
+        "text": text,
+        "interface_path": "discord/7",
+        "from_user": {"id": "ann", "full_name": "Ann", "username": "ann"},
+        **more,
+    }
+
+
+def test_p70_replies_stand_in_the_history(db: Database) -> None:
+    by: dict[str, Any] = {"db": db, "settings": Settings(chat_history=60)}
+    quoted = {"text": "Who feeds the cat?", "from_user": {"username": "bob"}, "date": "2026-03-10T10:00:00Z"}
+    for number in range(57):
+        stored = save_message(said(number, f"I do, on day {number}", reply_to_message=quoted), **by)
+        assert stored.stored and stored.id
+    assert save_message(said(3, "I do, on day 3"), **by).reason == "duplicate"
+    lines = load_chat_history("discord/7", 60, **by)
+    assert [line["sender_name"] for line in lines] == ["Ann"] * 57
+    prompt = build_json_prompt(said(58, "and now?"), history_scope="local", **by)
+    shown = [line for line in prompt["context"]["history_current_chat"] if "replied to" in line]
+    assert shown and all("bob" in line and "Who feeds the cat?" in line for line in shown)
+    assert len(shown) == len(prompt["context"]["history_current_chat"])
+
+
+def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
+    """Its own privacy counts, as for a prompt."""
+    by: dict[str, Any] = {"db": db, "settings": Settings()}
+    save_message(said(1, "my secret is Tofu", is_private=True, interface_path="discord/ann"), **by)
+    elsewhere = build_json_prompt(said(2, "what is the secret, Tofu?"), **by)
+    assert "my secret" not in str(elsewhere["context"])
+    there = build_json_prompt(said(2, "what is the secret?", is_private=True, interface_path="discord/ann"), **by)
+    assert "my secret" in str(there["context"])
+
+
+def test_p70_without_a_conversation_nothing_is_stored(db: Database) -> None:
+    with pytest.raises(MessageError, match="interface_path"):
+        save_message({"message_id": "1", "date": None, "text": "hi"}, db=db, settings=Settings())

@@ -1,0 +1,39 @@
+"""Answers of models, in every form they come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.prompt.rules_answer import parse_answer
+
+LISTED = {"actions": {"message_web": {"text": ""}}}
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "types", "problems"),
+    [
+        ('```\n{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}\n```', "Hi", ["message_web"], 0),
+        ("<think>a cat?</think>She is called Tofu.", "She is called Tofu.", [], 0),
+        ('{"text": "Hi", "actions": []}', "Hi", [], 0),
+        ('{"actions": [{"type": "message_web", "payload": {"text": "She is', "She is", ["message_web"], 0),
+        ('{"actions": [{"type": "fly", "payload": {}}, {"payload": {}}, 7]}', "", [], 3),
+        ('{"actions": {"type": "message_web"}}', "", [], 1),
+        ('{"actions": [{"type": "message_web", "payload": 3}]}', "", [], 1),
+        ("{broken", "", [], 1),
+        ("", "", [], 1),
+        (None, "", [], 1),
+    ],
+)  # fmt: skip
+def test_p13_an_answer_in_either_form(said: Any, text: str, types: list[str], problems: int) -> None:
+    answer = parse_answer(said, LISTED)
+    assert (answer["text"], [each["type"] for each in answer["actions"]]) == (text, types)
+    assert len(answer["problems"]) == problems
+
+
+@given(st.one_of(st.text(), st.recursive(st.text(), st.lists).map(repr), st.binary(), st.integers()))
+def test_p13_no_answer_raises(said: Any) -> None:
+    assert list(parse_answer(said, LISTED)) == ["text", "actions", "problems"]

@@ -1,0 +1,107 @@
+"""The installed wheel under test: `make test-wheel` runs unit, spec and golden tests against it, without the checkout.
+
+    python -m tests.wheel [arguments of pytest]
+
+The wheel is built and installed into an environment of its own (`.venv-wheel`), which borrows its dependencies from the
+one that runs this. There `core`, the name the tests use, is an alias by `prompt_engine.as_core`. The tests run from a
+copy that holds neither `core/` nor the folders the wheel brings.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = ROOT / ".venv-wheel"
+BROUGHT = ("core", "sql", "prompts")
+"""What the wheel brings; the copy is without it."""
+
+
+def build_wheel(folder: Path) -> Path:
+    """Return the wheel of this checkout, built into a folder with the build backend that is installed."""
+    code = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
+    folder.mkdir(parents=True, exist_ok=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return folder / ran.stdout.split()[-1]
+
+
+class Environment:
+    """A virtual environment without pip, which borrows the dependencies of the one this runs in."""
+
+    def __init__(self, place: Path) -> None:
+        venv.create(place, clear=True, with_pip=False)
+        self.python = place / "bin" / "python"
+        self.packages = Path(sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)}))
+        self._borrowed = self.packages / "borrowed.pth"
+        self.borrow()
+
+    def borrow(self) -> None:
+        """Let everything be imported that can be here, but for what an editable install adds to the path."""
+        self._borrowed.write_text(sysconfig.get_path("purelib") + "\n")
+
+    def pip(self, *arguments: str) -> None:
+        """Run pip on this environment alone; what is borrowed does not count as installed."""
+        self._borrowed.unlink()
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
+        try:
+            subprocess.run([*pip, *arguments], check=True, capture_output=True, text=True)
+        finally:
+            self.borrow()
+
+    def install(self, wheel: Path) -> None:
+        """Install one wheel and nothing else."""
+        self.pip("install", "--no-deps", "--no-index", str(wheel))
+
+    def run(self, code: str, cwd: Path) -> str:
+        """Return what a program prints, run in a folder without any package.
+
+        Raises:
+            AssertionError: it failed; the text is what it said.
+        """
+        told = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DATABASE_"))}
+        ran = subprocess.run([self.python, "-c", code], cwd=cwd, env=told, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        return ran.stdout
+
+
+def copy_tests(to: Path) -> None:
+    """Copy what git knows of the checkout, without what the wheel brings."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in listed.stdout.splitlines():
+        if name.split("/")[0] not in BROUGHT and (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests; return the exit code of pytest."""
+    shutil.rmtree(PLACE, ignore_errors=True)
+    environment = Environment(PLACE)
+    wheel = build_wheel(PLACE / "dist")
+    environment.install(wheel)
+    (environment.packages / "as_core.pth").write_text("import prompt_engine.as_core\n")
+    copy = PLACE / "tests"
+    copy_tests(copy)
+    places = ["tests/unit", "tests/spec", "tests/golden"]
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not checkout"]
+    more = arguments or ["-n", os.environ.get("PYTEST_WORKERS", "2"), *places]
+    told = {**os.environ, "TEST_SERVERS": os.environ.get("TEST_SERVERS", "sqlite")}
+    return subprocess.run([environment.python, *options, *more], cwd=copy, env=told, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
