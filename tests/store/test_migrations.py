@@ -39,12 +39,11 @@ SPARED = pytest.mark.spared("seekdb")
 
 NEXT = """
 from alembic import op
-from core.upkeep import ddl
 revision = "9999"
 down_revision = "{last}"
 
 def upgrade() -> None:
-    connection = op.get_bind()
+    connection, ddl = op.get_bind(), op.get_context().opts["ddl"]
     if not ddl.has_column(connection, "memories", "mood"):
         connection.exec_driver_sql("ALTER TABLE memories ADD COLUMN mood INT NOT NULL DEFAULT 3")
     {between}
