@@ -21,7 +21,7 @@ help:
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
 	@echo "make soak          16 hosts on a million rows (SOAK_SECONDS, default 600; SOAK_DATA: a data folder to copy)"
 	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
-	@echo "make docs          write the parts of docs/ and config.yaml that come from the code"
+	@echo "make docs          write what comes from the code: parts of docs/, config.yaml, the signatures of core/aio.pyi"
 	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
 
@@ -100,6 +100,7 @@ docs: $(VENV)/.test
 	$(BIN)/python -m core.config.docs .
 	$(BIN)/python -m core.upkeep.schema_files
 	$(BIN)/python -m tests.api_page
+	$(BIN)/python -m tests.aio_stub
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov

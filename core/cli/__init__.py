@@ -21,13 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows the command's name; None takes those of the process.
     """
     try:
-        import rich  # noqa: F401, PLC0415 - tells whether the extra is there
-        import typer  # noqa: F401, PLC0415 - as above
+        import rich  # noqa: F401 - tells whether the extra is there
+        import typer  # noqa: F401 - as above
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise
         print(MISSING, file=sys.stderr)
         return 1
-    from .app import run  # noqa: PLC0415 - needs the extra
+    from .app import run_command
 
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    return run_command(sys.argv[1:] if arguments is None else list(arguments))

@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ..errors import CoreError
-from . import (
-    build as building,
-)
-from . import (
-    config as configuring,
-)
-from . import (
-    db as databases,
-)
-from . import (
-    demo,
-    jobs,
-    output,
-    usage,
-)
-from . import (
-    doctor as doctoring,
-)
-from . import (
-    export as exporting,
-)
-from . import (
-    forget as forgetting,
-)
-from . import (
-    imports as importing,
-)
-from . import (
-    memory as keeping,
-)
-from . import (
-    run as running,
-)
-from . import (
-    search as searching,
-)
-from . import (
-    serve as serving,
-)
-from . import (
-    tags as tagging,
-)
+from . import build, config, db, demo, doctor, export, forget, imports, jobs, memory, output, run, search, serve, tags
 
 NAME = "prompt-engine"
 
@@ -67,7 +28,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - only this needs it
+        from importlib.metadata import PackageNotFoundError, version
 
         try:
             print(NAME, version(NAME))
@@ -86,45 +47,166 @@ def _root(
     """
 
 
-building.add_to(app)
-searching.add_to(app)
-importing.add_to(app)
-exporting.add_to(app)
-tagging.add_to(app)
-databases.add_to(app)
-configuring.add_to(app)
-keeping.add_to(app)
-forgetting.add_to(app)
-jobs.add_to(app)
-serving.add_to(app)
-doctoring.add_to(app)
-demo.add_to(app)
+class _ShowingGroup(TyperGroup):
+    """Subcommands of which `show` is meant where none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        is_named = bool(args) and (not args[0].startswith("-") or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if is_named else ["show", *args])
 
 
-def run(arguments: Sequence[str]) -> int:
+def _add_group(
+    name: str, about: str, commands: Mapping[str, Callable[..., None]], kind: type[TyperGroup] = TyperGroup
+) -> None:
+    group = typer.Typer(cls=kind, help=about)
+    for each, function in commands.items():
+        run.add_command(group, each, function)
+    app.add_typer(group, name=name)
+
+
+run.add_command(app, "build", build.build)
+run.add_command(app, "explain", build.explain)
+run.add_command(app, "search", search.search)
+run.add_command(app, "remember", search.remember)
+run.add_command(app, "import", imports.import_)
+run.add_command(app, "export", export.export)
+_add_group(
+    "tags",
+    "List, add and link tags; see those of a text.",
+    {"list": tags.list_, "add": tags.add, "alias": tags.alias, "link": tags.link, "extract": tags.extract},
+)
+_add_group(
+    "db",
+    "Make, check and mend the database.",
+    {
+        "init": db.init,
+        "migrate": db.migrate,
+        "check": db.check,
+        "stats": db.stats,
+        "reindex": db.reindex,
+        "verify": db.verify,
+        "maintenance": db.run_script,
+    },
+)
+_add_group(
+    "config",
+    "Show the flags, check them, write their docs.",
+    {"show": config.show, "check": config.check, "write": config.write, "schema": config.schema},
+)
+_add_group(
+    "memory",
+    "Consolidate, prune, compact and check lasting memory.",
+    {"consolidate": memory.consolidate, "prune": memory.prune, "compact": memory.compact, "health": memory.health},
+)
+run.add_command(app, "forget", forget.forget)
+run.add_command(app, "worker", jobs.work, without={"persona_id"})
+_add_group(
+    "jobs",
+    "Look at the work in the background, and change it.",
+    {"show": jobs.show, "cancel": jobs.cancel, "clear": jobs.clear, "retry": jobs.retry},
+    _ShowingGroup,
+)
+run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"})
+run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})
+run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})
+
+
+def run_command(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code: 0, 1 when it failed, 2 when it was called wrongly."""
-    running.debugging = False
+    run.debugging = False
     try:
         code = typer.main.get_command(app).main(list(arguments), prog_name=NAME, standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        return _told("Stopped.", 1)
+        return _end_with("Stopped.", 1)
     except _WrongUsage as error:
-        return _wrong(error)
+        return _end_wrong_usage(error)
     except CoreError as error:
-        if running.debugging:
+        if run.debugging:
             raise
-        return _told(str(error), 1)
+        return _end_with(str(error), 1)
     return code if isinstance(code, int) else 0
 
 
-def _wrong(error: Any) -> int:
+def _end_wrong_usage(error: Any) -> int:
     path = error.ctx.command_path if error.ctx is not None else NAME
-    said = usage.sentence(error)
-    return _told(f"{path}: {said}{'' if said.endswith('?') else '.'} See `{path} --help`.", 2)
+    said = _sentence(error)
+    return _end_with(f"{path}: {said}{'' if said.endswith('?') else '.'} See `{path} --help`.", 2)
 
 
-def _told(sentence: str, code: int) -> int:
+def _end_with(sentence: str, code: int) -> int:
     output.note(output.clean(sentence), style="red" if code else "")
     return code
+
+
+# What is said about a command line that cannot be understood: the option as it is typed, the value, what is allowed.
+# The library below tells a wrong value in its own words, which differ between its versions.
+
+_WHOLE, _NUMBER = "a whole number", "a number"
+_KINDS = {
+    "int_parsing": _WHOLE,
+    "int_from_float": _WHOLE,
+    "int_parsing_size": _WHOLE,
+    "float_parsing": _NUMBER,
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+}
+_PATTERNS = (
+    (re.compile(r"(?P<value>.*?) is not a valid int"), _WHOLE),
+    (re.compile(r"(?P<value>.*?) is not a valid float"), _NUMBER),
+    (re.compile(r"(?P<value>.*?) is not in the range (?P<what>.*?)\.?$"), "in the range {what}"),
+    (re.compile(r"(?:Value error, )?(?P<value>.*?) is not one of (?P<what>.*?)\.?$"), "one of {what}"),
+)
+_MOST_SHOWN = 60
+
+
+def _sentence(error: Any) -> str:
+    """Return what is wrong with a command line, without a full stop at the end.
+
+    Args:
+        error: what the command-line library raised.
+    """
+    said = str(getattr(error, "message", None) or "")
+    name = _name_of(getattr(error, "param", None))
+    told = _read_cause(error) or _read_text(said)
+    if name and told:
+        return f"{name} is {told[0]}. It must be {told[1]}"
+    return str(error.format_message()).removeprefix("Invalid value: ").rstrip(" .")
+
+
+def _name_of(param: Any) -> str:
+    """Return an option by its long name, an argument as the help shows it."""
+    options = [option for option in getattr(param, "opts", ()) if option.startswith("-")]
+    if options:
+        return str(max(options, key=len))
+    return str(getattr(param, "metavar", None) or getattr(param, "name", None) or "").strip("[]").upper()
+
+
+def _read_cause(error: Any) -> tuple[str, str] | None:
+    """Return value and what is allowed by the facts that the checking of types left."""
+    cause = error.__cause__ or error.__context__
+    facts = cause.errors()[0] if hasattr(cause, "errors") else {}
+    allowed = _KINDS.get(facts.get("type", ""))
+    return None if allowed is None else (_shorten(str(facts["input"])), allowed.format(**facts.get("ctx", {})))
+
+
+def _read_text(said: str) -> tuple[str, str] | None:
+    """Return value and what is allowed by the library's sentence.
+
+    >>> _read_text("Value error, 'b' is not one of 'relevance', 'recency'.")
+    ("'b'", 'one of relevance, recency')
+    >>> _read_text("'x' is not a valid integer range."), _read_text("0 is not in the range x>=1.")
+    (("'x'", 'a whole number'), ("'0'", 'in the range x>=1'))
+    """
+    for pattern, allowed in _PATTERNS:
+        found = pattern.match(said)
+        if found:
+            what = found.groupdict().get("what", "").replace("'", "")
+            return _shorten(found["value"].strip("'")), allowed.format(what=what)
+    return None
+
+
+def _shorten(value: str) -> str:
+    return repr(value if len(value) <= _MOST_SHOWN else value[: _MOST_SHOWN - 3] + "...")

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import output
-from .options import ConversationOption, LocalOption, ServerOption, refusals
-from .run import Run, command
+from .run import ConversationOption, LocalOption, Run, ServerOption, refusals
 
 TextArgument = Annotated[
     str | None,
@@ -39,12 +38,6 @@ MessagesOption = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `build` and `explain`."""
-    command(app, "build")(build)
-    command(app, "explain")(explain)
-
-
 def build(
     run: Run,
     text: TextArgument = None,
@@ -60,10 +53,10 @@ def build(
     messages: MessagesOption = None,
 ) -> None:
     """Print the prompt for a message."""
-    message = _message(text, message_file, conversation, user, name, server, private)
-    prompt, _ = _explained(run, message, max_chars, lite, local)
+    message = _read_message(text, message_file, conversation, user, name, server, private)
+    prompt, _ = _explain_message(run, message, max_chars, lite, local)
     if messages is not None:
-        from ..prompt_engine import to_messages  # noqa: PLC0415 - kept out of the start of other subcommands
+        from ..prompt_engine import to_messages
 
         output.print_json(to_messages(prompt, dialect=messages))
     else:
@@ -88,15 +81,15 @@ def explain(
     For each section: how many items were found and kept, how many were left out and why. How long each stage took, and
     what failed.
     """
-    message = _message(text, message_file, conversation, user, name, server, private)
-    _, report = _explained(run, message, max_chars, lite, local)
-    run.answer(report, lambda: _show(report))
+    message = _read_message(text, message_file, conversation, user, name, server, private)
+    _, report = _explain_message(run, message, max_chars, lite, local)
+    run.answer(report, lambda: _print_report(report))
 
 
-def _explained(
+def _explain_message(
     run: Run, message: Any, max_chars: int | None, lite: bool, local: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from ..prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..prompt_engine import explain_json_prompt
 
     with refusals():
         return explain_json_prompt(
@@ -109,7 +102,7 @@ def _explained(
         )
 
 
-def _message(
+def _read_message(
     text: str | None,
     file: Path | None,
     conversation: str | None,
@@ -127,7 +120,7 @@ def _message(
                 "--message-file says where and by whom it was said; leave out --conversation, --user, --name, --server "
                 "and --private"
             )
-        return _read_file(file)
+        return _read_message_file(file)
     message: dict[str, Any] = {"message_id": None, "date": None, "text": sys.stdin.read() if text == "-" else text}
     if conversation is not None:
         message["interface_path"] = conversation
@@ -140,7 +133,7 @@ def _message(
     return message
 
 
-def _read_file(file: Path) -> Any:
+def _read_message_file(file: Path) -> Any:
     shown = "standard input" if str(file) == "-" else repr(str(file))
     try:
         content = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
@@ -156,7 +149,7 @@ def _read_file(file: Path) -> Any:
 # For people
 
 
-def _show(report: Mapping[str, Any]) -> None:
+def _print_report(report: Mapping[str, Any]) -> None:
     scope = report["scope"] or {}
     output.facts(
         [
@@ -166,24 +159,30 @@ def _show(report: Mapping[str, Any]) -> None:
             ("Tags", ", ".join(report["tags"]) or "-"),
             ("Words", ", ".join(report["words"]) or "-"),
             *([("Linked tags", ", ".join(report["expansion"]))] if report["expansion"] else []),
-            ("Size", _size(report)),
+            ("Size", _size_words(report)),
         ]
     )
     output.heading("Sections")
     output.table(
         ("section", "found", "kept", "chars", "left out"),
         [
-            (name, part["found"], part["kept"], "-" if part["chars"] is None else part["chars"], _reasons(report, name))
+            (
+                name,
+                part["found"],
+                part["kept"],
+                "-" if part["chars"] is None else part["chars"],
+                _reasons(report, name),
+            )
             for name, part in report["sections"].items()
         ],
         right=(1, 2, 3),
     )
     output.heading("Stages")
     output.table(("stage", "ms"), [(stage["stage"], f"{stage['ms']:.1f}") for stage in report["stages"]], right=(1,))
-    _show_failures(report)
+    _print_failures(report)
 
 
-def _size(report: Mapping[str, Any]) -> str:
+def _size_words(report: Mapping[str, Any]) -> str:
     limit = "no limit" if report["limit"] is None else f"limit {report['limit']}"
     over = ", over the limit" if report["over_limit"] else ""
     tokens = f", {report['tokens']} tokens by {report['counter']}" if report["tokens"] is not None else ""
@@ -198,7 +197,7 @@ def _reasons(report: Mapping[str, Any], section: str) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _show_failures(report: Mapping[str, Any]) -> None:
+def _print_failures(report: Mapping[str, Any]) -> None:
     failed = [(e["source"], e["message"]) for stage in report["stages"] for e in stage["errors"]]
     if failed:
         output.heading("Failed")

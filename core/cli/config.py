@@ -18,7 +18,7 @@ from ..config.levels import known_flag
 from ..doctor.rules import LEAST_TOKEN, admin_token
 from ..errors import ConfigError, StoreError
 from . import output
-from .run import Run, command
+from .run import Run
 
 FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
 ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
@@ -29,25 +29,15 @@ DocsOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there; what they say is lost.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `config` and what is under it."""
-    group = typer.Typer(help="Show the flags, check them, write their docs.")
-    command(group, "show")(show)
-    command(group, "check")(check)
-    command(group, "write")(write)
-    command(group, "schema")(schema)
-    app.add_typer(group, name="config")
-
-
 def show(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) -> None:
     """Print each flag, its value and its source.
 
     A source is argument, environment, database, file or default. The database is read where there is one; none is made.
     """
-    names = {_known(name) for name in flags or ()}
+    names = {_flag_name(name) for name in flags or ()}
     rows = [
         row
-        for row in config.show(_settings(run))
+        for row in config.show(_load_settings(run))
         if (not names or row.flag in names) and (not changed or row.source != "default")
     ]
     run.answer(
@@ -56,26 +46,26 @@ def show(run: Run, flags: FlagsArgument = None, changed: ChangedOption = False) 
     )
 
 
-def _known(name: str) -> str:
+def _flag_name(name: str) -> str:
     try:
         return known_flag(name).name
     except ConfigError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _settings(run: Run) -> Settings:
+def _load_settings(run: Run) -> Settings:
     """Return the settings in force, those of the database with them."""
     named = {"DATABASE_URL": run.url} if run.url is not None else None
-    return config.load(named, database_values=_database_values(run))
+    return config.load(named, database_values=_read_database_values(run))
 
 
-def _database_values(run: Run) -> Mapping[str, str]:
+def _read_database_values(run: Run) -> Mapping[str, str]:
     """Return what the table `config` holds, of the database named or of the embedded file; neither is made for it.
 
     One that cannot be read is told on stderr.
     """
-    from ..calls import defaults  # noqa: PLC0415 - `config write` and `config schema` need no database
-    from ..database import config_table, failures  # noqa: PLC0415 - as above
+    from ..calls import defaults
+    from ..database import config_table, failures
 
     try:
         db = defaults.open_bare(run.url)
@@ -97,22 +87,22 @@ def check(run: Run) -> None:
     stored: Mapping[str, str] = {}
     unusable: list[Problem] = []
     try:
-        with _untold():
-            stored = _database_values(run)
+        with _without_log():
+            stored = _read_database_values(run)
     except ConfigError as error:
         unusable = [Problem(error.flag, str(error), error.source, error.line)]
     problems = config.check(database_values=stored)
     problems += [one for one in unusable if one.text not in {known.text for known in problems}]
-    problems += _token_problems(stored)
-    run.answer([_plain(problem) for problem in problems], lambda: _show_problems(problems))
+    problems += _find_token_problems(stored)
+    run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
 
 
-def _token_problems(stored: Mapping[str, str]) -> list[Problem]:
+def _find_token_problems(stored: Mapping[str, str]) -> list[Problem]:
     """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
     try:
-        with _untold():
+        with _without_log():
             known = config.load(database_values=stored)
     except ConfigError:
         return []  # told already
@@ -123,7 +113,7 @@ def _token_problems(stored: Mapping[str, str]) -> list[Problem]:
 
 
 @contextmanager
-def _untold() -> Iterator[None]:
+def _without_log() -> Iterator[None]:
     """Keep warnings about the configuration out of the log: here they are the answer."""
     before, logs.logger.disabled = logs.logger.disabled, True
     try:
@@ -132,11 +122,7 @@ def _untold() -> Iterator[None]:
         logs.logger.disabled = before
 
 
-def _plain(problem: Problem) -> dict[str, object]:
-    return asdict(problem)
-
-
-def _show_problems(problems: list[Problem]) -> None:
+def _print_problems(problems: list[Problem]) -> None:
     if not problems:
         output.say("The configuration is in order.")
     output.lines(f"- {output.clean(problem.text)}" for problem in problems)

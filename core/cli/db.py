@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import StoreError
-from . import maintenance as maintaining
+from ..text.times import parse_time
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from ..database.engine import Database
     from ..db import Difference, Finding, Migrated
+    from ..upkeep.maintenance import Ran, Script, Value
 
 CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing, list what is missing or differs.")]
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Which script; without it they are listed.", show_default=False)
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
+]
+ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
+
 _SHOWN = 20
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _NO_ADVICE = "The database's own log may say more."
 """In place of the advice to run the subcommand that is running."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `db` and what is under it."""
-    group = typer.Typer(help="Make, check and mend the database.")
-    command(group, "init")(init)
-    command(group, "migrate")(migrate)
-    command(group, "check")(check)
-    command(group, "stats")(stats)
-    command(group, "reindex")(reindex)
-    command(group, "verify")(verify)
-    maintaining.add_to(group)
-    app.add_typer(group, name="db")
-
-
-def _bare(run: Run) -> Database:
+def _open_bare(run: Run) -> Database:
     """Return the database as it is: these subcommands also work on one that is not up to date."""
-    from ..calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..calls import defaults
 
     run.use(defaults.open_bare(run.url))
     return run.db
@@ -46,11 +45,11 @@ def _bare(run: Run) -> Database:
 
 def init(run: Run) -> None:
     """Make the tables. A database that has them stays as it is."""
-    from .. import db as door  # noqa: PLC0415 - as above
-    from ..upkeep import check as checking  # noqa: PLC0415 - as above
-    from ..upkeep import migration as migrating  # noqa: PLC0415
+    from .. import db as door
+    from ..upkeep import check as checking
+    from ..upkeep import migration as migrating
 
-    db = _bare(run)
+    db = _open_bare(run)
     before = checking.stats(db)
     if before and migrating.pending(db):
         raise StoreError("The tables are of an earlier version. Bring them to the present: prompt-engine db migrate")
@@ -64,18 +63,18 @@ def migrate(run: Run, only_check: CheckOption = False) -> None:
 
     Each step may run again; when there is nothing to do, nothing is changed and that is said.
     """
-    from .. import db as door  # noqa: PLC0415 - as above
+    from .. import db as door
 
-    db = _bare(run)
+    db = _open_bare(run)
     if only_check:
-        _report(run, [one for one in door.check_server(db) if "db migrate" in one.remedy])
+        _answer_findings(run, [one for one in door.check_server(db) if "db migrate" in one.remedy])
         return
     with output.bar() as bar:
         made = door.migrate(db, progress=bar)
-    run.answer(_migrated(made), lambda: _show_migrated(made))
+    run.answer(_migration_facts(made), lambda: _print_migrated(made))
 
 
-def _migrated(made: Migrated) -> dict[str, Any]:
+def _migration_facts(made: Migrated) -> dict[str, Any]:
     adopted = {
         name: {"rows": one.rows, "broken": [asdict(broken) for broken in one.broken]}
         for name, one in made.adopted.items()
@@ -84,7 +83,7 @@ def _migrated(made: Migrated) -> dict[str, Any]:
     return value | {"messages": list(made.messages)}
 
 
-def _show_migrated(made: Migrated) -> None:
+def _print_migrated(made: Migrated) -> None:
     for message in made.messages:
         output.say(output.clean(message))
     for name, one in made.adopted.items():
@@ -99,25 +98,25 @@ def check(run: Run) -> None:
 
     The exit code is 1 if anything is an error.
     """
-    from .. import db as door  # noqa: PLC0415 - as above
-    from ..database.failures import LOOK  # noqa: PLC0415 - as above
+    from .. import db as door
+    from ..database.failures import LOOK
 
     try:
-        found = door.check_server(_bare(run))
+        found = door.check_server(_open_bare(run))
     except StoreError as error:
         if LOOK not in str(error):
             raise
         raise StoreError(str(error).replace(LOOK, _NO_ADVICE), source=error.source, number=error.number) from None
-    _report(run, found)
+    _answer_findings(run, found)
 
 
-def _report(run: Run, findings: list[Finding]) -> None:
-    run.answer([asdict(one) for one in findings], lambda: _show_findings(findings))
+def _answer_findings(run: Run, findings: list[Finding]) -> None:
+    run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))
     if any(one.severity == "error" for one in findings):
         raise typer.Exit(1)
 
 
-def _show_findings(findings: list[Finding]) -> None:
+def _print_findings(findings: list[Finding]) -> None:
     if not findings:
         output.say("The database is in order.")
     for one in findings:
@@ -131,9 +130,9 @@ def _show_findings(findings: list[Finding]) -> None:
 
 def stats(run: Run) -> None:
     """Count the rows of every table."""
-    from ..upkeep import check as checking  # noqa: PLC0415 - as above
+    from ..upkeep import check as checking
 
-    counts = checking.stats(_bare(run))
+    counts = checking.stats(_open_bare(run))
     run.answer(
         counts,
         lambda: (
@@ -149,7 +148,7 @@ def reindex(run: Run) -> None:
 
     Others may write meanwhile; interrupted, it goes on where it was when it is run again.
     """
-    from .. import db as door  # noqa: PLC0415 - as above
+    from .. import db as door
 
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
@@ -162,19 +161,87 @@ def verify(run: Run) -> None:
 
     The exit code is 1 if they differ.
     """
-    from .. import db as door  # noqa: PLC0415 - as above
+    from .. import db as door
 
     with output.bar() as bar:
         found = door.verify_index(run.db, progress=bar)
-    run.answer([asdict(one) for one in found], lambda: _show_differences(found))
+    run.answer([asdict(one) for one in found], lambda: _print_differences(found))
     if found:
         raise typer.Exit(1)
 
 
-def _show_differences(found: list[Difference]) -> None:
+def _print_differences(found: list[Difference]) -> None:
     if not found:
         output.say("The search index agrees with the rows.")
         return
     counts = Counter((one.table, one.kind) for one in found)
     output.say(f"{len(found)} places differ. Mend them with: prompt-engine db reindex")
     output.table(("table", "what", "places"), [(*key, count) for key, count in sorted(counts.items())], right=(2,))
+
+
+# The scripts of an operator, by name
+
+
+def run_script(run: Run, name: NameArgument = None, settings: SetOption = None, apply_: ApplyOption = False) -> None:
+    """Count, or with --apply change, by a script.
+
+    Every script works on one persona: that of --persona-id, else of PERSONA_ID.
+    """
+    from ..upkeep import maintenance
+
+    if name is None:
+        if settings or apply_:
+            raise typer.BadParameter(f"say which script: {', '.join(maintenance.names())}")
+        _list_scripts(run)
+        return
+    if name not in maintenance.names():
+        raise typer.BadParameter(f"there is no script {name!r}; known are {', '.join(maintenance.names())}")
+    script = maintenance.find(name, run.db.family)
+    values = dict(_read_value(script, each) for each in settings or ())
+    if "persona" in script.values:
+        values.setdefault("persona", run.scope().persona)
+    if apply_ and "apply" not in script.values:
+        raise typer.BadParameter(f"{name} only counts; there is nothing to apply")
+    done = maintenance.run(run.db, name, values=values, apply=apply_)
+    run.answer(asdict(done), lambda: _print_script(done, script, apply_))
+
+
+def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
+    """Return name and value of `NAME=VALUE`, the value of the type the script has there."""
+    name, sign, said = text.partition("=")
+    if not sign or name not in script.values:
+        raise typer.BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
+    known = script.values[name]
+    if isinstance(known, str):
+        if not _TIME.match(known):
+            return name, said
+        time = parse_time(said)
+        if time is None:
+            raise typer.BadParameter(f"--set {text!r}: {name} is a time such as 2026-01-01 00:00:00, UTC")
+        return name, time
+    try:
+        return name, type(known)(said)
+    except ValueError:
+        raise typer.BadParameter(f"--set {text!r}: {name} is a number such as {known}") from None
+
+
+def _list_scripts(run: Run) -> None:
+    from ..upkeep import maintenance
+
+    scripts = [maintenance.find(name, "sqlite") for name in maintenance.names()]
+    run.answer(
+        [{"name": script.name, "values": dict(script.values), "about": script.head} for script in scripts],
+        lambda: output.table(
+            ("script", "about", "values"),
+            [(script.name, script.head.split("\n", 1)[0], ", ".join(script.values)) for script in scripts],
+        ),
+    )
+
+
+def _print_script(done: Ran, script: Script, applied: bool) -> None:
+    output.table(("counted", "rows"), done.counted.items(), right=(1,))
+    if applied:
+        output.heading("Changed")
+        output.table(("table", "rows"), done.changed.items(), right=(1,))
+    elif "apply" in script.values:
+        output.say("Nothing was changed. --apply does it.")

@@ -12,12 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..errors import StoreError
 from ..scope import Scope
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from ..database.engine import Database
@@ -30,44 +28,39 @@ _MARK = 0x50454431
 """SQLite's application_id of a database that the demo made. Nothing else is ever removed."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `demo`."""
-    command(app, "demo", without=("database", "persona_id"))(demo)
-
-
 def demo(run: Run) -> None:
     """Import a sample conversation and print a prompt.
 
     The prompt goes to standard output as JSON, what was done to standard error. The database is a file in this folder,
     made anew each time.
     """
-    from ..prompt_engine import explain_json_prompt  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..prompt_engine import explain_json_prompt
 
     sample = _read_sample()
     file = Path.cwd() / FILE
-    db = _opened(file, sample["today"])
+    db = _open_new(file, sample["today"])
     run.use(db)
-    stored = _fill(db, sample)
-    prompt, report = explain_json_prompt(_message(sample), max_chars=12_000, db=db, scope=Scope(_PERSONA_ID))
+    stored = _store_sample(db, sample)
+    prompt, report = explain_json_prompt(_build_message(sample), max_chars=12_000, db=db, scope=Scope(_PERSONA_ID))
     output.print_json(prompt)
-    _tell(file, stored, sample, prompt, report)
+    _print_account(file, stored, sample, prompt, report)
 
 
 def _read_sample() -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - the other subcommands do not need it
+    import yaml
 
     loaded = yaml.safe_load((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
     assert isinstance(loaded, dict)
     return loaded
 
 
-def _opened(file: Path, today: datetime) -> Database:
+def _open_new(file: Path, today: datetime) -> Database:
     """Return the demo's database, made anew, with a clock that stands at the sample's day.
 
     Raises:
         StoreError: the folder cannot be written, or the file there is not the demo's own.
     """
-    from .. import db as door  # noqa: PLC0415 - as above
+    from .. import db as door
 
     if file.exists():
         _remove_own(file)
@@ -98,11 +91,11 @@ SELECT 1 FROM memories WHERE persona_id <> :own UNION ALL SELECT 1 FROM ai_diary
 """
 
 
-def _fill(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
+def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     """Store the sample and return how much of what there is."""
-    from .. import ai_diary, synth_tagging  # noqa: PLC0415 - as above
-    from .. import db as door  # noqa: PLC0415 - as above
-    from ..transfer.imports import import_file  # noqa: PLC0415 - as above
+    from .. import ai_diary, synth_tagging
+    from .. import db as door
+    from ..transfer.imports import import_file
 
     scope = Scope(_PERSONA_ID)
     messages = 0
@@ -147,7 +140,7 @@ def _fill(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
     return {"messages": messages, "memories": len(sample["memories"]), "diary entries": len(sample["diary"])}
 
 
-def _message(sample: Mapping[str, Any]) -> dict[str, Any]:
+def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
     said = sample["message"]
     return {
         "message_id": "demo-1",
@@ -159,7 +152,7 @@ def _message(sample: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tell(
+def _print_account(
     file: Path,
     stored: Mapping[str, int],
     sample: Mapping[str, Any],
@@ -180,14 +173,14 @@ def _tell(
         "Not in it: what Mara and Jonas told Iris in private.",
         "Try next:",
         f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={_PERSONA_ID}",
-        f"  {_program()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
-        f"  {_program()} search 'spare key'",
-        f"  {_program()} import YOUR-CHAT.jsonl --dry-run",
+        f"  {_program_name()} explain 'Who repairs the oven?' --conversation {KITCHEN}",
+        f"  {_program_name()} search 'spare key'",
+        f"  {_program_name()} import YOUR-CHAT.jsonl --dry-run",
     ):
         output.note(line)
 
 
-def _program() -> str:
+def _program_name() -> str:
     """Return how to call this command here: by its name where the shell finds it, else by its path."""
     called = Path(sys.argv[0])
     if shutil.which("prompt-engine") or called.name != "prompt-engine":

@@ -10,7 +10,7 @@ import typer
 
 from ..doctor.rules import LEVELS, Checkup, Symptom
 from . import output
-from .run import Run, command
+from .run import Run
 
 FormatOption = Annotated[
     Literal["text", "json"] | None,
@@ -22,17 +22,12 @@ AllOption = Annotated[bool, typer.Option("--all", help="Show what is in order, t
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `doctor`."""
-    command(app, "doctor", without={"persona_id"})(doctor)
-
-
 def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, all_: AllOption = False) -> None:
     """Say what is wrong with an installation, and what mends it.
 
     Nothing is changed. The exit code is 1 if anything is an error.
     """
-    from .. import doctor as door  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import doctor as door
 
     run.as_json = run.as_json if form is None else form == "json"
     found = door.examine(run.url, models=models)
@@ -41,21 +36,21 @@ def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, al
         "healthy": found.healthy,
         "symptoms": [asdict(one) for one in found.symptoms],
     }
-    run.answer(value, lambda: _show(found, all_=all_))
+    run.answer(value, lambda: _print_checkup(found, all_=all_))
     if not found.healthy:
         raise typer.Exit(1)
 
 
-def _show(found: Checkup, *, all_: bool) -> None:
+def _print_checkup(found: Checkup, *, all_: bool) -> None:
     for one in found.symptoms:
         if one.level != "ok" or all_:
-            _show_one(one)
+            _print_symptom(one)
     counts = Counter(one.level for one in found.symptoms)
     told = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in LEVELS[:-1])
     output.say(f"{told}, {counts['ok']} in order." + ("" if all_ else " --all shows those in order."))
 
 
-def _show_one(one: Symptom) -> None:
+def _print_symptom(one: Symptom) -> None:
     output.say(output.clean(f"{one.level}: {one.area}: {one.what}"), style=_STYLES.get(one.level, ""))
     if one.why:
         output.indented(one.why)

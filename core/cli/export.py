@@ -1,21 +1,24 @@
-"""`prompt-engine export`: a conversation into a file of another program."""
+"""`prompt-engine export`: a conversation into a file of another program, or memory items into files of their own."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from . import items as item_files
+from ..errors import TransferError
+from ..transfer.items import pieces
 from . import output
-from .options import LocalOption, ServerOption, refusals
-from .run import Run, command
+from .run import LocalOption, Run, ServerOption, refusals
 
 if TYPE_CHECKING:
     from ..transfer.exports import ExportResult
+    from ..transfer.items import ItemExport
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)
@@ -40,11 +43,7 @@ FormatOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 _STDOUT = "-"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add `export`."""
-    command(app, "export")(export)
+_FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 def export(
@@ -69,9 +68,9 @@ def export(
     if items == (chat is not None):
         raise typer.BadParameter("name a conversation with --chat, or the memories with --items")
     if items:
-        item_files.export(run, file, kind=kind, limit=limit, format_name=format, force=force)
+        _export_items(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
-    from ..transfer.exports import export_chat  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..transfer.exports import export_chat
 
     to_stdout = str(file) == _STDOUT
     with refusals(), output.bar() as bar:
@@ -87,7 +86,7 @@ def export(
     if to_stdout:
         _end_of_line()
     else:
-        run.answer(result.as_dict(), lambda: _show(result))
+        run.answer(result.as_dict(), lambda: _print_export(result))
     for note in result.notes:
         output.note(output.sentence(f"Note: {output.clean(note)}"), style="yellow")
 
@@ -99,7 +98,7 @@ def _end_of_line() -> None:
     sys.stdout.buffer.flush()
 
 
-def _show(result: ExportResult) -> None:
+def _print_export(result: ExportResult) -> None:
     output.facts(
         [
             ("Format", result.format),
@@ -109,3 +108,72 @@ def _show(result: ExportResult) -> None:
             ("Bytes", result.bytes),
         ]
     )
+
+
+# Memory items
+
+
+def _export_items(
+    run: Run, file: Path, *, kind: str | None, limit: int | None, format_name: str | None, force: bool
+) -> None:
+    """Write the persona's memory items into a file; without a limit all of them.
+
+    A file holds no more than `import` takes; what follows goes into further files with a number in their names.
+    """
+    fmt = format_name or _FORMATS.get(file.suffix.lower(), "json")
+    kinds = None if kind is None else [each.strip() for each in kind.split(",")]
+    with refusals(), output.bar() as bar:
+        if str(file) == _STDOUT:
+            made = _export_part(run, kinds, fmt, limit or pieces.MAX_ITEMS, None)
+            sys.stdout.writelines(made)
+            count, after = made.count, made.next_after
+        else:
+            count, after, written = _write_files(run, file, kinds, fmt, limit, force, bar)
+            told = {"items": count, "files": written, "more": after is not None}
+            run.answer(told, lambda: output.facts([("Items", count), *(("File", each) for each in written)]))
+    if after is not None:
+        output.note(f"More than these {count} are there; --limit takes more.", style="yellow")
+
+
+def _write_files(
+    run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Bar
+) -> tuple[int, str | None, list[str]]:
+    """Write file after file; return how many items they hold, where more would follow, and their names."""
+    count, after = 0, None
+    names: list[str] = []
+    while not names or (after is not None and (limit is None or count < limit)):
+        left = pieces.MAX_ITEMS if limit is None else min(pieces.MAX_ITEMS, limit - count)
+        made = _export_part(run, kinds, fmt, left, after)
+        path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
+        with _whole_file(path, force) as stream:
+            for text in made:
+                stream.write(text)
+                bar("writing", count + made.count, 0)
+        names.append(str(path))
+        count, after = count + made.count, made.next_after
+    return count, after, names
+
+
+def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
+    from ..transfer.items import export_items
+
+    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": pieces.MAX_BYTES}
+    return export_items(**options, db=run.db, scope=run.scope())
+
+
+@contextmanager
+def _whole_file(path: Path, force: bool) -> Iterator[TextIO]:
+    """Yield the stream to write to; a file is there whole or not at all."""
+    if path.exists() and not force:
+        raise TransferError(f"{str(path)!r} is there already. Name another file, or replace it with --force.")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="\n") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise TransferError(f"{str(path)!r} cannot be written: {error.strerror or type(error).__name__}.") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from ..forgetting import Forgotten
@@ -26,11 +26,6 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 FormatOption = Annotated[
     Literal["table", "json"] | None, typer.Option("--format", help="How the counts are shown.", show_default=False)
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add `forget`."""
-    command(app, "forget")(forget)
 
 
 def forget(
@@ -53,10 +48,10 @@ def forget(
     if format_name is not None:
         run.as_json = format_name == "json"
     _check_there_is_one(run)
-    if not dry_run and not yes and not _agreed(_forget(run, wanted, dry_run=True)):
+    if not dry_run and not yes and not _is_agreed(_count_or_forget(run, wanted, dry_run=True)):
         raise typer.Abort
-    done = _forget(run, wanted, dry_run=dry_run)
-    run.answer(done.as_dict(), lambda: _show(done))
+    done = _count_or_forget(run, wanted, dry_run=dry_run)
+    run.answer(done.as_dict(), lambda: _print_counts(done))
 
 
 def _check_there_is_one(run: Run) -> None:
@@ -65,8 +60,8 @@ def _check_there_is_one(run: Run) -> None:
     Raises:
         StoreError: there is no such file.
     """
-    from ..calls import defaults  # noqa: PLC0415 - kept out of the start of other subcommands
-    from ..errors import StoreError  # noqa: PLC0415 - as above
+    from ..calls import defaults
+    from ..errors import StoreError
 
     bare = defaults.open_bare(run.url)
     try:
@@ -81,13 +76,13 @@ def _check_there_is_one(run: Run) -> None:
         raise StoreError(f"There is no database {shown}. {said}", source="DATABASE_URL")
 
 
-def _forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:
-    from .. import forgetting  # noqa: PLC0415 - kept out of the start of other subcommands
+def _count_or_forget(run: Run, wanted: dict[str, str | int], *, dry_run: bool) -> Forgotten:
+    from .. import forgetting
 
     return forgetting.forget(**wanted, dry_run=dry_run, db=run.db, scope=run.scope())  # type: ignore[arg-type]
 
 
-def _agreed(counted: Forgotten) -> bool:
+def _is_agreed(counted: Forgotten) -> bool:
     """Return whether whoever sits there wants it; without anybody there `--yes` is needed.
 
     Raises:
@@ -101,7 +96,7 @@ def _agreed(counted: Forgotten) -> bool:
     return typer.confirm(f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?", err=True)
 
 
-def _show(done: Forgotten) -> None:
+def _print_counts(done: Forgotten) -> None:
     rows = [(table, count) for table, count in done.items() if count]
     if not rows:
         output.say("There is nothing of it.")

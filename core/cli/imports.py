@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import items, output
-from .options import ServerOption, refusals
-from .run import Run, command
+from ..errors import TransferError
+from ..memories.rules import DEFAULT_KIND
+from . import output
+from .run import Run, ServerOption, refusals
 
 if TYPE_CHECKING:
     from ..transfer.imports import ImportResult
+    from ..transfer.items import ItemImport
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="JSON Lines, JSON or YAML, also .gz; see above.", show_default=False)
@@ -48,11 +51,6 @@ StrictOption = Annotated[
 _SHOWN = 20
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `import`."""
-    command(app, "import")(import_)
-
-
 def import_(
     run: Run,
     file: FileArgument,
@@ -75,30 +73,48 @@ def import_(
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
     Open-LLM-VTuber with a memory, or the tables of the original application as JSON.
     """
-    if items.is_items(file):
-        if persona is not None or private:
-            raise typer.BadParameter("--persona and --private belong to conversations, and the file holds memories")
-        own = {"conversation": conversation, "server": server, "kind": kind, "dry_run": dry_run, "strict": strict}
-        with _going_on(), stoppable() as should_stop:
-            items.import_(run, file, **own, should_stop=should_stop)  # type: ignore[arg-type]
-        return
-    from ..transfer.imports import import_file  # noqa: PLC0415 - kept out of the start of other subcommands
+    is_items = _is_items(file)
+    if is_items and (persona is not None or private):
+        raise typer.BadParameter("--persona and --private belong to conversations, and the file holds memories")
+    with refusals(), _going_on(), _stoppable() as should_stop, output.bar() as bar:
+        if is_items:
+            from ..transfer.items import import_items
 
-    with refusals(), _going_on(), stoppable() as should_stop, output.bar() as bar:
-        result = import_file(
-            file,
-            interface=interface,
-            conversation=conversation,
-            persona=persona,
-            private=private,
-            time_zone=timezone,
-            dry_run=dry_run,
-            progress=bar,
-            should_stop=should_stop,
-            db=None if dry_run else run.db,
-            scope=None if dry_run else run.scope(server=server),
-        )
-    run.answer(result.as_dict(), lambda: _show(result))
+            items = import_items(
+                file,
+                default_kind=DEFAULT_KIND if kind is None else kind,
+                dry_run=dry_run,
+                progress=bar,
+                should_stop=should_stop,
+                db=run.db,
+                scope=run.scope(conversation=conversation, server=server),
+            )
+        else:
+            from ..transfer.imports import import_file
+
+            chats = import_file(
+                file,
+                interface=interface,
+                conversation=conversation,
+                persona=persona,
+                private=private,
+                time_zone=timezone,
+                dry_run=dry_run,
+                progress=bar,
+                should_stop=should_stop,
+                db=None if dry_run else run.db,
+                scope=None if dry_run else run.scope(server=server),
+            )
+    if is_items:
+        run.answer(items.as_dict(), lambda: _print_items(items))
+        _end(items, strict=strict)
+    else:
+        run.answer(chats.as_dict(), lambda: _print_chats(chats))
+        _end(chats, strict=strict)
+
+
+def _end(result: ImportResult | ItemImport, *, strict: bool) -> None:
+    """Say what did not go in; end with 1 where it was stopped, with `strict` also where rows were not taken."""
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
         output.note(f"{rows} not taken; the reasons stand in the answer.", style="yellow")
@@ -121,7 +137,7 @@ def _going_on() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable() -> Iterator[Callable[[], bool]]:
+def _stoppable() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C and a request to end stop the work between two transactions; a second one stops at once."""
     asked = threading.Event()
 
@@ -140,7 +156,7 @@ def stoppable() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _show(result: ImportResult) -> None:
+def _print_chats(result: ImportResult) -> None:
     keys = result.conversations
     output.facts(
         [
@@ -151,11 +167,16 @@ def _show(result: ImportResult) -> None:
             *_counts(result),
         ]
     )
+    _print_rest(result, ("row", "reason"), [(p.row, p.reason) for p in result.errors[:_SHOWN]])
+
+
+def _print_rest(result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print the notes, and the first rows that were not taken."""
     for note in result.notes:
         output.say(output.sentence(f"Note: {output.clean(note)}"))
     if result.error_count:
         output.heading(f"Rows not taken: {result.error_count}")
-        output.table(("row", "reason"), [(p.row, p.reason) for p in result.errors[:_SHOWN]], right=(0,))
+        output.table(columns, rows, right=(0,))
         if result.error_count > _SHOWN:
             output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
 
@@ -182,3 +203,31 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
     if result.skipped:
         rows.append(("Blank", result.skipped))
     return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]
+
+
+# Memory items
+
+
+def _is_items(file: Path) -> bool:
+    """Return whether a file holds memory items and no conversation; what cannot be read is told as a conversation."""
+    from ..transfer.items.reader import is_items
+    from ..transfer.sources import File
+
+    try:
+        return is_items(File(file, sys.maxsize))
+    except TransferError:
+        return False
+
+
+def _print_items(result: ItemImport) -> None:
+    rows: list[tuple[str, object]] = [("Format", result.format)]
+    if result.dry_run:
+        rows.append(("Items", f"{result.imported} could be imported; nothing was stored"))
+    else:
+        rows.append(("Imported", result.imported))
+    rows += [("There already", result.duplicates)] if result.duplicates else []
+    blank = result.skipped - result.duplicates
+    rows += [("Blank", blank)] if blank else []
+    output.facts(rows)
+    shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
+    _print_rest(result, ("row", "uid", "reason"), shown)

@@ -12,12 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ..jobs.rules import STATES
 from ..text.times import parse_time
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from ..memories.shapes import CycleResult
@@ -41,26 +40,6 @@ _MOST_AGAIN = 10_000
 _WATCH_SECONDS = 2.0
 
 
-class _Group(TyperGroup):
-    """Subcommands of which `show` is meant where none is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line."""
-        is_named = bool(args) and (not args[0].startswith("-") or args[0] in ("-h", "--help"))
-        return super().parse_args(ctx, args if is_named else ["show", *args])
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add `worker` and `jobs`."""
-    command(app, "worker", without={"persona_id"})(work)
-    group = typer.Typer(cls=_Group, help="Look at the work in the background, and change it.")
-    command(group, "show")(show)
-    command(group, "cancel")(cancel)
-    command(group, "clear")(clear)
-    command(group, "retry")(retry)
-    app.add_typer(group, name="jobs")
-
-
 # The worker
 
 
@@ -70,10 +49,10 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     Any number of workers may run beside each other. SIGTERM or Ctrl-C lets the operation at hand end first; a second
     one gives it back. A worker that is killed loses nothing: another does the operation when its lease is over.
     """
-    from .. import llm  # noqa: PLC0415 - kept out of the start of other subcommands
-    from ..jobs import Worker  # noqa: PLC0415 - as above
+    from .. import llm
+    from ..jobs import Worker
 
-    worker = Worker(run.db, personas=personas or (), told=lambda done: _tell(run, done))
+    worker = Worker(run.db, personas=personas or (), told=lambda done: _print_run(run, done))
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         ending = "until nothing is left" if once else "until Ctrl-C"
@@ -95,9 +74,9 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
     if not schedule:
         yield
         return
-    from ..lifelong import Scheduler  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..lifelong import Scheduler
 
-    scheduler = Scheduler(run.db, personas=personas, told=lambda persona, done: _tell_cycle(run, persona, done))
+    scheduler = Scheduler(run.db, personas=personas, told=lambda persona, done: _print_cycle(run, persona, done))
     if once:
         scheduler.tick()
         yield
@@ -106,7 +85,7 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
         yield
 
 
-def _tell_cycle(run: Run, persona: str, done: CycleResult) -> None:
+def _print_cycle(run: Run, persona: str, done: CycleResult) -> None:
     """Print what a cycle of consolidation did, one line each."""
     if run.as_json:
         _json_line({"cycle": persona, **asdict(done)})
@@ -115,7 +94,7 @@ def _tell_cycle(run: Run, persona: str, done: CycleResult) -> None:
     output.say(output.clean(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"))
 
 
-def _tell(run: Run, done: OperationRun) -> None:
+def _print_run(run: Run, done: OperationRun) -> None:
     """Print what became of an operation, one line each."""
     if run.as_json:
         _json_line(asdict(done))
@@ -137,64 +116,61 @@ def _json_line(value: Any) -> None:
 def show(run: Run, watch: WatchOption = False) -> None:
     """Show how many operations there are, what runs, what failed."""
     if not watch:
-        found = _look(run)
-        run.answer(found, lambda: _print(found, run.db.clock(), _others(run)))
+        queue = _read_queue(run)
+        run.answer(queue, lambda: _print_queue(queue, run.db.clock(), _find_other_personas(run)))
         return
     try:
         while True:
-            found = _look(run)
+            queue = _read_queue(run)
             if run.as_json:
-                _json_line(found)
+                _json_line(queue)
             else:
                 output.out().clear()
-                _print(found, run.db.clock(), _others(run))
+                _print_queue(queue, run.db.clock(), _find_other_personas(run))
             time.sleep(_WATCH_SECONDS)
     except KeyboardInterrupt:
         return
 
 
-def _look(run: Run) -> dict[str, Any]:
+def _read_queue(run: Run) -> dict[str, Any]:
     """Return the queue as JSON has it; keys stand in this order."""
-    from .. import jobs  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import jobs
 
-    scope, settings = run.scope(), run.settings
-    found: dict[str, Any] = {
-        "persona": scope.persona,
-        "counts": jobs.count_operations(db=run.db, settings=settings, scope=scope),
-    }
+    asking = run.asking()
+    queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
     for state in ("in_progress", "retrying", "failed"):
-        found[state] = jobs.list_operations(state, limit=_SHOWN, db=run.db, settings=settings, scope=scope)
-    return found
+        queue[state] = jobs.list_operations(state, limit=_SHOWN, **asking)
+    return queue
 
 
-def _others(run: Run) -> list[str]:
+def _find_other_personas(run: Run) -> list[str]:
     """Return the other personas that have operations which wait."""
-    from ..jobs import table_claiming as jobs_claiming  # noqa: PLC0415 - as above
+    from ..jobs import table_claiming as jobs_claiming
 
     own = run.scope().persona
     return [persona for persona in jobs_claiming.personas(run.db) if persona != own]
 
 
-def _print(found: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:
-    counts = found["counts"]
+def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:
+    counts = queue["counts"]
     if not counts:
         waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""
-        output.say(output.clean(f"Nothing is queued for {found['persona']}.{waits}"))
+        output.say(output.clean(f"Nothing is queued for {queue['persona']}.{waits}"))
         return
     states = [state for state in STATES if any(state in each for each in counts.values())]
     output.table(
-        ("type", *(_words(state) for state in states)),
+        ("type", *(_state_words(state) for state in states)),
         [(kind, *(each.get(state, 0) for state in states)) for kind, each in counts.items()],
         right=range(1, len(states) + 1),
     )
-    _print_some("Running", found["in_progress"], "for", "updated_at", now)
-    _print_some("Tried again", found["retrying"], "in", "available_at", now)
-    _print_some("Failed", found["failed"], "ago", "updated_at", now)
-    if found["failed"]:
+    _print_operations("Running", queue["in_progress"], "for", "updated_at", now)
+    _print_operations("Tried again", queue["retrying"], "in", "available_at", now)
+    _print_operations("Failed", queue["failed"], "ago", "updated_at", now)
+    if queue["failed"]:
         output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
 
 
-def _print_some(title: str, rows: Sequence[ListedOperation], word: str, field: str, now: datetime) -> None:
+def _print_operations(title: str, rows: Sequence[ListedOperation], word: str, field: str, now: datetime) -> None:
     if not rows:
         return
     output.heading(title)
@@ -233,7 +209,7 @@ def _span(now: datetime, moment: str) -> str:
     return f"{seconds} s"
 
 
-def _words(state: str) -> str:
+def _state_words(state: str) -> str:
     return state.replace("_", " ")
 
 
@@ -242,9 +218,9 @@ def _words(state: str) -> str:
 
 def cancel(run: Run, job_id: IdArgument) -> None:
     """Cancel an operation; the result of a running one is dropped."""
-    from .. import jobs  # noqa: PLC0415 - as above
+    from .. import jobs
 
-    done = jobs.cancel(job_id, db=run.db, settings=run.settings, scope=run.scope())
+    done = jobs.cancel(job_id, **run.asking())
     _answer(run, {"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
     if not done.stored:
         raise typer.Exit(1)
@@ -255,22 +231,22 @@ def clear(run: Run) -> None:
 
     Results of running ones are dropped.
     """
-    from .. import jobs  # noqa: PLC0415 - as above
+    from .. import jobs
 
-    number = jobs.clear_queue(db=run.db, settings=run.settings, scope=run.scope())
+    number = jobs.clear_queue(**run.asking())
     _answer(run, {"cancelled": number}, f"{number} cancelled.")
 
 
 def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> None:
     """Put a failed operation back into the queue."""
-    from .. import jobs  # noqa: PLC0415 - as above
+    from .. import jobs
 
     if (job_id is None) != every:
         raise typer.BadParameter("say which operation: either its ID or --all")
     if job_id is None:
         _retry_all(run)
         return
-    done = jobs.retry_operation(job_id, db=run.db, settings=run.settings, scope=run.scope())
+    done = jobs.retry_operation(job_id, **run.asking())
     notes = "; ".join(done.notes)
     said = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
     _answer(run, {"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
@@ -280,10 +256,12 @@ def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> 
 
 def _retry_all(run: Run) -> None:
     """Put every failed operation back that can be; those that worked on texts handed in cannot."""
-    from .. import jobs  # noqa: PLC0415 - as above
+    from .. import jobs
 
-    door: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope()}
-    again = [jobs.retry_operation(one["id"], **door) for one in jobs.list_operations("failed", (), _MOST_AGAIN, **door)]
+    asking = run.asking()
+    again = [
+        jobs.retry_operation(one["id"], **asking) for one in jobs.list_operations("failed", (), _MOST_AGAIN, **asking)
+    ]
     pending, refused = sum(done.stored for done in again), sum(done.reason == "refused" for done in again)
     left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
     _answer(run, {"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")

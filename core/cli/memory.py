@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from ..memories.shapes import Compacted, CycleResult, Health, Pruned
@@ -33,26 +33,16 @@ NoIndexOption = Annotated[
 _SHOWN = 20
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `memory` and what is under it."""
-    group = typer.Typer(help="Consolidate, prune, compact and check lasting memory.")
-    command(group, "consolidate")(consolidate)
-    command(group, "prune")(prune)
-    command(group, "compact")(compact)
-    command(group, "health")(health)
-    app.add_typer(group, name="memory")
-
-
 def consolidate(run: Run, deep: DeepOption = False) -> None:
     """Make items of what was said since the last time, and archive what has expired."""
-    from .. import lifelong, llm  # noqa: PLC0415 - kept out of the start of other subcommands
+    from .. import lifelong, llm
 
-    call = _call(run)
+    call = run.asking()
     try:
         done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
     finally:
         llm.close()
-    run.answer(asdict(done), lambda: _show_cycle(done))
+    run.answer(asdict(done), lambda: _print_cycle(done))
 
 
 def prune(
@@ -66,11 +56,11 @@ def prune(
 
     Pinned and saved items stay. `prompt-engine memory health` counts what there is; an archived item can be restored.
     """
-    from .. import lifelong  # noqa: PLC0415 - as above
+    from .. import lifelong
 
-    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **_call(run))
+    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **run.asking())
     told = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
-    run.answer({**told, "notes": done.notes}, lambda: _show_pruned(done, dry_run))
+    run.answer({**told, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
 
 
 def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, dry_run: DryRunOption = False) -> None:
@@ -78,12 +68,12 @@ def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, 
 
     The model of LLM_BASE_URL writes the text; items are archived only after theirs has been stored and read back.
     """
-    from .. import lifelong, llm  # noqa: PLC0415 - as above
+    from .. import lifelong, llm
 
     made: list[Compacted] = []
     try:
         while True:
-            done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, **_call(run))
+            done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, **run.asking())
             made.append(done)
             if done.id is None:
                 break
@@ -91,29 +81,25 @@ def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, 
                 output.note(f"{done.archived} items tagged {output.clean(done.tag)} became item {done.id}.")
     finally:
         llm.close()
-    run.answer([asdict(each) for each in made], lambda: _show_compacted(made, dry_run))
+    run.answer([asdict(each) for each in made], lambda: _print_compacted(made, dry_run))
 
 
 def health(run: Run, no_index: NoIndexOption = False) -> None:
     """Count the items, and what about them wants looking after. Changes nothing."""
-    from .. import lifelong  # noqa: PLC0415 - as above
+    from .. import lifelong
 
-    found = lifelong.health(check_index=not no_index, **_call(run))
-    run.answer(found, lambda: _show_health(found))
-
-
-def _call(run: Run) -> dict[str, Any]:
-    return {"db": run.db, "settings": run.settings, "scope": run.scope()}
+    found = lifelong.health(check_index=not no_index, **run.asking())
+    run.answer(found, lambda: _print_health(found))
 
 
-def _show_cycle(done: CycleResult) -> None:
+def _print_cycle(done: CycleResult) -> None:
     archived = f"{done.pruned} archived, {done.merged} said before"
     output.say(f"{done.stored} items stored from {done.conversations} conversations, {archived}.")
     if done.reason:
         output.say(output.sentence(f"of a part nothing came: {done.reason}"), style="yellow")
 
 
-def _show_pruned(done: Pruned, dry_run: bool) -> None:
+def _print_pruned(done: Pruned, dry_run: bool) -> None:
     output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
     if done.items:
         output.table(("item", "because of"), [(id_, ", ".join(why)) for id_, why in done.items[:_SHOWN]])
@@ -121,7 +107,7 @@ def _show_pruned(done: Pruned, dry_run: bool) -> None:
         output.say(f"and {len(done.items) - _SHOWN} more")
 
 
-def _show_compacted(made: list[Compacted], dry_run: bool) -> None:
+def _print_compacted(made: list[Compacted], dry_run: bool) -> None:
     last = made[-1]
     if dry_run and last.sources:
         ids = ", ".join(str(each) for each in last.sources)
@@ -132,7 +118,7 @@ def _show_compacted(made: list[Compacted], dry_run: bool) -> None:
         output.say(output.sentence(f"it ended because of: {last.reason}"), style="yellow")
 
 
-def _show_health(found: Health) -> None:
+def _print_health(found: Health) -> None:
     kinds = [(kind, tier, count) for kind, tiers in found["kinds"].items() for tier, count in tiers.items() if count]
     if kinds:
         output.table(("kind", "tier", "items"), kinds, right=(2,))

@@ -50,6 +50,20 @@ JsonOption = Annotated[
 ]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.", rich_help_panel=_PANEL)]
 
+# Options that several subcommands have
+
+ConversationOption = Annotated[
+    str | None,
+    typer.Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread."),
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="ID", help="Who asks: id on the interface of the conversation.")
+]
+ServerOption = Annotated[str, typer.Option("--server", metavar="ID", help="Community the conversation belongs to.")]
+LocalOption = Annotated[
+    bool, typer.Option("--local", help="For a model on this machine: what is marked local_only counts too.")
+]
+
 _COMMON = {
     "database": DatabaseOption,
     "persona_id": PersonaOption,
@@ -76,7 +90,7 @@ class Run:
     def db(self) -> Database:
         """The database asked for, opened and brought up to date at first use."""
         if self._db is None:
-            from .. import db  # noqa: PLC0415 - `config` needs no database
+            from .. import db
 
             self._db = db.open_database(self.url)
         return self._db
@@ -88,7 +102,7 @@ class Run:
     @property
     def settings(self) -> Settings:
         """The settings as they are now, those of the database too."""
-        from ..calls import defaults  # noqa: PLC0415 - as above
+        from ..calls import defaults
 
         return defaults.settings_for(None, self.db)
 
@@ -103,6 +117,10 @@ class Run:
         """Return who is asking; the persona of `--persona-id`, else of PERSONA_ID."""
         persona = self.persona if self.persona is not None else self.settings.persona_id
         return Scope(persona, conversation, participant, server, destination, privacy)
+
+    def asking(self) -> dict[str, Any]:
+        """Return what a door is passed: database, settings, and the scope of the persona."""
+        return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None]) -> None:
         """Print the answer: `value` as JSON, or for people by `show`."""
@@ -138,35 +156,48 @@ def _started(
                 os.environ["CONFIG_FILE"] = before
 
 
-def command(
-    app: typer.Typer, name: str, *, without: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def add_command(app: typer.Typer, name: str, function: Callable[..., None], *, without: Collection[str] = ()) -> None:
     """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
 
     Args:
         without: parameters of the options of every subcommand that mean nothing to this one.
     """
+    own = inspect.signature(function, eval_str=True).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
+    parameters += [
+        inspect.Parameter(each, keyword, default=_DEFAULTS.get(each), annotation=annotation)
+        for each, annotation in _COMMON.items()
+        if each not in without
+    ]
 
-    def add(function: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(function, eval_str=True).parameters.values()
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
-        parameters += [
-            inspect.Parameter(each, keyword, default=_DEFAULTS.get(each), annotation=annotation)
-            for each, annotation in _COMMON.items()
-            if each not in without
-        ]
+    def called(**given: Any) -> None:
+        common = {each: given.pop(each, None) for each in _COMMON}
+        with _started(**common) as run:
+            function(run, **given)
 
-        def called(**given: Any) -> None:
-            common = {each: given.pop(each, None) for each in _COMMON}
-            with _started(**common) as run:
-                function(run, **given)
+    functools.update_wrapper(called, function)
+    del called.__wrapped__  # type: ignore[attr-defined]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    app.command(name)(called)
 
-        functools.update_wrapper(called, function)
-        del called.__wrapped__  # type: ignore[attr-defined]
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {p.name: p.annotation for p in parameters}
-        app.command(name)(called)
-        return function
 
-    return add
+def participant(conversation: str | None, user: str | None) -> str | None:
+    """Return the participant key of a user id; the interface is that of the conversation.
+
+    >>> participant("telegram_bot/42", "7"), participant(None, "telegram_bot/7"), participant("webui/1", None)
+    ('telegram_bot/7', 'telegram_bot/7', None)
+    """
+    if user is None or conversation is None:
+        return user
+    return f"{conversation.split('/', 1)[0]}/{user}"
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Tell a value that a door refuses as a command called wrongly."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error

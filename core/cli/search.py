@@ -9,8 +9,7 @@ import typer
 
 from ..shapes import Hit
 from . import output
-from .options import ConversationOption, LocalOption, ServerOption, UserOption, participant, refusals
-from .run import Run, command
+from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, participant, refusals
 
 QueryArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
@@ -27,12 +26,6 @@ NoChatOption = Annotated[bool, typer.Option("--no-chat", help="Memories and diar
 ContentArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
 LabelOption = Annotated[str, typer.Option("--label", help="What kind of memory it is.")]
 AuthorOption = Annotated[str, typer.Option("--author", help="Who says so.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add `search` and `remember`."""
-    command(app, "search")(search)
-    command(app, "remember")(remember)
 
 
 def search(
@@ -53,7 +46,7 @@ def search(
     """Search memories, diary and chat, with reasons."""
     if not (query or tag or word):
         raise typer.BadParameter("say what to look for: TEXT, --tag or --word")
-    from ..synth_core_memory import explain_search  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..synth_core_memory import explain_search
 
     scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
     with refusals():
@@ -69,10 +62,10 @@ def search(
             db=run.db,
             scope=scope,
         )
-    run.answer({"hits": hits, "report": report}, lambda: _show(hits, report))
+    run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
 
 
-def _show(hits: list[Hit], report: Mapping[str, Any]) -> None:
+def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
     reasons = {(one["source"], one["id"]): one for one in report["hits"]}
     if not hits:
         output.say("Nothing was found.")
@@ -104,9 +97,9 @@ def remember(
 
     Without --conversation it is seen everywhere within the persona.
     """
-    from .. import db as door  # noqa: PLC0415 - kept out of the start of other subcommands
-    from ..synth_tagging import extract_tags  # noqa: PLC0415 - as above
-    from ..tags.table import current  # noqa: PLC0415 - as above
+    from .. import db as door
+    from ..synth_tagging import extract_tags
+    from ..tags.table import current
 
     scope = run.scope(conversation, participant(conversation, user), server)
     with refusals():

@@ -10,7 +10,7 @@ import typer
 from ..config import Settings
 from ..errors import ConfigError
 from . import output
-from .run import Run, command
+from .run import Run
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -34,11 +34,6 @@ WIDE = (
 EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `serve`."""
-    command(app, "serve", without={"persona_id", "as_json"})(serve)
-
-
 def serve(run: Run, host: HostOption = None, port: PortOption = None, allow_hosts: AllowOption = None) -> None:
     """Serve the admin API and page until Ctrl-C.
 
@@ -47,12 +42,12 @@ def serve(run: Run, host: HostOption = None, port: PortOption = None, allow_host
     # 1. what is served, and where
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
     asked = {name.upper(): value for name, value in given.items() if value is not None}
-    settings = _settings(run, asked)
-    app = _application(run, asked, allow_hosts or ())
+    settings = _read_settings(run, asked)
+    app = _make_application(run, asked, allow_hosts or ())
     # 2. listen
-    with _listening(*address(settings)) as listening:
-        _tell(settings, app)
-        server = _server(app)
+    with _open_socket(*address(settings)) as listening:
+        _print_place(settings, app)
+        server = _make_server(app)
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:
@@ -64,22 +59,22 @@ def address(settings: Settings) -> tuple[str, int]:
     return settings.admin_host, settings.admin_port
 
 
-def _settings(run: Run, asked: dict[str, Any]) -> Settings:
-    from ..calls.defaults import settings_for  # noqa: PLC0415 - loads the database packages
+def _read_settings(run: Run, asked: dict[str, Any]) -> Settings:
+    from ..calls.defaults import settings_for
 
     return settings_for(asked or None, run.db)
 
 
-def _application(run: Run, asked: dict[str, Any], allowed: Any) -> FastAPI:
+def _make_application(run: Run, asked: dict[str, Any], allowed: Any) -> FastAPI:
     """Return what is served.
 
     Raises:
         typer.Exit: with 2, after a sentence: the extra is not installed, or there is no token.
     """
     try:
-        import uvicorn  # noqa: F401, PLC0415 - an extra of its own
+        import uvicorn  # noqa: F401 - an extra of its own
 
-        from ..admin.app import create_app  # noqa: PLC0415 - as above
+        from ..admin.app import create_app
     except ModuleNotFoundError as error:
         _refuse(EXTRA.format(name=error.name))
     try:
@@ -95,8 +90,8 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _server(app: FastAPI) -> Any:
-    import uvicorn  # noqa: PLC0415 - checked before
+def _make_server(app: FastAPI) -> Any:
+    import uvicorn
 
     return uvicorn.Server(
         uvicorn.Config(
@@ -110,7 +105,7 @@ def _server(app: FastAPI) -> Any:
     )
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens.
 
     Raises:
@@ -127,8 +122,8 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _tell(settings: Settings, app: FastAPI) -> None:
-    from ..admin.hosts import is_loopback  # noqa: PLC0415 - part of the extra
+def _print_place(settings: Settings, app: FastAPI) -> None:
+    from ..admin.hosts import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
     output.note(f"The admin page is on http://{host}:{settings.admin_port}{app.state.admin.prefix}/, until Ctrl-C.")

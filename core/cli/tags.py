@@ -9,8 +9,7 @@ import typer
 
 from ..shapes import WriteResult
 from . import output
-from .options import refusals
-from .run import Run, command
+from .run import Run, refusals
 
 TagArgument = Annotated[str, typer.Argument(metavar="TAG", show_default=False)]
 AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", show_default=False)]
@@ -22,23 +21,12 @@ LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, he
 _SHOWN_LINKS = 4
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `tags` and what is under it."""
-    tags = typer.Typer(help="List, add and link tags; see those of a text.")
-    command(tags, "list")(list_)
-    command(tags, "add")(add)
-    command(tags, "alias")(alias)
-    command(tags, "link")(link)
-    command(tags, "extract")(extract)
-    app.add_typer(tags, name="tags")
-
-
 def list_(run: Run, limit: LimitOption = 100) -> None:
     """List the tags, the most used first."""
-    from ..synth_tagging import list_tags  # noqa: PLC0415 - kept out of the start of other subcommands
+    from ..synth_tagging import list_tags
 
     found = list_tags(db=run.db, scope=run.scope())[:limit]
-    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _links(each["links"])) for each in found]
+    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _link_words(each["links"])) for each in found]
     run.answer(
         found,
         lambda: (
@@ -49,7 +37,7 @@ def list_(run: Run, limit: LimitOption = 100) -> None:
     )
 
 
-def _links(links: Mapping[str, float]) -> str:
+def _link_words(links: Mapping[str, float]) -> str:
     most = sorted(links.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = [f"{tag} {weight:g}" for tag, weight in most[:_SHOWN_LINKS]]
     return ", ".join([*shown, "..."] if len(most) > _SHOWN_LINKS else shown)
@@ -57,42 +45,42 @@ def _links(links: Mapping[str, float]) -> str:
 
 def add(run: Run, tag: TagArgument) -> None:
     """Make a tag known."""
-    from ..synth_tagging import add_tag  # noqa: PLC0415 - as above
+    from ..synth_tagging import add_tag
 
     with refusals():
-        _told(run, add_tag(tag, db=run.db, scope=run.scope()))
+        _answer_written(run, add_tag(tag, db=run.db, scope=run.scope()))
 
 
 def alias(run: Run, alias: AliasArgument, tag: TagArgument) -> None:
     """Make ALIAS another spelling of TAG."""
-    from ..synth_tagging import add_alias  # noqa: PLC0415 - as above
+    from ..synth_tagging import add_alias
 
     with refusals():
-        _told(run, add_alias(alias, tag, db=run.db, scope=run.scope()))
+        _answer_written(run, add_alias(alias, tag, db=run.db, scope=run.scope()))
 
 
 def link(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption = 1.0) -> None:
     """Link two tags: whoever looks for one finds the other too."""
-    from ..synth_tagging import link_tags, list_tags  # noqa: PLC0415 - as above
+    from ..synth_tagging import link_tags, list_tags
 
     scope = run.scope()
     known = {each["tag"] for each in list_tags(db=run.db, scope=scope)}
     with refusals():
         written = link_tags(tag, other, weight, db=run.db, scope=scope)
     links = {each["tag"]: each["links"] for each in list_tags(db=run.db, scope=scope)} if written.stored else {}
-    _told(run, written, [f"made tag {made}" for made in links if made not in known and links[made]])
+    _answer_written(run, written, [f"made tag {made}" for made in links if made not in known and links[made]])
 
 
 def extract(run: Run, text: TextArgument) -> None:
     """Print the tags of a text."""
-    from ..synth_tagging import extract_tags  # noqa: PLC0415 - as above
-    from ..tags.table import current  # noqa: PLC0415 - as above
+    from ..synth_tagging import extract_tags
+    from ..tags.table import current
 
     tags = extract_tags(text, current(run.db, run.scope().persona))
     run.answer(tags, lambda: output.say(", ".join(map(output.clean, tags)) or "This text has no tags."))
 
 
-def _told(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
+def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
     notes = [*written.notes, *more]
     said = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
     run.answer(

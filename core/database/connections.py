@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import random
 import socket
 import ssl
 import threading
@@ -300,7 +301,7 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
     arguments = {"timeout": timeout_seconds, "check_same_thread": False}
     if target.in_memory:
         only = create_engine(target.url, connect_args=arguments, poolclass=StaticPool, hide_parameters=True)
-        event.listen(only, "connect", _sqlite_pragmas)
+        _listen_sqlite(only, timeout_seconds)
         return only, only
     common: dict[str, Any] = {
         "connect_args": arguments,
@@ -312,13 +313,34 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
     reading = create_engine(target.url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **common)
     writing = create_engine(target.url, **common)
     for engine in (reading, writing):
-        event.listen(engine, "connect", _sqlite_pragmas)
+        _listen_sqlite(engine, timeout_seconds)
     return reading, writing
 
 
-def _sqlite_pragmas(connection: Any, _record: Any) -> None:
-    """WAL lets readers go on while one writes; FULL keeps every acknowledged write through a power cut."""
-    cursor = connection.cursor()
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -16000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def _listen_sqlite(engine: Engine, timeout_seconds: float) -> None:
+    """Have each connection of an engine set up as it is made."""
+
+    def connected(connection: Any, _record: Any) -> None:
+        _start_wal(connection, timeout_seconds)
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000"):
+            connection.execute(f"PRAGMA {pragma}").close()
+
+    event.listen(engine, "connect", connected)
+
+
+def _start_wal(connection: Any, timeout_seconds: float) -> None:
+    """Let readers go on while one writes (WAL); `synchronous = FULL` keeps what it acknowledged through a power cut.
+
+    The first connections of a new file all switch it. The switch reads before it writes, and SQLite lets nobody wait
+    who does: whoever finds another program at it is refused at once, whatever the busy timeout, and asks again here.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+        except connection.OperationalError as error:
+            if not failures.says_busy(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.002 + 0.01 * random.random())
+        else:
+            return

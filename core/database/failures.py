@@ -68,7 +68,12 @@ def is_lost(error: BaseException) -> bool:
 
 def is_busy(error: BaseException) -> bool:
     """Return whether another process writes the SQLite file just now."""
-    return "database is locked" in str(getattr(error, "orig", "")) or "is busy" in str(getattr(error, "orig", ""))
+    return says_busy(getattr(error, "orig", ""))
+
+
+def says_busy(original: object) -> bool:
+    """Return whether that is what the driver itself says."""
+    return "database is locked" in str(original) or "is busy" in str(original)
 
 
 def is_missing_table(error: StoreError) -> bool:

@@ -260,7 +260,7 @@ def run_revision(db: Database, revision: str) -> None:
     def work(connection: Connection) -> None:
         for statement in ddl.create_all(ddl.schema_version, db.family):
             connection.exec_driver_sql(statement)
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, ddl=ddl)
         command.upgrade(config, revision)
 
     db.transaction(work, source=f"the migration {revision}")

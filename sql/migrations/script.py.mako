@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from alembic import op
 
-from core.upkeep import ddl
-
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 
 
 def upgrade() -> None:
-    connection = op.get_bind()
+    connection, ddl = op.get_bind(), op.get_context().opts["ddl"]
     if not ddl.has_column(connection, "TABLE", "COLUMN"):
         connection.exec_driver_sql("ALTER TABLE ...")

@@ -39,10 +39,10 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listened: list[Any]) 
             listened.extend(each.getsockname()[:2] for each in sockets)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(serving, "_server", lambda app: Ended())
+    monkeypatch.setattr(serving, "_make_server", lambda app: Ended())
     monkeypatch.setenv("ADMIN_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
-    yield lambda *words: app.run(["serve", "--database", f"sqlite:///{tmp_path / 'a.sqlite3'}", *words])
+    yield lambda *words: app.run_command(["serve", "--database", f"sqlite:///{tmp_path / 'a.sqlite3'}", *words])
 
 
 def test_l34_it_listens_on_this_machine_alone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, text
 
 from core.database import schema
 from core.database.engine import Database
@@ -38,12 +39,11 @@ SPARED = pytest.mark.spared("seekdb")
 
 NEXT = """
 from alembic import op
-from core.upkeep import ddl
 revision = "9999"
 down_revision = "{last}"
 
 def upgrade() -> None:
-    connection = op.get_bind()
+    connection, ddl = op.get_bind(), op.get_context().opts["ddl"]
     if not ddl.has_column(connection, "memories", "mood"):
         connection.exec_driver_sql("ALTER TABLE memories ADD COLUMN mood INT NOT NULL DEFAULT 3")
     {between}
@@ -319,6 +319,20 @@ def test_d29_processes_at_once_make_one_database(db: Database) -> None:
     assert inspecting.differences(shape(db), db.family) == []
     assert len(stored(db)["schema_version"]) == 1
     assert len(stored(db)["search_progress"]) == 3
+
+
+@pytest.mark.engines("sqlite")
+def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> None:
+    """The first connection switches a file to WAL, and SQLite refuses that at once where another holds a lock."""
+    holder = sqlite3.connect(db.target.url.database or "", check_same_thread=False, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    later = threading.Timer(0.3, holder.close)
+    later.start()
+    try:
+        migrating.ensure(db)
+    finally:
+        later.join()
+    assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
 
 
 @SPARED

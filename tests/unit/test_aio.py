@@ -15,6 +15,7 @@ import pytest
 
 from core import aio, synth_core_memory
 from core.scope import Scope, current_scope, use_scope
+from tests import aio_stub
 
 DOORS = (
     "core.prompt_engine",
@@ -172,6 +173,11 @@ def test_g1_every_name_is_a_coroutine_function_that_finds_its_door() -> None:
         assert getattr(aio, name).__name__ == name
         assert name in found, name
     assert sorted(aio.__all__) == list(aio.__all__)
+
+
+def test_the_signatures_for_type_checkers_are_those_of_the_doors() -> None:
+    """An editor that shows an argument which the door has not, or no more, is worse than one that shows none."""
+    assert aio_stub.FILE.read_text(encoding="utf-8") == aio_stub.text(), "run `make docs`"
 
 
 def test_importing_aio_imports_no_door() -> None:

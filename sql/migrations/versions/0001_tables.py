@@ -1,6 +1,6 @@
 """The tables of the first release, from nothing. Tables that are there stay as they are.
 
-The statements stand in the two files beside this one; they are of their day and never follow `core.database.schema`.
+The statements stand in the two files beside this one; they are of their day and never follow `database.schema`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from alembic import op
-
-from core.upkeep import ddl
 
 revision = "0001"
 down_revision = None
@@ -19,4 +17,4 @@ def upgrade() -> None:
     connection = op.get_bind()
     family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
     script = Path(__file__).with_name(f"0001_tables.{family}.sql")
-    ddl.run_script(connection, script.read_text(encoding="utf-8"))
+    op.get_context().opts["ddl"].run_script(connection, script.read_text(encoding="utf-8"))

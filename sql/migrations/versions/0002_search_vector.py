@@ -1,13 +1,11 @@
 """The table of vectors that an optional embedder makes of texts; a table that is there stays as it is.
 
-The statements are of their day and never follow `core.database.schema`.
+The statements are of their day and never follow `database.schema`.
 """
 
 from __future__ import annotations
 
 from alembic import op
-
-from core.upkeep import ddl
 
 revision = "0002"
 down_revision = "0001"
@@ -46,4 +44,4 @@ def upgrade() -> None:
     connection = op.get_bind()
     statements = (SQLITE, SQLITE_INDEX) if connection.dialect.name == "sqlite" else (SERVER,)
     for statement in statements:
-        ddl.run_script(connection, statement)
+        op.get_context().opts["ddl"].run_script(connection, statement)
