@@ -45,8 +45,9 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     exec(compile(snippet(), "README.md", "exec"), names)
     (said,) = re.findall(r"print\(.*\)  # (.*)", snippet())
     assert capsys.readouterr().out.strip() == said
-    assert names["prompt"]["context"]["history_current_chat"][0].endswith('Ann: "Good morning!"')
-    assert [message["role"] for message in names["messages"]] == ["system", "user", "user", "user"]
+    assert names["messages"][0]["role"] == "system" and names["messages"][-1]["role"] == "user"
+    later = names["build_json_prompt"]({**names["message"], "message_id": "3", "text": "Well?"})
+    assert later["context"]["history_current_chat"][0].endswith('Ann: "Who is my cat?"')
     assert Path("persona.db").exists()
 
 
