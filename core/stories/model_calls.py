@@ -10,14 +10,10 @@ from typing import Any, TypeVar
 from .. import llm
 from ..config import Settings
 from ..jobs.tools import Tools
-from ..messages import table_scene_lines as scene_lines
-from ..messages.table_places import StoryPlace
-from ..messages.table_scene_lines import Line
-from ..shapes import PERSONA_SENDER
+from ..messages import table_lines
+from ..messages.table_lines import Line, StoryPlace
 from ..templates.render import Renderer
 from ..text.sizes import to_json
-from .recaps import inclusion, rules
-from .token_counts import Counting
 
 T = TypeVar("T")
 
@@ -62,39 +58,12 @@ def open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
         StoreReadError: the levels could not be read.
     """
     with tools.db.connection(source="participants") as connection:
-        return scene_lines.open_lines(connection, persona, lines, tools.settings.privacy_default)
+        return table_lines.choose_open(connection, persona, lines, tools.settings.privacy_default)
 
 
 def room_tokens(settings: Settings) -> int:
     """Return how many tokens of texts a model is given at once."""
     return max(1, math.floor(settings.context_tokens * SHARE))
-
-
-def taking_part(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
-    """Return the messages that no rule of S10 leaves out."""
-    chosen = inclusion.rules_of(settings)
-    return [
-        line
-        for line in lines
-        if line.text.strip() and not rules.left_out(_message(line, by if chosen.threshold > 0 else None), chosen)
-    ]
-
-
-def _message(line: Line, by: Counting | None) -> rules.Message:
-    return rules.Message(
-        role=line.role,
-        is_program=line.metadata.get(inclusion.PROGRAM) is True,
-        is_excluded=line.excluded,
-        sender_id="" if line.sender_id == PERSONA_SENDER else line.sender_id,
-        sender_name=line.sender_name,
-        is_disabled=line.metadata.get(inclusion.DISABLED) is True,
-        tokens=None if by is None else tokens_of(line, by),
-    )
-
-
-def tokens_of(line: Line, by: Counting) -> int:
-    """Return the tokens of a message's text, as stored where they were counted by the same counter."""
-    return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
 
 
 def pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:

@@ -15,14 +15,9 @@ from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
 from ...messages import (
     table_changes as chat_changes,
 )
-from ...messages import (
-    table_places as places,
-)
+from ...messages import table_lines
 from ...messages import (
     table_reading as chat_reading,
-)
-from ...messages import (
-    table_recap_reading as recap_reading,
 )
 from ...messages import (
     table_recaps as message_recaps,
@@ -66,7 +61,7 @@ class _Source(NamedTuple):
     speaker: str
     found: Recap
     """The recap there is."""
-    place: places.StoryPlace
+    place: table_lines.StoryPlace
 
 
 class _Made(NamedTuple):
@@ -122,8 +117,8 @@ def _source(operation: Operation, tools: Tools) -> _Source | None:
     if conversation is None or row_id is None:
         return None
     read = readers.of(tools.db, "message_recaps")
-    facts, place = recap_reading.facts(read, persona, row_id), places.find(read, persona, conversation)
-    text = recap_reading.texts(read, persona, [row_id]).get(row_id, "")
+    facts, place = table_lines.find_facts(read, persona, row_id), table_lines.find_place(read, persona, conversation)
+    text = table_lines.read_texts(read, persona, [row_id]).get(row_id, "")
     if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():
         return None
     found = message_recaps.find(read, persona, row_id) or Recap(row_id)

@@ -17,9 +17,7 @@ from ...messages import (
 from ...messages import (
     table_hidden as hidden,
 )
-from ...messages import (
-    table_recap_reading as recap_reading,
-)
+from ...messages import table_lines
 from ...messages import (
     table_recaps as message_recaps,
 )
@@ -244,7 +242,7 @@ def _all(call: Call, row_id: int, key: str | None) -> dict[str, Any]:
     if key is None or key in recap_keys.SCENE:
         found |= scene_values.read(read, call.persona, row_id)
     if key in (None, "exclude"):
-        facts = recap_reading.facts(read, call.persona, row_id)
+        facts = table_lines.find_facts(read, call.persona, row_id)
         found["exclude"] = True if facts is not None and facts.excluded else None
     return {name: found[name] for name in recap_keys.READABLE if found.get(name) is not None}
 

@@ -9,7 +9,7 @@ from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
-from ...messages import table_places as places
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
@@ -54,7 +54,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         return None
     read = readers.of(tools.db, "running_recaps")
     state = running_recaps.state(read, persona, conversation)
-    place = places.find(read, persona, conversation)
+    place = table_lines.find_place(read, persona, conversation)
     if place is None or state.stories_off:
         return None
     tools = asking.tools_for(tools, place)

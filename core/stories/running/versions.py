@@ -14,7 +14,7 @@ from ...base import logs
 from ...database import readers, rows
 from ...database.engine import Database
 from ...errors import MessageError
-from ...messages import table_places as places
+from ...messages import table_lines
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
@@ -106,7 +106,10 @@ def add_running_recap_version(
     # 2. where
     call = _call(conversation, storage, db, settings, scope)
     _is_own(call, storage)
-    if call.place is None and places.find(call.reader("conversations"), call.persona, call.conversation) is not None:
+    if (
+        call.place is None
+        and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
+    ):
         call = _call(conversation, storage, db, settings, scope)  # made by somebody else since the first look
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))

@@ -117,7 +117,7 @@ def make_break(
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
     """Queue the recap of a scene, behind those of the same conversation that are not made yet."""
-    before = scenes.newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before = scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     jobs.enqueue(
         connection,
         db,

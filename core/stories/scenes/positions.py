@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...database.readers import Reader
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
 from ..running.plan import BEFORE_ALL
@@ -63,7 +64,7 @@ class Told:
 
 def read(reader: Reader, persona: str, conversation: str) -> Told:
     """Return a conversation's messages and scenes in order."""
-    rows = scenes.order(reader, persona, conversation)
+    rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
     placed = [
         PlacedScene(scene, BEFORE_ALL if scene.is_brought else at[scene.break_row])

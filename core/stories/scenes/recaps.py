@@ -11,10 +11,9 @@ from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
-from ...messages import table_places as places
-from ...messages import table_scene_lines as scene_lines
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
-from ...messages.table_scene_lines import Line
+from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.extracts import extract
 from .. import (
@@ -29,6 +28,7 @@ from .. import (
 from .. import (
     token_counts as counting,
 )
+from ..recaps import inclusion
 from ..recaps.rules import corrected
 from ..refused import keep, reason_against
 from . import positions as placing
@@ -57,7 +57,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     read = readers.of(tools.db, "scenes")
     if conversation is None or not isinstance(row_id, int):
         return None
-    place = places.find(read, persona, conversation)
+    place = table_lines.find_place(read, persona, conversation)
     told = placing.read(read, persona, conversation)
     placed = told.find(row_id)
     if place is None or place.stories_off or placed is None or placed.scene.is_brought:
@@ -66,8 +66,8 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     # 1. what was said
     rows = told.rows_of(placed)
     by = counting.of(None, tools.settings)
-    lines = asking.open_lines(tools, persona, scene_lines.lines(read, persona, rows))
-    lines = asking.taking_part(lines, tools.settings, by)
+    lines = asking.open_lines(tools, persona, table_lines.read_lines(read, persona, rows))
+    lines = inclusion.taking_part(lines, tools.settings, by)
     # 2. the text
     text = _text(operation, tools, placed, lines, by, rows[0]) if lines else ""
     if not text:
@@ -112,7 +112,7 @@ def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[s
     room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
     sized: list[tuple[dict[str, str], int]] = []
     for line in lines:
-        tokens = corrected(asking.tokens_of(line, by), factor)
+        tokens = corrected(inclusion.tokens_of(line, by), factor)
         each = min(tokens, room) + asking.OVERHEAD_TOKENS
         sized += [({"who": line.sender_name, "text": part}, each) for part in asking.cut(line.text, tokens, room)]
     told = [
@@ -141,7 +141,7 @@ def _still_holds(
     connection: Connection, tools: Tools, persona: str, placed: PlacedScene, lines: Sequence[Line]
 ) -> bool:
     """Return whether the scene is there and all that its recap was made of: nothing may be left of what is gone."""
-    return scenes.hold(connection, persona, placed.scene.id) and scene_lines.are_as_read(
+    return scenes.hold(connection, persona, placed.scene.id) and table_lines.are_as_read(
         connection, persona, lines, tools.settings.privacy_default
     )
 

@@ -8,8 +8,7 @@ from ...database import readers
 from ...database.engine import Database
 from ...database.readers import Reader
 from ...messages import table_scenes as scenes
-from ...messages.table_scene_values import set_metadata
-from ...messages.table_scenes import Scene
+from ...messages.table_scenes import Scene, set_metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
