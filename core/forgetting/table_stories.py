@@ -31,8 +31,9 @@ from ..messages import table_lines
 from ..messages import table_scenes as scenes
 from ..messages.table_scenes import Scene
 from ..messages.table_story_rows import MESSAGE_TARGET
-from ..stories.running.plan import BEFORE_ALL, known_scenes
+from ..stories.running.plan import known_scenes
 from ..stories.scenes import rules as scene_rules
+from ..stories.scenes.rules import BEFORE_ALL
 from . import rules
 from .rules import Version
 from .table_rows import AT_ONCE, Removal

@@ -14,15 +14,15 @@ from ..messages import table_lines, table_recaps
 from ..messages import table_scenes as scenes
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
-from . import refresh as refreshing
 from . import table_branches as branching
 from .calls import NO_CONVERSATION, Call, Given, of_conversation
+from .recaps import refresh as refreshing
 from .recaps.rules import concatenate
 from .running import table as running_recaps
-from .running.plan import BEFORE_ALL
 from .scenes import positions as placing
 from .scenes.breaks import follow
 from .scenes.positions import Told
+from .scenes.rules import BEFORE_ALL
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -17,8 +17,8 @@ from ...messages import table_changes as chat_changes
 from ...messages import table_scenes as scenes
 from ...scope import Scope
 from ...shapes import WriteResult
-from .. import refresh as refreshing
 from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
+from ..recaps import refresh as refreshing
 from . import positions as placing
 from .positions import PlacedScene, Told
 

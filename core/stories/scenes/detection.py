@@ -32,12 +32,10 @@ from .. import (
     model_calls as asking,
 )
 from .. import (
-    refresh as refreshing,
-)
-from .. import (
     token_counts as counting,
 )
 from ..recaps import inclusion
+from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected
 from . import positions as placing
 from . import rules

@@ -10,7 +10,7 @@ from ...base import logs
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ...llm.rules_replies import is_unreadable
 from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_lines import Line
@@ -23,14 +23,12 @@ from .. import (
     model_calls as asking,
 )
 from .. import (
-    refresh as refreshing,
-)
-from .. import (
     token_counts as counting,
 )
+from ..model_calls import keep_refused, reason_against
 from ..recaps import inclusion
+from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected
-from ..refused import keep, reason_against
 from . import positions as placing
 from .breaks import queue_recap, queue_running
 from .positions import PlacedScene, Told
@@ -88,7 +86,7 @@ def _text(
     reason = reason or reason_against(tools, text, placed.scene.recap)
     if not reason:
         return text
-    keep(
+    keep_refused(
         tools,
         operation.persona,
         placed.scene.conversation,
@@ -116,25 +114,13 @@ def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[s
         each = min(tokens, room) + asking.OVERHEAD_TOKENS
         sized += [({"who": line.sender_name, "text": part}, each) for part in asking.cut(line.text, tokens, room)]
     told = [
-        text_of(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]))
+        asking.read_text(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]), KEYS)
         for piece in asking.pieces(sized, lambda pair: pair[1], room)
     ]
     broken = next(filter(is_unreadable, told), None)
     if broken is not None:
         return broken[: asking.KEPT_CHARS], asking.UNREADABLE
     return "\n".join(filter(None, told)), ""
-
-
-def text_of(reply: str) -> str:
-    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks.
-
-    >>> text_of('{"recap": " They met. "}'), text_of("They met.")
-    ('They met.', 'They met.')
-    """
-    found = read_object(reply, KEYS, fits=lambda made: any(isinstance(made.get(key), str) for key in KEYS))
-    if found is not None:
-        return next(str(found[key]).strip() for key in KEYS if isinstance(found.get(key), str))
-    return without_thoughts(reply).strip()
 
 
 def _still_holds(
