@@ -36,8 +36,8 @@ from .messages.table_reading import Line
 from .scope import KEY_BYTES, Scope, key_text
 from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
-from .stories import refresh as refreshing
 from .stories.calls import of_conversation
+from .stories.recaps import refresh as refreshing
 from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",

@@ -22,6 +22,7 @@ from .config import Settings
 from .prompt import messages
 from .prompt.messages import Messages
 from .prompt.report import Report
+from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
 from .prompt.rules_reduction import fit, reduce_json_text
 from .scope import Scope
@@ -95,21 +96,11 @@ def build_json_prompt(
         PromptTooLargeError: what is never cut is over the limit, unless PROMPT_OVERFLOW is `return`.
         ValueError: a limit or destination that cannot be used.
     """
-    return _build(
-        message,
-        context_memory,
-        interface_name,
-        image_data,
-        attachments,
-        max_chars,
-        history_scope,
-        limit_tokens=limit_tokens,
-        counter=counter,
-        destination=destination,
-        db=db,
-        settings=settings,
-        scope=scope,
-    )[0]
+    request = PromptRequest(
+        message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
+        limit_tokens, counter, destination, db, settings, scope,
+    )  # fmt: skip
+    return _build(request)[0]
 
 
 def explain_json_prompt(
@@ -138,28 +129,18 @@ def explain_json_prompt(
 
     Raises: as `build_json_prompt`.
     """
-    prompt, report = _build(
-        message,
-        context_memory,
-        interface_name,
-        image_data,
-        attachments,
-        max_chars,
-        history_scope,
-        limit_tokens=limit_tokens,
-        counter=counter,
-        destination=destination,
-        db=db,
-        settings=settings,
-        scope=scope,
-    )
+    request = PromptRequest(
+        message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
+        limit_tokens, counter, destination, db, settings, scope,
+    )  # fmt: skip
+    prompt, report = _build(request)
     return prompt, report.as_dict()
 
 
-def _build(*arguments: Any, **options: Any) -> tuple[dict[str, Any], Report]:
-    from .prompt import pipeline as building  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
+    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
 
-    return building.build(*arguments, **options)
+    return pipeline.build(request)
 
 
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:

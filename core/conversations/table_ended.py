@@ -21,7 +21,7 @@ from ..database.schema_stories import memory_jobs
 from ..jobs import rules as job_rules
 from ..messages import new_message as messages
 from ..messages.new_message import NewMessage
-from ..messages.table_seen import Seen
+from ..messages.table_batches import Seen
 from ..scope import Scope
 from .rules_summaries import Line
 

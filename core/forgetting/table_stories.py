@@ -27,11 +27,13 @@ from ..database.schema_stories import (
 )
 from ..database.schema_stories import scenes as scene_table
 from ..jobs import table as jobs
+from ..messages import table_lines
 from ..messages import table_scenes as scenes
 from ..messages.table_scenes import Scene
 from ..messages.table_story_rows import MESSAGE_TARGET
-from ..stories.running.plan import BEFORE_ALL, known_scenes
+from ..stories.running.plan import known_scenes
 from ..stories.scenes import rules as scene_rules
+from ..stories.scenes.rules import BEFORE_ALL
 from . import rules
 from .rules import Version
 from .table_rows import AT_ONCE, Removal
@@ -65,7 +67,7 @@ def without_messages(removal: Removal, conversation: str, gone: Collection[int])
     Called before the messages are deleted, while the conversation is held.
     """
     read = readers.on(removal.connection)
-    order = scenes.order(read, removal.persona, conversation)
+    order = table_lines.read_order(read, removal.persona, conversation)
     first = next((index for index, row in enumerate(order) if row in gone), None)
     if first is None:
         return
@@ -154,7 +156,7 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
         return
-    before = scenes.newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before = scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     for row in breaks:
         after = () if before is None else (before,)
         payload = {"message_id": row}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from ..audience.rules import split_key
@@ -19,6 +19,8 @@ from ..text.times import read_time
 NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191
 SENDER_ID_BYTES = 255
+SAME_WITHIN = timedelta(seconds=5)
+"""Equal texts of one sender are one message when they are less than this apart and one of them has no id."""
 
 PERSONA_ROLES = ("persona", "thought")
 """Roles of the persona's own lines."""

@@ -35,8 +35,7 @@ from ..shapes import WriteResult
 from ..wishes import table as wish_rows
 from ..wishes.rules import Wish
 from . import table_story_rows as story_rows
-from .new_message import NewMessage
-from .table_seen import SAME_WITHIN
+from .new_message import SAME_WITHIN, NewMessage
 
 Wishes = Sequence[tuple[Wish, bool]]
 """What a message wishes once and for all, each wish with whether it was flagged."""

@@ -15,7 +15,7 @@ from ..database import rows as values
 from ..database.bulk import chunks
 from ..database.readers import Reader
 from ..database.schema_stories import message_alternatives
-from .table_recaps import AT_ONCE
+from .table_lines import AT_ONCE
 
 _A = message_alternatives.c
 _ONE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))

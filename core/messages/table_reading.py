@@ -1,17 +1,19 @@
-"""Reading what was said (table chat_history_cache): the newest of one conversation, of a level, over conversations."""
+"""Reading what was said (table chat_history_cache): the newest of one conversation, of a level, over conversations;
+a whole conversation a page at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, func, or_, select
+from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
 from ..database.bulk import chunks
-from ..database.dialects import Key, read_time
+from ..database.dialects import Key, Time, read_time
 from ..database.engine import Database
+from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 
@@ -173,3 +175,88 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
     values = {"persona": persona, "conversation": conversation, "message_id": message_id}
     found = db.read(_BY_MESSAGE, values, source="chat_history_cache")
     return (found[0].id, found[0].interface_path) if found else None
+
+
+# Every message of a conversation, a page at a time, for an export; hidden and excluded ones too
+
+
+PAGE = 100
+"""Messages read at once: few, since each may hold megabytes."""
+
+_HERE = (
+    _C.persona_id == bindparam("persona"),
+    _C.interface_path == bindparam("conversation"),
+    _C.audience_id.in_(bindparam("audiences", expanding=True)),
+)
+_AT: Any = bindparam("at", type_=Time())
+_AFTER = and_(_C.timestamp >= _AT, or_(_C.timestamp > _AT, and_(_C.timestamp == _AT, _C.id > bindparam("row"))))
+_PAGE_COLUMNS = (_C.id, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.message_text, _C.hidden, _C.excluded,
+            _C.metadata)  # fmt: skip
+_IN_ORDER = (_C.timestamp, _C.id)
+_FIRST = select(*_PAGE_COLUMNS).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
+_NEXT = select(*_PAGE_COLUMNS).where(*_HERE, _AFTER).order_by(*_IN_ORDER).limit(PAGE)
+_METADATA = (_C.id, _C.timestamp, _C.metadata)
+_FIRST_METADATA = select(*_METADATA).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
+_NEXT_METADATA = select(*_METADATA).where(*_HERE, _AFTER).order_by(*_IN_ORDER).limit(PAGE)
+_NAMES = (
+    select(_C.role, _C.sender_name)
+    .where(*_HERE, _C.role == bindparam("role"), _C.sender_name != "")
+    .order_by(*_IN_ORDER)
+    .limit(1)
+)
+
+
+class PageLine(NamedTuple):
+    """A stored message as an export gives it."""
+
+    id: int
+    at: datetime | None
+    role: str
+    sender_id: str
+    name: str
+    text: str
+    hidden: bool
+    excluded: bool
+    metadata: dict[str, Any] | None
+
+
+def _pages(
+    read: Reader, persona: str, conversation: str, audiences: Collection[int], first: Any, following: Any
+) -> Iterator[list[Any]]:
+    values: dict[str, Any] = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences)}
+    statement = first
+    while page := read(statement, values):
+        yield list(page)
+        if len(page) < PAGE:
+            return
+        statement, values = following, {**values, "at": page[-1].timestamp, "row": page[-1].id}
+
+
+def read_pages(read: Reader, persona: str, conversation: str, audiences: Collection[int]) -> Iterator[list[PageLine]]:
+    """Yield the messages of a conversation in pages, oldest first.
+
+    Args:
+        audiences: those the caller sees.
+    """
+    for page in _pages(read, persona, conversation, audiences, _FIRST, _NEXT):
+        yield [
+            PageLine(r.id, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", r.message_text, bool(r.hidden),
+                bool(r.excluded), read_object(r.metadata))
+            for r in page
+        ]  # fmt: skip
+
+
+def read_metadata(
+    read: Reader, persona: str, conversation: str, audiences: Collection[int]
+) -> Iterator[dict[str, Any] | None]:
+    """Yield the metadata of the messages of a conversation, oldest first."""
+    for page in _pages(read, persona, conversation, audiences, _FIRST_METADATA, _NEXT_METADATA):
+        for r in page:
+            yield read_object(r.metadata)
+
+
+def find_first_name(read: Reader, persona: str, conversation: str, audiences: Collection[int], role: str) -> str:
+    """Return the name of who spoke first in a role; blank where nobody with a name did."""
+    values = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences), "role": role}
+    found = read(_NAMES, values)
+    return str(found[0].sender_name) if found else ""

@@ -1,7 +1,7 @@
 """Recaps of messages (table message_recaps): one for the message itself, one for each of its alternatives.
 
-`OWN` is the message itself; what is written there is copied to the alternative that is current. Reading for the
-walk of S11 is in `messages.table_recap_reading`.
+`OWN` is the message itself; what is written there is copied to the alternative that is current. The walk to the limit
+reads pages with stored token counts, newest first: one statement a page however long the conversation is.
 """
 
 from __future__ import annotations
@@ -10,20 +10,25 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, case, delete, func, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
 from ..database.bulk import chunks
-from ..database.dialects import insert_ignore, upsert
+from ..database.dialects import ID, Key, Time, insert_ignore, upsert
 from ..database.readers import Reader
 from ..database.rows import read_object
+from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import message_alternatives, message_recaps
+from ..database.section_parts import FIRST, SectionPart
+from ..database.section_parts import columns as section_columns
+from ..database.sources import CHAT, open_to
+from ..database.statements import Part
+from .table_lines import AT_ONCE, FACTS, Line, build_line
 
 OWN = -1
 """Number of the alternative that is the message itself."""
-AT_ONCE = 500
-
+_C = chat_history_cache.c
 _R = message_recaps.c
 _A = message_alternatives.c
 _COPIED = ("conversation_key", "memory", "token_count", "counter", "data", "edited", "stale", "provenance",
@@ -66,6 +71,147 @@ def _recap(rows: Any) -> Recap | None:
             read_object(r.data) or {},
         )  # fmt: skip
     return None
+
+
+# The walk to the limit, and what is included
+
+
+class RecapLine(NamedTuple):
+    """A message with a recap, as the walk to the limit needs it: without texts."""
+
+    line: Line
+    tokens: int | None
+    """Of the recap, by `counter`; None where it was never counted."""
+    counter: str
+
+
+@lru_cache(maxsize=2)
+def _page(first: bool) -> Any:
+    recap = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
+    # A value of its own, not `memory IS NOT NULL`: with that SQLite takes the recaps first and sorts them all.
+    takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
+    chosen = (
+        select(*FACTS, _R.token_count.label("recap_tokens"), _R.counter.label("recap_counter"))
+        .select_from(chat_history_cache.outerjoin(message_recaps, recap))
+        .prefix_with("STRAIGHT_JOIN", dialect="mysql")
+        .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"), takes_part == 1)
+    )
+    if not first:
+        at = bindparam("at", type_=Time())
+        chosen = chosen.where(_C.timestamp <= at, or_(_C.timestamp < at, _C.id < bindparam("id")))
+    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("rows", type_=Integer()))
+
+
+def read_page(
+    read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
+) -> list[RecapLine]:
+    """Return the next messages with a memory that is not stale, newest first; `before` is the last one had."""
+    values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
+    if before is not None:
+        values |= {"at": before.at, "id": before.row_id}
+    found = read(_page(before is None), values)
+    return [RecapLine(build_line(r), r.recap_tokens, r.recap_counter or "") for r in found]
+
+
+_INCLUDED = select(_R.message_row, _R.include).where(
+    _R.persona_id == bindparam("persona"),
+    _R.conversation_key == bindparam("conversation"),
+    _R.alternative == OWN,
+    _R.include.is_not(None),
+)
+
+
+def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
+    """Return message row to `include` of the recaps that are included as stored."""
+    return {r.message_row: r.include for r in read(_INCLUDED, {"persona": persona, "conversation": conversation})}
+
+
+_MEMORIES = (
+    select(_C.id, _R.memory, _C.timestamp)
+    .select_from(chat_history_cache)
+    .join(message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN))
+    .where(
+        _C.persona_id == bindparam("persona"),
+        _C.id.in_(bindparam("ids", expanding=True)),
+        _R.memory.is_not(None),
+    )
+)
+
+
+def read_memories(read: Reader, persona: str, rows: Collection[int]) -> list[tuple[int, str]]:
+    """Return `(message row, memory)` of these messages, oldest message first."""
+    found: list[Any] = []
+    for part in chunks(sorted(rows), AT_ONCE):
+        found += read(_MEMORIES, {"persona": persona, "ids": part})
+    found.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
+    return [(r.id, r.memory) for r in found]
+
+
+# The prompt
+
+SECTION = FIRST + 10
+"""Number of the part that brings the included recaps of the conversation."""
+_MOST_LINES = 2000
+
+
+@lru_cache(maxsize=2)
+def section(family: str) -> Part:
+    """Return what brings the included recaps of `conversation`, unless stories are off for it: text0 is the recap,
+    digest that of the message's text."""
+    off = select(conversations.c.stories_off).where(
+        conversations.c.persona_id == bindparam("persona", type_=Key(64)),
+        conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
+    )
+    joined = message_recaps.join(chat_history_cache, and_(_C.persona_id == _R.persona_id, _C.id == _R.message_row))
+    made = (
+        select(*section_columns(SECTION, _C.id, texts=(_R.memory,), digest=_C.content_hash, at=_C.timestamp))
+        .select_from(joined)
+        .where(
+            _R.persona_id == bindparam("persona", type_=Key(64)),
+            _R.conversation_key == bindparam("conversation", type_=Key(512)),
+            _R.include.is_not(None),
+            _R.alternative == OWN,
+            _R.memory.is_not(None),
+            _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+            open_to(CHAT),
+            func.coalesce(off.scalar_subquery(), 0) == 0,
+        )
+        .order_by(_C.timestamp.desc(), _C.id.desc())
+        .limit(bindparam("most", type_=Integer()))
+    )
+    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+
+
+def section_part(conversation: str) -> SectionPart:
+    """Return the part of a prompt's last statement that brings the included recaps of a conversation."""
+    return SectionPart(SECTION, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
+
+
+# Token counts
+
+
+@lru_cache(maxsize=2)
+def _note(of_recaps: bool) -> Any:
+    if of_recaps:
+        return (
+            message_recaps.update()
+            .where(_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"), _R.alternative == OWN)
+            .values(token_count=bindparam("count"), counter=bindparam("name"))
+        )
+    return (
+        chat_history_cache.update()
+        .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("row"))
+        .values(token_count=bindparam("count"), token_counter=bindparam("name"))
+    )
+
+
+def note_counts(
+    connection: Connection, persona: str, counter: str, counts: Mapping[int, int], *, of_recaps: bool
+) -> None:
+    """Store token counts by message row, of recaps or of the messages' own texts, with the counter's name."""
+    ready = [{"persona": persona, "row": row, "count": n, "name": counter} for row, n in sorted(counts.items())]
+    if ready:
+        connection.execute(_note(of_recaps), ready)
 
 
 # Writing

@@ -18,15 +18,13 @@ from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache
 from ..database.schema_stories import memory_jobs, refused_recaps, scene_recaps, scenes
+from .table_lines import AT_ONCE
 
 NAME_CHARS = 200
-_AT_ONCE = 500
 
 _S = scenes.c
 _R = scene_recaps.c
-_C = chat_history_cache.c
 _J = memory_jobs.c
 
 
@@ -80,7 +78,6 @@ _WHOLE = (
 )  # fmt: skip
 _OF_CONVERSATION = _WHOLE.where(_S.conversation_key == bindparam("conversation")).order_by(_S.break_row, _S.id)
 _BY_BREAK = _WHOLE.where(_S.break_row == bindparam("row"))
-_BY_ID = _WHOLE.where(_S.id == bindparam("id"))
 
 
 def _scene(r: Any) -> Scene:
@@ -100,11 +97,6 @@ def find(read: Reader, persona: str, break_row: int) -> Scene | None:
     return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
 
 
-def by_id(read: Reader, persona: str, scene_id: int) -> Scene | None:
-    """Return a scene, None where it is gone."""
-    return next((_scene(r) for r in read(_BY_ID, {"persona": persona, "id": scene_id})), None)
-
-
 _RECAPS = (
     select(_R.version_index, _R.content, _R.provenance, _R.created_at, _R.metadata)
     .where(_R.persona_id == bindparam("persona"), _R.scene_id == bindparam("id"))
@@ -119,18 +111,6 @@ def recaps(read: Reader, persona: str, scene_id: int) -> list[Recap]:
         Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {})
         for r in found
     ]
-
-
-_ORDER = (
-    select(_C.id)
-    .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-    .order_by(_C.timestamp, _C.id)
-)
-
-
-def order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
-    """Return the messages of a conversation, oldest first: a message's index is its position. Of the index alone."""
-    return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
 
 
 # Writing
@@ -178,7 +158,7 @@ def remove(connection: Connection, persona: str, break_row: int) -> bool:
 def remove_all(connection: Connection, persona: str, ids: Collection[int]) -> int:
     """Delete scenes with all that was made of them, refused texts too, and return how many there were."""
     gone, f = 0, refused_recaps.c
-    for part in chunks(sorted(ids), _AT_ONCE):
+    for part in chunks(sorted(ids), AT_ONCE):
         connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(part)))
         connection.execute(
             delete(refused_recaps).where(f.persona_id == persona, f.target == "scene", f.target_id.in_(part))
@@ -249,6 +229,15 @@ def clear_recaps(connection: Connection, persona: str, scene_id: int) -> int:
     return gone
 
 
+def set_metadata(
+    connection: Connection, persona: str, scene_id: int, version: int, metadata: Mapping[str, Any] | None
+) -> bool:
+    """Give a version of a scene's recap other metadata, None for none; return whether there is such a version."""
+    here = (_R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version)
+    stmt = update(scene_recaps).where(*here).values(metadata=dict(metadata) if metadata else None)
+    return bool(connection.execute(stmt).rowcount)
+
+
 _UNDER_WAY = (
     select(_J.id)
     .where(
@@ -262,7 +251,7 @@ _UNDER_WAY = (
 )
 
 
-def newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
+def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
     """Return the newest operation of a kind that has not ended, None where there is none.
 
     Scene recaps of a conversation are made one after the other: a scene begins where the one before it ends.

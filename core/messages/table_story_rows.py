@@ -23,16 +23,14 @@ from ..shapes import RecapTarget
 from . import (
     table_alternatives as alternatives,
 )
-from . import (
-    table_places as places,
-)
+from . import table_lines
 from . import (
     table_recaps as message_recaps,
 )
 from . import (
     table_scenes as scenes,
 )
-from .table_recaps import AT_ONCE
+from .table_lines import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
@@ -47,7 +45,7 @@ def queue(connection: Connection, db: Database, persona: str, conversation: str,
 
     Nothing is queued with stories off for the conversation.
     """
-    place = places.find(readers.on(connection), persona, conversation)
+    place = table_lines.find_place(readers.on(connection), persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
         jobs.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)

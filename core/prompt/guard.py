@@ -1,6 +1,6 @@
 """The degrade point: where a source or a hook that fails becomes an empty section and a note.
 
-Owns the one broad `except` of the package. Called by the doors that read for a prompt.
+Owns the one broad `except` of the prompt. Called by the doors that read for a prompt.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from ..base import hooks, logs
+from ..calls import defaults
 from ..database.engine import Database
 from ..errors import StoreError
 from .report import Report
@@ -33,11 +34,19 @@ class Guard:
     def __init__(self, report: Report, hook_seconds: float = 5.0) -> None:
         self.report = report
         self.hook_seconds = hook_seconds
-        self.db: Database | None = None
+        self._db: Database | None = None
         self.down = False
         """The database did not answer: nothing stored is asked for again in this call."""
         self.last: Exception | None = None
         """What failed last."""
+
+    def open(self, db: Database | None) -> Database | None:
+        """Return the database passed, else that of the process; None, and a note, when it cannot be opened.
+
+        Its connection is let go while a host's function runs.
+        """
+        self._db = self("open", "database", lambda: defaults.handle(db), None)
+        return self._db
 
     def __call__(self, stage: str, source: str, work: Callable[[], T], otherwise: T) -> T:
         """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning.
@@ -92,6 +101,6 @@ class Guard:
         Raises:
             Exception: whatever it raises; HookTimeout when it takes too long.
         """
-        if isinstance(self.db, Database):
-            self.db.let_go()
+        if isinstance(self._db, Database):
+            self._db.let_go()
         return hooks.call(function, arguments, timeout_seconds=self.hook_seconds, name=name)

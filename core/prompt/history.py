@@ -1,35 +1,42 @@
 """Door: the `context` of a prompt from history, diary, thoughts and the memories found.
 
-`build_context` reads and composes on its own. A prompt does the same in steps, since memories need to know which lines
-are visible: `prompt.sources` reads, `lists_of` and `compose` make lists and context.
+`HistoryEngine.build_context` reads and composes on its own. A prompt takes the same steps one by one, since memories
+need to know which lines are visible: `reading` reads, `build_history` and `fill_lists` make the lists, `compose` the
+context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any
 
 from ..ai_diary.rules import diary_lines, thought_lines
-from ..audience.view import Request, Seen
 from ..calls import defaults
 from ..config import Settings
-from ..context import context as rules
+from ..context import context as context_rules
 from ..context.context import read_hits
 from ..context.history import HistoryLists, HistoryOptions, build_lists
 from ..context.incoming import read_message
 from ..context.labels import label
 from ..context.live import read_context_memory
+from ..context.section_base import Asked
 from ..database.engine import Database
 from ..scope import Scope
+from ..search.reading.last_statement import Brought
 from ..shapes import Hit, IncomingMessage, LeftOut
 from ..text.times import zone as find_zone
-from . import live_visibility, sections
-from . import sources as history_sources
+from . import reading, sight
+from .call import PromptCall, Sight
 from .guard import Guard
+from .live_visibility import held_private, may_see
+from .reading import StoredLines
 from .report import Report
-from .sources import Sources, plan_sources
+from .sections import BuiltSections, build_sections, plan_sections
+
+ROUNDS = 6
+"""Most further readings of one call."""
 
 
 class HistoryEngine:
@@ -48,18 +55,18 @@ class HistoryEngine:
         settings: Settings | Mapping[str, Any] | None = None,
         scope: Scope | None = None,
     ) -> dict[str, Any]:
-        """Return the dict of P8, its keys in order.
+        """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`.
 
         Args:
             message: the host's message, an object or a dict.
             context_memory: chat map, metadata dict or both.
             interface_name: surface of the message; None takes it from the conversation key.
             text: the message's text, for hooks.
-            memories: hits, cut by P40; None for none.
+            memories: hits, of which as many are shown as CONTEXT_VERBOSITY allows; None for none.
             history_scope: `local`, `recent` or `unified` for this call.
 
         Returns:
-            `history_current_chat`, `history_recent`, `thoughts` and the other keys of P8. A source that cannot be read
+            `history_current_chat`, `history_recent`, `thoughts` and what else there is. A source that cannot be read
             gives an empty section and one warning.
 
         Raises:
@@ -73,64 +80,50 @@ class HistoryEngine:
             else read_message(message, context_memory=context_memory, interface_name=interface_name, now=clock())
         )
         guard = Guard(Report(), float(known.hook_timeout_seconds))
-        sources = plan_sources(read, read_context_memory(context_memory), known, history_scope)
+        where = defaults.scope_of(read, scope, known)
         arguments = {
             "message": message,
             "context_memory": context_memory,
             "interface_name": interface_name,
             "text": text,
         }
-        return _alone(sources, db, defaults.scope_of(read, scope, known), guard, arguments, memories)
+        live = read_context_memory(context_memory)
+        destination = where.destination or known.prompt_destination
+        handle = guard.open(db)
+        call = PromptCall(read, live, history_scope, arguments, known, where, destination, handle, guard)
+        return _read_and_compose(call, read_hits(memories)[0])
 
 
-def _alone(
-    sources: Sources,
-    db: Database | None,
-    scope: Scope,
-    guard: Guard,
-    arguments: Mapping[str, Any],
-    memories: Any,
-) -> dict[str, Any]:
+def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, Any]:
     """Read what the context needs when no prompt has read it before, and compose it."""
-    handle: Database | None = guard("open", "database", lambda: defaults.handle(db), None)
-    guard.db = handle
-    if isinstance(handle, Database):
-        handle.settle()
-    sources.held_private = live_visibility.held_private(handle, scope.persona)
-    seen = _look(sources, handle, scope, guard) if handle is not None else None
-    if seen is not None and handle is not None:
-        sources.viewer, sources.chats = seen.viewer, seen.recent
-        lines = history_sources.wanted(sources)
-        history_sources.plan_sections(guard, sources, seen.viewer, handle.clock())
-        brought = history_sources.read(guard, handle, seen.viewer, None, lines, sources.sections.parts)
-        history_sources.take(sources, brought, lines)
-    sources.contributions = contributions(sources, arguments, guard)
-    lists = lists_of(sources)
-    if handle is not None:
-        lists = history_sources.deepen(sources, lists, lambda: lists_of(sources), handle, guard)
-    sections.build(guard, sources.sections, lists)
-    return compose(sources, lists, read_hits(memories)[0]).context
+    if isinstance(call.db, Database):
+        call.db.settle()
+    held = held_private(call.db, call.scope.persona)
+    seen = sight.ask(call, call.db, sight.request_for_lines(call)) if call.db is not None else None
+    seeing = Sight(held_private=held) if seen is None else Sight(seen.viewer, seen.recent, held_private=held)
+    lines, sections, brought = StoredLines(), None, Brought()
+    if seen is not None and call.db is not None:
+        wanted = reading.plan_lines(call, seeing)
+        sections = Asked(call.settings, seen.viewer, call.message, call.db.clock())
+        brought = reading.read_stored(call, seen.viewer, None, wanted, plan_sections(call.guard, sections))
+        lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
+    given = ask_contributions(call)
+    lists = fill_lists(call, seeing, lines, given, build_history(call, seeing, lines, given))
+    built = BuiltSections() if sections is None else build_sections(call.guard, sections, brought.sections, lists)
+    return compose(call, Material(lists, lines, given, built, memories)).context
 
 
-def _look(sources: Sources, db: Database, scope: Scope, guard: Guard) -> Seen | None:
-    destination = defaults.destination_for(scope, sources.settings)
-    wanted = Request(live_keys=live_visibility.live_keys(sources), recent=history_sources.recent_wanted(sources))
-    return history_sources.look(guard, db, scope, sources.settings, destination, wanted)
-
-
-def contributions(sources: Sources, arguments: Mapping[str, Any], guard: Guard) -> Any:
+def ask_contributions(call: PromptCall) -> Any:
     """Return what the hook `history_contributions` gives, None when there is none or it fails."""
-
-    def listed(given: Any) -> Any:
-        # An iterator is used up by its first reader, and there are several.
-        return given if given is None or isinstance(given, (list, tuple, Mapping)) else as_list(given)
-
-    return guard.hook("history_contributions", {**arguments, "limit": sources.caps.history}, listed, None)
+    arguments = {**call.hook_arguments, "limit": call.caps.history}
+    # An iterator is used up by its first reader, and there are several.
+    return call.guard.hook("history_contributions", arguments, as_list, None)
 
 
 def as_list(given: Any) -> Any:
     """Return what an iterator gives as a list; anything else as it is."""
-    return list(given) if hasattr(given, "__next__") else given
+    is_plain = given is None or isinstance(given, (list, tuple, Mapping))
+    return given if is_plain or not hasattr(given, "__next__") else list(given)
 
 
 def zone_of(settings: Settings) -> tzinfo:
@@ -138,11 +131,11 @@ def zone_of(settings: Settings) -> tzinfo:
     return find_zone(settings.timezone) or UTC
 
 
-def options_of(sources: Sources) -> HistoryOptions:
+def _options(call: PromptCall) -> HistoryOptions:
     """Return how lines are chosen and look."""
-    s = sources.settings
+    s = call.settings
     return HistoryOptions(
-        now=sources.message.date,
+        now=call.message.date,
         zone=zone_of(s),
         age_marker_minutes=s.history_age_marker_minutes,
         reply_quote_chars=s.reply_quote_chars,
@@ -153,20 +146,41 @@ def options_of(sources: Sources) -> HistoryOptions:
     )
 
 
-def lists_of(sources: Sources) -> HistoryLists:
+def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contributions: Any) -> HistoryLists:
     """Return the two history lists and the account of every line found."""
     return build_lists(
-        message=sources.message,
-        live=sources.live,
-        stored_current=sources.current,
-        stored_recent=sources.recent,
-        plan=sources.plan,
-        caps=sources.caps,
-        contributions=sources.contributions,
-        options=options_of(sources),
-        may_see=live_visibility.may_see(sources),
-        flags=sources.flags,
+        message=call.message,
+        live=call.live,
+        stored_current=lines.current,
+        stored_recent=lines.recent,
+        plan=call.plan,
+        caps=call.caps,
+        contributions=contributions,
+        options=_options(call),
+        may_see=may_see(call, seeing),
+        flags=call.flags,
     )
+
+
+def fill_lists(
+    call: PromptCall, seeing: Sight, lines: StoredLines, contributions: Any, lists: HistoryLists
+) -> HistoryLists:
+    """Return the lists, with older rows read as long as they are needed to fill them.
+
+    Usually nothing is read: rows beyond the wanted lines came along in the first place.
+
+    Args:
+        lists: those of `build_history` for the same lines.
+    """
+    for _ in range(ROUNDS):
+        if call.db is None or seeing.viewer is None or call.is_down:
+            break
+        further = reading.read_further(call, call.db, seeing, lines, lists)
+        if further is None:
+            break
+        lines = further
+        lists = build_history(call, seeing, lines, contributions)
+    return lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,47 +191,48 @@ class Composed:
     left_out: tuple[LeftOut, ...]
     ids: dict[str, list[str]]
     """Section to the ids of its items, in order, for the account of what reduction cuts."""
-    memories: tuple[Hit, ...] = ()
 
 
-def compose(
-    sources: Sources,
-    lists: HistoryLists,
-    memories: Sequence[Hit],
-    places: Mapping[tuple[str, int], str] | None = None,
-) -> Composed:
-    """Return the context of P8 from lists, diary and memories.
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a context is composed of."""
 
-    Args:
-        sources: what was read.
-        lists: from `lists_of`.
-        memories: hits, cut by P40.
-        places: `(source, id)` of a hit to its conversation, for labels.
-    """
-    s, caps, tz = sources.settings, sources.caps, zone_of(sources.settings)
+    lists: HistoryLists
+    lines: StoredLines
+    contributions: Any
+    """What the hook `history_contributions` gave."""
+    sections: BuiltSections
+    memories: Sequence[Hit]
+    """Of these as many are shown as `Caps` says."""
+    places: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """`(source, id)` of a hit to its conversation, for labels."""
+
+
+def compose(call: PromptCall, material: Material) -> Composed:
+    """Return the context from lists, diary, sections and memories."""
+    s, caps, tz, lists, flags = call.settings, call.caps, zone_of(call.settings), material.lists, call.flags
     parts: dict[str, Any] = {"history_current_chat": lists.current, "history_recent": lists.recent}
     left_out = list(lists.left_out)
-    skipped = sources.skipped
-    entries = sources.diary if s.enable_ai_diary else []
+    entries = material.lines.diary if s.enable_ai_diary else []
     thoughts: list[str] = []
-    if s.enable_thoughts and not skipped:
-        thoughts, lost = thought_lines(entries, sources.contributions, caps.thoughts, tz, flags=sources.flags)
+    if s.enable_thoughts and not call.skips_history:
+        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags)
         left_out += lost
     parts["thoughts"] = thoughts
-    parts["history_scope"] = sources.plan.scope
-    kept = list(memories)[: caps.memories]
-    left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in list(memories)[caps.memories :]]
+    parts["history_scope"] = call.plan.scope
+    kept, beyond = list(material.memories[: caps.memories]), material.memories[caps.memories :]
+    left_out += [LeftOut("memories", "limit", f"{h['source']}/{h['id']}") for h in beyond]
     if s.enable_memories:
-        parts["memories"] = [_labelled(h, places or {}, tz) for h in kept] if s.memory_labels else kept
+        parts["memories"] = [_labelled(h, material.places, tz) for h in kept] if s.memory_labels else kept
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
         parts["ai_diary"], lost = diary_lines(entries, s.diary_chars, tz)
         left_out += lost
-    parts |= sources.sections.values | lists.extra
-    left_out += sources.sections.left_out
-    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **sources.sections.ids}
-    return Composed(rules.order_context(parts), tuple(left_out), ids, tuple(kept))
+    parts |= {**material.sections.values, **lists.extra}
+    left_out += material.sections.left_out
+    ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}
+    return Composed(context_rules.order_context(parts), tuple(left_out), ids)
 
 
 def _labelled(hit: Hit, places: Mapping[tuple[str, int], str], tz: tzinfo) -> Hit:

@@ -1,6 +1,6 @@
 """Whose live lines may be seen: the host's messages are held to the privacy of their conversation.
 
-Called by `prompt.history` and `prompt.stages`.
+Called by `prompt.sight` and `prompt.history`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from collections.abc import Callable
 from ..audience.rules import parent_key, split_key
 from ..audience.view import ConversationFacts, Viewer
 from ..audience.view_statement import LIVE_KEYS
+from ..context.live import LiveHistory
 from ..database.engine import Database
 from ..scope import KEY_BYTES
-from .sources import Sources
+from .call import PromptCall, Sight
 
 _REMEMBERED = 10_000
 """Most conversations kept in mind as private or local."""
 
 
-def live_keys(sources: Sources) -> tuple[str, ...]:
+def live_keys(live: LiveHistory) -> tuple[str, ...]:
     """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest.
 
     With each thread stands its parent, which it follows.
     """
-    chats = sources.live.chats
+    chats = live.chats
     newest = list(chats)
     if len(newest) > LIVE_KEYS // 2:
         timed = {key: max((e.time.timestamp() for e in chats[key] if e.time), default=0.0) for key in newest}
@@ -59,11 +60,11 @@ def held_private(db: Database | None, persona: str) -> frozenset[str]:
     return frozenset(key for who, key in list(kept) if who == persona)
 
 
-def may_see(history: Sources) -> Callable[[str], str]:
+def may_see(call: PromptCall, sight: Sight) -> Callable[[str], str]:
     """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
-    viewer, own = history.viewer, history.message.interface_path
+    viewer, held, live, own = sight.viewer, sight.held_private, call.live, call.message.interface_path
     known = viewer.conversations if viewer is not None else {}
-    asked = frozenset(live_keys(history)) if len(history.live.chats) > LIVE_KEYS // 2 else None
+    asked = frozenset(live_keys(live)) if len(live.chats) > LIVE_KEYS // 2 else None
 
     def why_not(key: str) -> str:
         facts = known.get(key)
@@ -76,10 +77,10 @@ def may_see(history: Sources) -> Callable[[str], str]:
             return "" if facts.audience_id in viewer.audiences else "private"
         if asked is not None and key not in asked:
             return "limit"
-        if key in history.live.private or key in history.held_private or parent_key(key) in history.held_private:
+        if key in live.private or key in held or parent_key(key) in held:
             return "private"
         chat = split_key(key)[1]
-        senders = {entry.sender_id for entry in history.live.chats.get(key, ())}
+        senders = {entry.sender_id for entry in live.chats.get(key, ())}
         return "private" if chat and chat in senders else ""
 
     return why_not

@@ -1,224 +1,332 @@
-"""What `prompt_engine` does, apart from it: importing this room loads the database packages.
+"""One call of `build_json_prompt` in a straight line, from the request to the fitted prompt.
 
-SQLAlchemy alone takes 250 ms of CPU to import, so the door loads this at the first call.
+Reading takes three round trips: the look around (`sight`: scope, vocabulary, known words), the postings of the search,
+and one statement for the rows found, the history and the sections. Every stage is guarded (`prompt.guard`), takes what
+it needs and returns what it made. Called by `prompt_engine`, which loads this room at the first call: it brings the
+database packages along, and SQLAlchemy alone takes 250 ms of CPU to import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..base import logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
 from ..config import Settings
+from ..context.context import order_context
+from ..context.history import HistoryLists
 from ..context.incoming import read_message
+from ..context.live import LiveHistory, read_context_memory
+from ..context.section_base import Asked
 from ..conversations import memory_prompt
 from ..database.engine import Database
 from ..errors import PromptTooLargeError
-from ..memories import table_recalls as recalls
+from ..memories import table_recalls
 from ..memories.rules_modes import MODES
-from ..scope import Scope
+from ..search.reading.last_statement import Brought
+from ..shapes import Hit, IncomingMessage, LeftOut
 from ..templates.render import Renderer
 from ..text.counters import resolve_counter
 from ..text.hits import content_digest
 from ..text.sizes import size
-from . import stages as prompting
+from . import history as history_engine
+from . import reading, sight
+from .call import PromptCall, Sight
+from .contributions import append_memories, merge_injections, recon_parts
 from .guard import Guard
+from .history import Composed, Material, ask_contributions, build_history, compose, fill_lists
+from .reading import StoredLines
 from .report import Report
+from .request import PromptRequest
 from .rules_reduction import Reduction, fit
-from .run import Run
-from .structure import assemble
+from .search import Recalled, ask_stand_in_search, finish_search, plan_rows, start_search
+from .sections import BuiltSections, build_sections, plan_sections
+from .structure import Contents, assemble
+
+_OWN_BUILD = history_engine.ORIGINAL_BUILD
 
 
-def build(
-    message: Any,
-    context_memory: Any,
-    interface_name: str | None,
-    image_data: Any,
-    attachments: Any,
-    max_chars: int | None,
-    history_scope: str | None,
-    *,
-    limit_tokens: int | None,
-    counter: Callable[[str], int] | None,
-    destination: str | None,
-    db: Database | None,
-    settings: Settings | Mapping[str, Any] | None,
-    scope: Scope | None,
-) -> tuple[dict[str, Any], Report]:
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The context of a prompt, and what else its contents need."""
+
+    context: dict[str, Any]
+    persona: str
+    recon: Mapping[str, Any]
+    recon_instructions: Sequence[str]
+    recalled: Recalled
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    """Section to the ids of its items."""
+
+
+def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     """Return prompt and report; see `prompt_engine.explain_json_prompt`."""
     # 1. what was asked
-    limits = read_limit_argument("max_chars", max_chars), read_limit_argument("limit_tokens", limit_tokens)
-    asked = _Asked(message, context_memory, interface_name, history_scope, destination, db, settings, scope)
-    run = _start(asked)
-    # 2. words, search, history
-    with run.db.one_call() if isinstance(run.db, Database) else nullcontext():
-        if isinstance(run.db, Database):
-            run.db.settle()
-        history, changed = prompting.see(run)
-        if changed and not isinstance(settings, Settings):
-            run = _start(asked)
-            history, _ = prompting.see(run)
-        if _save_asked(run):
-            history, _ = prompting.see(run)  # the first memory of a conversation makes an audience to be seen
-        parts = prompting.context_of(run, history)
+    limit_chars = read_limit_argument("max_chars", request.max_chars)
+    limit_tokens = read_limit_argument("limit_tokens", request.limit_tokens)
+    call = _start(request)
+    # 2. who sees what; search, history and sections; the context
+    with call.one_connection():
+        if isinstance(call.db, Database):
+            call.db.settle()
+        call, seeing = _look(request, call)
+        built = _build_context(call, seeing)
     # 3. the prompt's structure
-    actions = run.guard.hook("actions", {"interface_name": run.message.interface}, _actions, None)
-    with run.report.stage("render"):
-        prompt = _assemble(run, parts, actions, image_data, attachments)
+    actions = call.guard.hook("actions", {"interface_name": call.message.interface}, _copy_actions, None)
+    with call.report.stage("render"):
+        prompt = _assemble(request, call, built, actions)
     # 4. into the limit
-    fitted = _fit(run, prompt, _limit(run, limits[0]), limits[1], counter, parts.ids)
-    run.guard("recalls", "memory_recalls", lambda: _record(run, fitted), None)
-    return fitted.prompt, run.report
+    limit_chars = _limit(call) if limit_chars is None else limit_chars
+    fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
+    call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted), None)
+    return fitted.prompt, call.report
 
 
-def _save_asked(run: Run) -> bool:
+# 1. What was asked
+
+
+def _start(request: PromptRequest) -> PromptCall:
+    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live.
+
+    Raises:
+        MessageError: the message cannot be used.
+        ValueError: the destination is none.
+    """
+    if request.destination not in (None, "remote", "local"):
+        raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
+    settings = defaults.known_settings(request.settings, request.db)
+    now = request.db.clock if isinstance(request.db, Database) else defaults.clock()
+    message = read_message(
+        request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
+    )
+    return _make_call(request, settings, message, read_context_memory(request.context_memory))
+
+
+def _make_call(request: PromptRequest, settings: Settings, message: IncomingMessage, live: LiveHistory) -> PromptCall:
+    """Return the call with these settings; its report begins here."""
+    scope = defaults.scope_of(message, request.scope, settings)
+    report = Report(scope, flags=settings.differing())
+    report.note(*message.notes, *live.notes)
+    if live.skipped:
+        report.note(f"context_memory: {live.skipped} things are no message and are left out")
+    guard = Guard(report, float(settings.hook_timeout_seconds))
+    return PromptCall(
+        message=message,
+        live=live,
+        history_scope=request.history_scope,
+        hook_arguments={
+            "message": request.message,
+            "context_memory": request.context_memory,
+            "interface_name": request.interface_name,
+            "text": message.text,
+        },
+        settings=settings,
+        scope=scope,
+        destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
+        db=guard.open(request.db),
+        guard=guard,
+    )
+
+
+# 2. Who sees what
+
+
+def _look(request: PromptRequest, call: PromptCall) -> tuple[PromptCall, Sight]:
+    """Take the first round trip, and save what the message itself asks to remember.
+
+    Returns:
+        The call, with the settings the database stores where this process did not know them; and what is seen.
+    """
+    first = call.guard("scope", "database", lambda: sight.look(call), None)
+    if first is None:
+        _save_asked(call)
+        return call, Sight()
+    reasons: set[sight.Reason] = set()
+    if first.has_new_settings and not isinstance(request.settings, Settings):
+        settings = defaults.known_settings(request.settings, request.db)
+        call = _make_call(request, settings, call.message, call.live)
+        reasons.add("settings")
+    if sight.register_private(call, first):
+        reasons.add("privacy")
+    if _save_asked(call):
+        reasons.add("memory")
+    seeing = call.guard("scope", "database", lambda: sight.complete_sight(call, first, reasons), Sight())
+    tags = seeing.tags
+    call.report.look_for(tags.said, tags.expansion, seeing.keywords)
+    return call, seeing
+
+
+def _save_asked(call: PromptCall) -> bool:
     """Save what the message itself asks to remember, in mode plus, and return whether that stored something."""
-    db = run.db
-    if not isinstance(db, Database) or run.down or MODES[run.settings.memory_mode].how != "before":
+    db = call.db
+    if not isinstance(db, Database) or call.is_down or MODES[call.settings.memory_mode].how != "before":
         return False
-    account = run.guard(
+    account = call.guard(
         "memory_tool",
         "memories",
-        lambda: memory_prompt.before_generation(db, run.settings, run.scope, run.message.text),
+        lambda: memory_prompt.before_generation(db, call.settings, call.scope, call.message.text),
         None,
     )
     if account is None:
         return False
-    run.report.extra[memory_prompt.ACCOUNT] = account
+    call.report.add_account(memory_prompt.ACCOUNT, account)
     return bool(account["stored"])
 
 
-def _actions(given: Any) -> Any:
+# 2. Search, history and sections; the context
+
+
+def _build_context(call: PromptCall, seeing: Sight) -> _Built:
+    """Run the stages from the search to the context."""
+    guard, report = call.guard, call.report
+    # what is stored: the second and third round trip
+    search = start_search(call, seeing)
+    lines, sections, brought = StoredLines(), None, Brought()
+    if call.db is not None and seeing.viewer is not None and not call.is_down:
+        rows = plan_rows(call, search, 2 * call.caps.history + 2)
+        search = search if rows is not None else None
+        wanted = reading.plan_lines(call, seeing)
+        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock())
+        brought = reading.read_stored(call, seeing.viewer, rows, wanted, plan_sections(guard, sections))
+        lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
+    # what the host adds to the lists, or puts in their place
+    contributions = ask_contributions(call)
+    lines = reading.ask_stand_ins(call, lines)
+    # the lists, then the memories that are not in them
+    lists = guard("history", "history", lambda: build_history(call, seeing, lines, contributions), HistoryLists())
+    lists = guard("history", "history", lambda: fill_lists(call, seeing, lines, contributions, lists), lists)
+    built = BuiltSections() if sections is None else build_sections(guard, sections, brought.sections, lists)
+    if search is None:
+        recalled = ask_stand_in_search(call, seeing, lists)
+    else:
+        recalled = finish_search(call, search, brought.rows, lists, built.ids.get("saved_memories", ()))
+    # what the host recalls itself
+    nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
+    recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)
+    memories, dropped = append_memories(recalled.hits, recon_memories)
+    report.note(*notes, *lists.notes, *built.notes)
+    report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
+    # the context
+    material = Material(lists, lines, contributions, built, memories, recalled.places)
+    composed = _compose(call, material)
+    report.leave_out_all(composed.left_out)
+    without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())
+    context, persona, notes = guard.hook(
+        "static_injections", call.hook_arguments, lambda given: merge_injections(composed.context, given), without
+    )
+    report.note(*notes)
+    return _Built(context, persona, recon, recon_lines, recalled, composed.ids)
+
+
+def _compose(call: PromptCall, material: Material) -> Composed:
+    """Return the context, by the host's own HistoryEngine where one was set."""
+    function = history_engine.HistoryEngine.build_context
+    empty = Composed(order_context({}), (), {})
+    if function is _OWN_BUILD:
+        return call.guard("context", "history_engine", lambda: compose(call, material), empty)
+    arguments = {**call.hook_arguments, "memories": material.memories, "history_scope": call.history_scope}
+    engine = history_engine.HistoryEngine()
+
+    def work() -> Composed:
+        made = call.ask_stand_in(engine.build_context, arguments)
+        if not isinstance(made, Mapping):
+            raise TypeError(f"build_context gave {type(made).__name__}. It must give a dict.")
+        return Composed(order_context(made), (), {})
+
+    return call.guard("context", "build_context", work, empty)
+
+
+# 3. The prompt's structure
+
+
+def _copy_actions(given: Any) -> Any:
     """Return what the hook `actions` gave in plain dicts, made while it is guarded: its mappings may be of any kind."""
     if not isinstance(given, Mapping):
         return given
     return {name: dict(each) if isinstance(each, Mapping) else each for name, each in given.items()}
 
 
-def _assemble(run: Run, parts: prompting.Parts, actions: Any, image_data: Any, attachments: Any) -> dict[str, Any]:
-    s, word = run.settings, parts.context.get("history_scope")
-    return assemble(
-        message=run.message,
-        context=parts.context,
-        renderer=Renderer(s.templates_dir, s.template_steps, run.report.note),
-        persona=parts.persona,
-        recon=parts.recon,
-        recon_instructions=parts.recon_lines,
+def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: Any) -> dict[str, Any]:
+    s, word = call.settings, built.context.get("history_scope")
+    contents = Contents(
+        message=call.message,
+        context=built.context,
+        persona=built.persona,
+        recon=built.recon,
+        recon_instructions=built.recon_instructions,
         actions=actions,
-        image_data=image_data,
-        attachments=attachments,
+        image_data=request.image_data,
+        attachments=request.attachments,
         history_scope=word if isinstance(word, str) else None,
         lite=bool(s.prompt_lite_mode),
         with_local_time=bool(s.include_local_time_in_prompts),
         time_zone=s.timezone,
-        note=run.report.note,
     )
+    note = call.report.note
+    return assemble(contents, Renderer(s.templates_dir, s.template_steps, note), note)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments a run is started from."""
-
-    message: Any
-    context_memory: Any
-    interface_name: str | None
-    history_scope: str | None
-    destination: str | None
-    db: Database | None
-    settings: Settings | Mapping[str, Any] | None
-    scope: Scope | None
+# 4. Into the limit
 
 
-def _start(asked: _Asked) -> Run:
-    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live."""
-    if asked.destination not in (None, "remote", "local"):
-        raise ValueError(f"destination is {str(asked.destination)[:40]!r}. It must be 'remote' or 'local'.")
-    db, settings = asked.db, asked.settings
-    known = settings if isinstance(settings, Settings) else defaults.known_settings(settings, db)
-    now = db.clock if isinstance(db, Database) else defaults.clock()
-    read = read_message(
-        asked.message, context_memory=asked.context_memory, interface_name=asked.interface_name, now=now()
-    )
-    scope = defaults.scope_of(read, asked.scope, known)
-    report = Report(scope)
-    report.flags = known.differing()
-    report.note(*read.notes)
-    run = Run(
-        raw=asked.message,
-        message=read,
-        context_memory=asked.context_memory,
-        interface_name=asked.interface_name,
-        history_scope=asked.history_scope,
-        settings=known,
-        scope=scope,
-        destination=asked.destination or defaults.destination_for(asked.scope, known),
-        report=report,
-        guard=Guard(report, float(known.hook_timeout_seconds)),
-    )
-    run.db = run.guard.db = run.guard("open", "database", lambda: defaults.handle(db), None)
-    return run
-
-
-def _limit(run: Run, max_chars: int | None) -> int | None:
-    """Return the characters the prompt may have: argument, else hook, else flag."""
-    if max_chars is not None:
-        return max_chars
+def _limit(call: PromptCall) -> int | None:
+    """Return the characters the prompt may have where the caller says nothing: hook, else flag."""
     nothing: tuple[int | None, str | None] = (None, None)
-    limit, note = run.guard.hook("engine_limit", {}, read_engine_limit, nothing)
+    limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, nothing)
     if note:
-        run.report.note(note)
-    return limit or run.settings.max_prompt_chars or None
+        call.report.note(note)
+    return limit or call.settings.max_prompt_chars or None
 
 
 def _fit(
-    run: Run,
+    request: PromptRequest,
+    call: PromptCall,
     prompt: dict[str, Any],
     limit: int | None,
     limit_tokens: int | None,
-    counter: Callable[[str], int] | None,
-    ids: Mapping[str, list[str]],
+    built: _Built,
 ) -> Reduction:
     """Fit the prompt and account for it.
 
     Raises:
         PromptTooLargeError: what is never cut is over the limit, or reduction failed and the prompt is.
     """
+    counter, report = request.counter, call.report
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
-    ranked = sorted(run.chosen, key=lambda one: one.rank)
+    ranked = sorted(built.recalled.chosen, key=lambda one: one.rank)
     rank = [(one.hit["source"], one.hit["id"]) for one in ranked] or None
 
     def work() -> Reduction:
-        return fit(prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=ids)
+        return fit(prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=built.ids)
 
-    fitted = run.guard("reduction", "reduction", work, None)
+    fitted = call.guard("reduction", "reduction", work, None)
     if fitted is None:
         whole = size(prompt)
         if limit is not None and whole > limit:
             raise PromptTooLargeError(whole, limit, {key: size(value) for key, value in prompt.items()})
         fitted = fit(prompt)
-    run.report.reduced(fitted, limit=limit, limit_tokens=limit_tokens, counter=name, count=count)
+    report.reduced(fitted, limit=limit, limit_tokens=limit_tokens, counter=name, count=count)
     if fitted.over_limit:
         over = limit_tokens if fitted.unit == "tokens" else limit
         measured = fitted.tokens if fitted.unit == "tokens" else fitted.size
-        if run.settings.prompt_overflow != "return":
+        if call.settings.prompt_overflow != "return":
             raise PromptTooLargeError(measured or 0, over or 0, fitted.parts, unit=fitted.unit)
         logs.event(40, "prompt_over_limit", size=measured, limit=over, unit=fitted.unit)
     return fitted
 
 
-def _record(run: Run, fitted: Reduction) -> None:
+def _record(call: PromptCall, recalled: Recalled, fitted: Reduction) -> None:
     """Keep which memories are in the prompt: counted as recalled, and not taken for something said."""
-    if run.db is None:
+    if call.db is None:
         return
     shown = fitted.prompt.get("context", {}).get("memories") or ()
     kept = {(hit.get("source"), hit.get("id")) for hit in shown}
-    texts = {one.row.digest for one in run.chosen if (one.hit["source"], one.hit["id"]) in kept and one.row.digest}
-    said = content_digest(run.message.text)
-    recalls.note_turn(run.db, run.scope, (text for text in texts if text != said))
+    texts = {one.row.digest for one in recalled.chosen if (one.hit["source"], one.hit["id"]) in kept and one.row.digest}
+    said = content_digest(call.message.text)
+    table_recalls.note_turn(call.db, call.scope, (text for text in texts if text != said))
     rows = [row for source, row in kept if source == "memories" and row]
-    if rows and run.settings.record_recalls and not run.down:
-        recalls.record(run.db, run.scope.persona, rows)
+    if rows and call.settings.record_recalls and not call.is_down:
+        table_recalls.record(call.db, call.scope.persona, rows)

@@ -36,16 +36,22 @@ class Report:
     {'found': 3, 'kept': 2, 'chars': 180, 'tokens': None}
     """
 
-    def __init__(self, scope: Scope | None = None, *, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self,
+        scope: Scope | None = None,
+        *,
+        flags: Mapping[str, Any] | None = None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
         """Start a report.
 
         Args:
             scope: who is asking.
+            flags: those that differ from their default, with their value; secrets are the caller's to leave out.
             clock: seconds that only ever rise, for the duration of stages.
         """
         self.scope = scope
-        self.flags: dict[str, Any] = {}
-        """Flags that differ from their default, with their value; secrets are the caller's to leave out."""
+        self.flags = dict(flags or {})
         self.tags: list[str] = []
         self.words: list[str] = []
         self.expansion: list[str] = []
@@ -63,6 +69,14 @@ class Report:
         self._kept: dict[str, tuple[int, int | None, int | None]] = {}
         self._left_out: list[LeftOut] = []
         self._stages: dict[str, dict[str, Any]] = {}
+
+    def look_for(self, tags: Sequence[str], expansion: Sequence[str], words: Sequence[str]) -> None:
+        """Say what the message asks for: its tags, those that expansion added, its words."""
+        self.tags, self.expansion, self.words = list(tags), list(expansion), list(words)
+
+    def add_account(self, name: str, account: Any) -> None:
+        """Add the account of a part, such as the search."""
+        self.extra[name] = account
 
     def note(self, *texts: str) -> None:
         """Add notes; the same text is held once."""

@@ -1,139 +1,154 @@
 """The search of a prompt: its postings, and its hits once the history lists are there.
 
-Called by `prompt.stages`.
+Called by `prompt.pipeline`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import search as searching
 from .. import synth_core_memory
-from ..audience.view import Viewer
 from ..context.context import drop_visible, read_hits, visible_rows
 from ..context.history import HistoryLists, echo_check
 from ..database import sources
 from ..database.dialects import from_microseconds
-from ..database.engine import Database
 from ..errors import StoreError
 from ..search.reading.by_id import RowsWanted
 from ..search.reading.found_rows import FoundRow
 from ..shapes import HistoryEntry, Hit
 from ..text.folding import collapsed
 from ..text.hits import content_digest
-from .run import Run
+from .call import PromptCall, Sight
 
 _OWN_SEARCH = synth_core_memory.ORIGINAL_SEARCH
 
 
-def start_search(run: Run) -> None:
-    """Read the postings of the search: the second round trip."""
-    s = run.settings
-    run.report.words = list(run.keywords)
-    db, viewer = run.db, run.viewer
-    if not s.enable_memories or db is None or viewer is None or not (run.tags or run.keywords):
-        return
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the search of a prompt found."""
+
+    hits: Sequence[Hit] = ()
+    chosen: Sequence[searching.Chosen] = ()
+    """The same hits with their rank and row; empty where a host's own search gave them."""
+
+    @property
+    def places(self) -> dict[tuple[str, int], str]:
+        """Return `(source, id)` of a hit to its conversation."""
+        return {(c.hit["source"], c.hit["id"]): c.row.conversation for c in self.chosen if c.row.conversation}
+
+
+def start_search(call: PromptCall, sight: Sight) -> searching.Search | None:
+    """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
+    s, db, viewer = call.settings, call.db, sight.viewer
+    tags, words = list(sight.tags.expanded), list(sight.keywords)
+    if not s.enable_memories or db is None or viewer is None or not (tags or words):
+        return None
     if synth_core_memory.search_memories is not _OWN_SEARCH:
-        return
-    run.search = run.guard("search", "search_index", lambda: _gathered(run, db, viewer), None)
+        return None
+
+    def gather() -> searching.Search:
+        limit = max(1, s.context_verbosity)
+        query = searching.prepare(
+            tags=tags, keywords=words, query=call.message.text, include_chat=True, limit=limit, settings=s
+        )
+        call.report.note(*query.notes)
+        search = searching.resolve(query, viewer, s)
+        search.gather(db)
+        return search
+
+    return call.guard("search", "search_index", gather, None)
 
 
-def _gathered(run: Run, db: Database, viewer: Viewer) -> searching.Search:
-    s = run.settings
-    limit = max(1, s.context_verbosity)
-    query = searching.prepare(
-        tags=run.tags, keywords=run.keywords, query=run.message.text, include_chat=True, limit=limit, settings=s
-    )
-    run.report.note(*query.notes)
-    search = searching.resolve(query, viewer, s)
-    search.gather(db)
-    return search
-
-
-def rows_of_search(run: Run, extra: int) -> RowsWanted | None:
+def plan_rows(call: PromptCall, search: searching.Search | None, extra: int) -> RowsWanted | None:
     """Return the rows to bring for the search; None without one, or when it fails.
 
     Args:
         extra: rows beyond the usual ones, since some may turn out to be visible in the history lists.
     """
-    search = run.search
     if search is None:
         return None
-    rows = run.guard("search", "memories", lambda: searching.rows_wanted(search, search.rows_wanted(extra)), None)
-    run.search = search if rows is not None else None
-    return rows
+    return call.guard("search", "memories", lambda: searching.rows_wanted(search, search.rows_wanted(extra)), None)
 
 
-def finish_search(run: Run, lists: HistoryLists, shown: Collection[str] = ()) -> list[Hit]:
+def finish_search(
+    call: PromptCall,
+    search: searching.Search,
+    rows: Mapping[tuple[int, int], FoundRow],
+    lists: HistoryLists,
+    shown: Collection[str] = (),
+) -> Recalled:
     """Return the hits, without what is visible in the lists and without the message itself.
 
     Args:
+        rows: what was brought for the search.
         shown: ids of memories that a section of their own shows.
     """
-    if run.search is None or run.db is None:
-        return _stand_in_search(run, lists)
-    search, db, drop = run.search, run.db, dropper(run, lists, shown)
+    db, report, drop = call.db, call.report, _dropper(call, lists, shown)
+    assert db is not None
 
     def work() -> list[searching.Chosen]:
-        if not run.down:
-            search.compare(db, run.found)
-        chosen = search.finish(run.found, drop)
+        if not call.is_down:
+            search.compare(db, rows)
+        chosen = search.finish(rows, drop)
         enough = search.is_done(len(chosen))
-        chosen = chosen if enough or run.down else searching.deeper(search, db, drop)
-        run.report.extra["search"] = synth_core_memory.report(search, chosen)
+        chosen = chosen if enough or call.is_down else searching.deeper(search, db, drop)
+        report.add_account("search", synth_core_memory.report(search, chosen))
         return chosen
 
     nothing: list[searching.Chosen] = []
-    run.chosen = run.guard("search", "memories", work, nothing)
+    chosen = call.guard("search", "memories", work, nothing)
     if search.meaning_error is not None:
-        run.report.fail("search", "embedder", search.meaning_error)
+        report.fail("search", "embedder", search.meaning_error)
     for number, told in search.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name
-            run.report.fail("search", table, StoreError(told.error, source=table))
+            report.fail("search", table, StoreError(told.error, source=table))
     # Rows come in no order of their own, and servers differ in it.
-    run.report.leave_out_all(sorted(search.left_out, key=lambda one: (one.reason, one.id)))
-    return [one.hit for one in run.chosen]
+    report.leave_out_all(sorted(search.left_out, key=lambda one: (one.reason, one.id)))
+    return Recalled([one.hit for one in chosen], chosen)
 
 
-def _stand_in_search(run: Run, lists: HistoryLists) -> list[Hit]:
-    """Return what a host's own `search_memories` gives, held to the same rules."""
-    function, s = synth_core_memory.search_memories, run.settings
-    if function is _OWN_SEARCH or not s.enable_memories or not (run.tags or run.keywords):
-        return []
+def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> Recalled:
+    """Return what a host's own `search_memories` gives, held to the same rules; nothing where there is none."""
+    function, s = synth_core_memory.search_memories, call.settings
+    tags, words = list(sight.tags.expanded), list(sight.keywords)
+    if function is _OWN_SEARCH or not s.enable_memories or not (tags or words):
+        return Recalled()
     shown = visible_rows(lists.visible)
     arguments = {
-        "tags": run.tags,
-        "keywords": run.keywords,
-        "query": run.message.text,
+        "tags": tags,
+        "keywords": words,
+        "query": call.message.text,
         "limit": max(1, s.context_verbosity),
         "include_chat": True,
         "exclude": [("chat_history", row) for row in sorted(shown)],
     }
 
     def work() -> list[Hit]:
-        hits, refused = read_hits(run.stand_in(function, arguments))
+        hits, refused = read_hits(call.ask_stand_in(function, arguments))
         if refused:
-            run.report.note(f"search_memories: {refused} things are no hit and are left out")
+            call.report.note(f"search_memories: {refused} things are no hit and are left out")
         return hits
 
     nothing: list[Hit] = []
-    hits = run.guard("search", "search_memories", work, nothing)
+    hits = call.guard("search", "search_memories", work, nothing)
     texts = {content_digest(e.text) for e in lists.visible}
     kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
-    run.report.leave_out_all(left_out)
-    return kept
+    call.report.leave_out_all(left_out)
+    return Recalled(kept)
 
 
-def dropper(run: Run, lists: HistoryLists, shown: Collection[str] = ()) -> searching.Drop:
+def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
     elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
     digests = {content_digest(e.text) for e in lists.visible}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
-    is_echo = echo_check(run.message, run.settings.echo_window_seconds)
-    said = collapsed(run.message.text)
+    is_echo = echo_check(call.message, call.settings.echo_window_seconds)
+    said = collapsed(call.message.text)
     chat = sources.CHAT.number
 
     def drop(candidate: Any, row: FoundRow) -> str:

@@ -7,7 +7,7 @@ Each is guarded on its own: one that fails leaves its key out and is named in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,41 +31,40 @@ SECTIONS: tuple[Section, ...] = (
     section_recaps,
     section_running,
 )
-"""Every section of the package, in the order of P8."""
+"""Every section of the package, in the order of `context.context.CONTEXT_KEYS`."""
 
 
-@dataclass(slots=True)
-class Sections:
-    """The sections of one call, from asking to built."""
+@dataclass(frozen=True, slots=True)
+class BuiltSections:
+    """The sections of one call as they enter `context`."""
 
-    asked: Asked | None = None
-    parts: list[SectionPart] = field(default_factory=list)
-    rows: dict[int, list[SectionRow]] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
-    ids: dict[str, list[str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Sequence[LeftOut] = ()
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
-def plan(guard: Guard, asked: Asked) -> Sections:
+def plan_sections(guard: Guard, asked: Asked) -> list[SectionPart]:
     """Return what the sections of this call read."""
-    made = Sections(asked)
-    for section in SECTIONS:
-        none: Sequence[SectionPart] = ()
-        made.parts += guard(section.KEY, section.KEY, lambda s=section: s.wanted(asked), none)  # type: ignore[misc]
-    return made
+    none: Sequence[SectionPart] = ()
+    return [
+        part
+        for section in SECTIONS
+        for part in guard(section.KEY, section.KEY, lambda s=section: s.wanted(asked), none)  # type: ignore[misc]
+    ]
 
 
-def build(guard: Guard, made: Sections, lists: HistoryLists) -> None:
-    """Build every section from what was read."""
-    if made.asked is None:
-        return
-    asked = made.asked
-    for section in SECTIONS:
-        nothing = Built()
-        built = guard(section.KEY, section.KEY, lambda s=section: s.build(asked, made.rows, lists), nothing)  # type: ignore[misc]
-        made.values[section.KEY] = built.value
-        made.left_out += built.left_out
-        made.notes += built.notes
-        if built.ids:
-            made.ids[section.KEY] = list(built.ids)
+def build_sections(
+    guard: Guard, asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists
+) -> BuiltSections:
+    """Return every section, built from what was read."""
+    built = {
+        s.KEY: guard(s.KEY, s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
+        for s in SECTIONS
+    }
+    return BuiltSections(
+        values={key: one.value for key, one in built.items()},
+        left_out=[item for one in built.values() for item in one.left_out],
+        ids={key: list(one.ids) for key, one in built.items() if one.ids},
+        notes=[note for one in built.values() for note in one.notes],
+    )

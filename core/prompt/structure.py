@@ -8,6 +8,7 @@ strict JSON and the structure template, in which no text can move. Called by `pr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..context.attachments import input_facts
@@ -19,18 +20,6 @@ from ..text.host_values import text_at
 from ..text.sizes import size
 from ..text.strict_json import strict
 from ..text.times import local_time
-from .contributions import append_memories, merge_injections, recon_parts
-
-__all__ = [
-    "append_memories",
-    "assemble",
-    "instructions_text",
-    "merge_injections",
-    "message_actions",
-    "recon_parts",
-    "shape_actions",
-    "wants_verbose",
-]
 
 TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
 """Keys of the prompt in their order; instructions_verbose only when there is something."""
@@ -41,11 +30,14 @@ _LABEL_CHARS = 200
 """A language or tone is a label, not a text; a longer one is cut."""
 
 
+Note = Callable[[str], None]
+
+
 def _nothing(_note: str) -> None:
     """Take a note nobody asked for."""
 
 
-def shape_actions(actions: Any, lite: bool, note: Callable[[str], None] = _nothing) -> dict[str, Any]:
+def shape_actions(actions: Any, lite: bool, note: Note = _nothing) -> dict[str, Any]:
     """Return what the model is told of each action: {schema, brief, source}, those that are there, and nothing else.
 
     Args:
@@ -105,49 +97,49 @@ def instructions_text(persona: str, line: str, language: str, tone: str, recon_t
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def assemble(
-    *,
-    message: IncomingMessage,
-    context: Mapping[str, Any],
-    renderer: Renderer,
-    persona: str = "",
-    recon: Mapping[str, Any] | None = None,
-    recon_instructions: Sequence[str] = (),
-    actions: Any = None,
-    image_data: Any = None,
-    attachments: Any = None,
-    history_scope: str | None = None,
-    lite: bool = False,
-    with_local_time: bool = True,
-    time_zone: str = "UTC",
-    note: Callable[[str], None] = _nothing,
-) -> dict[str, Any]:
-    """Return the prompt before reduction, in the key order of P7: strict JSON that shares nothing with the arguments.
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a prompt is assembled from."""
+
+    message: IncomingMessage
+    context: Mapping[str, Any]
+    """What the history engine and `merge_injections` made."""
+    persona: str = ""
+    """Text of the injection `persona`."""
+    recon: Mapping[str, Any] = field(default_factory=dict)
+    """Second part of `recon_parts`."""
+    recon_instructions: Sequence[str] = ()
+    """Third part of `recon_parts`."""
+    actions: Any = None
+    """What the hook gave, unshaped."""
+    image_data: Any = None
+    attachments: Any = None
+    history_scope: str | None = None
+    """The scope word in force, None for none."""
+    lite: bool = False
+    """PROMPT_LITE_MODE."""
+    with_local_time: bool = True
+    """INCLUDE_LOCAL_TIME_IN_PROMPTS."""
+    time_zone: str = "UTC"
+    """TIMEZONE, for messages that bring no zone."""
+
+
+def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> dict[str, Any]:
+    """Return the prompt before reduction, in the order of `TOP_KEYS`: strict JSON that shares nothing with `contents`.
 
     Args:
-        message: the message being answered.
-        context: what the history engine and `merge_injections` made.
         renderer: of this call; its notes are its own.
-        persona: text of the injection `persona`.
-        recon: second part of `recon_parts`.
-        recon_instructions: third part of `recon_parts`.
-        actions: what the hook gave, unshaped.
-        image_data, attachments: arguments of build_json_prompt.
-        history_scope: the scope word in force, None for none.
-        lite: PROMPT_LITE_MODE.
-        with_local_time: INCLUDE_LOCAL_TIME_IN_PROMPTS.
-        time_zone: TIMEZONE, for messages that bring no zone.
         note: takes a line for each value that was left out or changed.
 
     Raises:
         TemplateError: a shipped template is broken.
     """
-    zone_name = (message.time_zone or time_zone or "UTC") if with_local_time else None
-    given = dict(recon or {})
+    message, actions = contents.message, contents.actions
+    recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
     parts: dict[str, Any] = {
-        "context": order_context({**context, "recon": given, "recon_instructions": list(recon_instructions)}),
-        "input": _input(message, image_data, attachments, history_scope, zone_name, renderer, note),
-        "instructions": _instructions(message, persona, given, recon_instructions, lite, renderer),
+        "context": order_context({**contents.context, **recon}),
+        "input": _input(contents, renderer, note),
+        "instructions": _instructions(contents, renderer),
     }
     verbose = message_actions(actions, message.interface)
     if verbose:
@@ -155,7 +147,7 @@ def assemble(
             "instructions_verbose.txt.j2", interface=message.interface, names=verbose
         ).strip()
     parts, notes = strict(parts)
-    shaped, more = strict(shape_actions(actions, lite, note))
+    shaped, more = strict(shape_actions(actions, contents.lite, note))
     for line in (*notes, *(f"actions.{line}" for line in more)):
         note(line)
     made: dict[str, Any] = renderer.json(
@@ -178,17 +170,11 @@ def _size(parts: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _input(
-    message: IncomingMessage,
-    image_data: Any,
-    attachments: Any,
-    history_scope: str | None,
-    zone_name: str | None,
-    renderer: Renderer,
-    note: Callable[[str], None],
-) -> dict[str, Any]:
+def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]:
     """Return `input`; without a zone there is no local time."""
-    facts, notes = input_facts(message, image_data=image_data, attachments=attachments)
+    message = contents.message
+    zone_name = (message.time_zone or contents.time_zone or "UTC") if contents.with_local_time else None
+    facts, notes = input_facts(message, image_data=contents.image_data, attachments=contents.attachments)
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
     for line in (*notes, *([unknown] if unknown else ())):
         note(line)
@@ -198,7 +184,7 @@ def _input(
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),
-        scope=history_scope or "local",
+        scope=contents.history_scope or "local",
         interface_path=message.interface_path,
         message_id=message.message_id,
         username=message.sender.shown_username,
@@ -208,25 +194,20 @@ def _input(
     return made
 
 
-def _instructions(
-    message: IncomingMessage,
-    persona: str,
-    recon: Mapping[str, Any],
-    recon_instructions: Sequence[str],
-    lite: bool,
-    renderer: Renderer,
-) -> str:
+def _instructions(contents: Contents, renderer: Renderer) -> str:
     """Return `instructions` with each of its lines rendered and set in one line."""
-    label = {key: _one_line(str(value))[:_LABEL_CHARS] for key, value in recon.items() if isinstance(value, str)}
+    label = {k: _squeeze(str(v))[:_LABEL_CHARS] for k, v in contents.recon.items() if isinstance(v, str)}
     language, tones = label.get("language"), {key: label.get(key, "") for key in ("message_tone", "conversation_tone")}
+    line = renderer.text("instructions.txt.j2", interface=contents.message.interface, lite=contents.lite)
     return instructions_text(
-        persona,
-        _one_line(renderer.text("instructions.txt.j2", interface=message.interface, lite=lite)),
-        _one_line(renderer.text("lines/language.txt.j2", language=language)) if language else "",
-        _one_line(renderer.text("lines/tone.txt.j2", **tones)) if any(tones.values()) else "",
-        [_one_line(text) for text in recon_instructions],
+        contents.persona,
+        _squeeze(line),
+        _squeeze(renderer.text("lines/language.txt.j2", language=language)) if language else "",
+        _squeeze(renderer.text("lines/tone.txt.j2", **tones)) if any(tones.values()) else "",
+        [_squeeze(text) for text in contents.recon_instructions],
     )
 
 
-def _one_line(text: str) -> str:
+def _squeeze(text: str) -> str:
+    """Return the text with each run of white space as one space: a template may be indented, which `one_line` keeps."""
     return " ".join(text.split())

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
 from .branches import Branched, branch_conversation, copy_recaps
-from .memory import Refreshed, refresh_memory
 from .recaps.alternatives import add_alternative, choose_alternative, list_alternatives
-from .recaps.hiding import HidePlan, auto_hide_plan
 from .recaps.inclusion import (
     check_message_exclusion,
     concatenate_recap,
@@ -18,10 +16,9 @@ from .recaps.inclusion import (
     get_short_token_limit,
     update_message_inclusion_flags,
 )
-from .recaps.queue import queue_recaps
-from .recaps.recaps import clear_all, edit_memory, get_data, get_memory, set_data
+from .recaps.refresh import HidePlan, auto_hide_plan
 from .refused import RefusedRecap, accept_refused, dismiss_refused, list_refused
-from .running.injection import get_running_recap_injection, switch_stories
+from .running.injection import Refreshed, get_running_recap_injection, refresh_memory, switch_stories
 from .running.versions import (
     RunningRecapStorage,
     RunningRecapVersion,
@@ -41,6 +38,7 @@ from .scenes.breaks import (
     remove_scene_break,
 )
 from .scenes.versions import SceneRecap, choose_scene_recap, get_scene_recaps, set_scene_recap
+from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
 __all__ = [
     "Branched",

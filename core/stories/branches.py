@@ -10,20 +10,19 @@ from ..database import readers
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..errors import MessageError
-from ..messages import table_places as places
-from ..messages import table_recap_reading as recap_reading
+from ..messages import table_lines, table_recaps
 from ..messages import table_scenes as scenes
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
-from . import refresh as refreshing
 from . import table_branches as branching
 from .calls import NO_CONVERSATION, Call, Given, of_conversation
+from .recaps import refresh as refreshing
 from .recaps.rules import concatenate
 from .running import table as running_recaps
-from .running.plan import BEFORE_ALL
 from .scenes import positions as placing
 from .scenes.breaks import follow
 from .scenes.positions import Told
+from .scenes.rules import BEFORE_ALL
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -104,7 +103,10 @@ def branch_conversation(
 
 def _is_unseen(call: Call) -> bool:
     """Return whether a conversation is there and the scope does not see it."""
-    return call.place is None and places.find(call.reader("conversations"), call.persona, call.conversation) is not None
+    return (
+        call.place is None
+        and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
+    )
 
 
 def _taken(connection: Connection, call: Call, told: Told, last: int, target: ConversationFacts) -> Branched:
@@ -231,7 +233,7 @@ def _said(read: Reader, persona: str, conversation: str) -> str:
     after = BEFORE_ALL - 1 if current is None else current.new_scene_index
     recaps = [each.scene.recap for each in told.scenes if each.has_recap and each.index > after]
     made = "\n".join(filter(None, (current.content if current else "", *recaps)))
-    return made or concatenate(memory for _, memory in recap_reading.memories(read, persona, told.rows))
+    return made or concatenate(memory for _, memory in table_recaps.read_memories(read, persona, told.rows))
 
 
 def _brought(connection: Connection, there: Call, source: str, text: str) -> WriteResult:

@@ -17,9 +17,9 @@ from ..database import readers
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..errors import MessageError
-from ..messages import table_places as places
+from ..messages import table_lines
 from ..messages import table_reading as chat_reading
-from ..messages.table_places import StoryPlace
+from ..messages.table_lines import StoryPlace
 from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import WriteResult
 
@@ -141,7 +141,7 @@ def _seen(db: Database, settings: Settings, asking: Scope, key: str) -> Call:
         destination=looking.destination or settings.prompt_destination,
         private_stays_private=settings.private_stays_private,
     ).viewer
-    place = places.find(readers.of(db, "conversations"), asking.persona, key)
+    place = table_lines.find_place(readers.of(db, "conversations"), asking.persona, key)
     seen = place if place is not None and place.audience_id in viewer.audiences else None
     stays = seen is not None and seen.local_only and not viewer.sees_local_only
     return Call(db, settings, replace(asking, conversation=key), seen, viewer.audiences, stays_here=stays)

@@ -22,7 +22,6 @@ from ..base.debounce import Debounce
 from ..database.engine import Database
 from ..errors import CoreError
 from ..messages import table_hidden as hidden
-from ..messages import table_recap_reading as recap_reading
 from ..messages import table_recaps as message_recaps
 from ..messages.table_hidden import Place
 
@@ -72,7 +71,7 @@ class Pending:
         if self.hides:
             hidden.apply(connection, persona, conversation, self.last_hidden)
         for counts, of_recaps in ((self.recap_counts, True), (self.text_counts, False)):
-            recap_reading.note_counts(connection, persona, self.counter, counts, of_recaps=of_recaps)
+            message_recaps.note_counts(connection, persona, self.counter, counts, of_recaps=of_recaps)
 
 
 _Key = tuple[str, str]

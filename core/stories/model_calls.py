@@ -1,23 +1,32 @@
-"""Asking a model about stories: a template, the data in it as JSON, the answer; texts in pieces a model can take."""
+"""Asking a model about stories: a template, the data in it as JSON, the answer; texts in pieces a model can take.
+
+An answer that must not take the place of a former text is kept for a person to see (`stories.refused`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import llm
+from ..audience import table_conversations as conversations
+from ..calls import screening
 from ..config import Settings
 from ..jobs.tools import Tools
-from ..messages import table_scene_lines as scene_lines
-from ..messages.table_places import StoryPlace
-from ..messages.table_scene_lines import Line
-from ..shapes import PERSONA_SENDER
+from ..llm.rules_replies import read_object, without_thoughts
+from ..messages import table_lines
+from ..messages.table_lines import Line, StoryPlace
+from ..shapes import RecapTarget
+from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
+from ..text.refusals import refusal
 from ..text.sizes import to_json
-from .recaps import inclusion, rules
-from .token_counts import Counting
+from . import table_refused as refused_recaps
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 T = TypeVar("T")
 
@@ -26,7 +35,8 @@ SHARE = 0.7
 OVERHEAD_TOKENS = 12
 """Of one message beside its text: name, number, signs of the JSON."""
 
-
+FLAGGED = "flagged"
+"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it."""
 UNREADABLE = "unreadable"
 """Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
 KEPT_CHARS = 10_000
@@ -62,39 +72,63 @@ def open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
         StoreReadError: the levels could not be read.
     """
     with tools.db.connection(source="participants") as connection:
-        return scene_lines.open_lines(connection, persona, lines, tools.settings.privacy_default)
+        return table_lines.choose_open(connection, persona, lines, tools.settings.privacy_default)
+
+
+def read_text(reply: str, keys: Sequence[str]) -> str:
+    """Return the text a reply holds: under one of `keys` of its object, else the reply without think-blocks.
+
+    >>> read_text('<think>hm</think>{"recap": " She left. "}', ("recap",)), read_text("She left.", ("recap",))
+    ('She left.', 'She left.')
+    """
+    found = read_object(reply, keys, fits=lambda made: any(isinstance(made.get(key), str) for key in keys))
+    if found is not None:
+        return next(str(found[key]).strip() for key in keys if isinstance(found.get(key), str))
+    return without_thoughts(reply).strip()
+
+
+def reason_against(tools: Tools, text: str, current: str) -> str:
+    """Return why a text that was made must not take the place of the current one; blank when it may."""
+    why = refusal(
+        text,
+        current,
+        patterns=refused_patterns(tools.settings.templates_dir),
+        min_ratio=tools.settings.recap_min_ratio,
+    )
+    return why or (FLAGGED if screening.is_flagged(text, "recap", settings=tools.settings)[0] else "")
+
+
+def keep_refused(
+    tools: Tools,
+    persona: str,
+    conversation: str,
+    target: RecapTarget,
+    content: str,
+    reason: str,
+    *,
+    while_there: Callable[[Connection], bool],
+    target_id: int | None = None,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """Keep a refused text in a transaction of its own: the operation it comes from is tried again.
+
+    Args:
+        while_there: whether all it was made of is still there; where it is not, nothing is kept.
+    """
+
+    def work(connection: Connection) -> None:
+        conversations.find(connection, persona, conversation, lock=True)
+        if while_there(connection):
+            refused_recaps.keep(
+                connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
+            )
+
+    tools.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
 
 
 def room_tokens(settings: Settings) -> int:
     """Return how many tokens of texts a model is given at once."""
     return max(1, math.floor(settings.context_tokens * SHARE))
-
-
-def taking_part(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
-    """Return the messages that no rule of S10 leaves out."""
-    chosen = inclusion.rules_of(settings)
-    return [
-        line
-        for line in lines
-        if line.text.strip() and not rules.left_out(_message(line, by if chosen.threshold > 0 else None), chosen)
-    ]
-
-
-def _message(line: Line, by: Counting | None) -> rules.Message:
-    return rules.Message(
-        role=line.role,
-        is_program=line.metadata.get(inclusion.PROGRAM) is True,
-        is_excluded=line.excluded,
-        sender_id="" if line.sender_id == PERSONA_SENDER else line.sender_id,
-        sender_name=line.sender_name,
-        is_disabled=line.metadata.get(inclusion.DISABLED) is True,
-        tokens=None if by is None else tokens_of(line, by),
-    )
-
-
-def tokens_of(line: Line, by: Counting) -> int:
-    """Return the tokens of a message's text, as stored where they were counted by the same counter."""
-    return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
 
 
 def pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
-from ..audience import table_conversations as conversations
-from ..calls import screening
 from ..database.engine import Database
 from ..messages import table_changes as chat_changes
 from ..messages import table_recaps as message_recaps
 from ..messages import table_scenes as scenes
 from ..scope import Scope
 from ..shapes import RecapTarget, WriteResult
-from ..templates.refused import refused_patterns
-from ..text.refusals import refusal
-from . import refresh as refreshing
 from . import table_refused as refused_recaps
 from . import token_counts as counting
 from .calls import Call, Given, of_conversation
-from .recaps import recaps
+from .recaps import refresh as refreshing
 from .running import table as running_recaps
 from .running.table import NewVersion
 from .scenes.breaks import follow
@@ -28,10 +22,7 @@ from .table_refused import Refused
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from ..jobs.tools import Tools
 
-FLAGGED = "flagged"
-"""Reason of a text that the host's screen has flagged: a person accepts it, or nobody reads it."""
 NO_REFUSED = WriteResult(False, None, "unchanged", notes=("there is no such refused text",))
 _GONE = WriteResult(False, None, "unchanged", notes=("what the text was meant for is gone",))
 
@@ -50,45 +41,6 @@ class RefusedRecap(TypedDict):
     """empty, error_like, shorter, unreadable or flagged."""
     timestamp: str
     """ISO 8601, UTC; blank when it cannot be read."""
-
-
-def reason_against(tools: Tools, text: str, current: str) -> str:
-    """Return why a text that was made must not take the place of the current one; blank when it may."""
-    why = refusal(
-        text,
-        current,
-        patterns=refused_patterns(tools.settings.templates_dir),
-        min_ratio=tools.settings.recap_min_ratio,
-    )
-    return why or (FLAGGED if screening.is_flagged(text, "recap", settings=tools.settings)[0] else "")
-
-
-def keep(
-    tools: Tools,
-    persona: str,
-    conversation: str,
-    target: RecapTarget,
-    content: str,
-    reason: str,
-    *,
-    while_there: Callable[[Connection], bool],
-    target_id: int | None = None,
-    data: dict[str, Any] | None = None,
-) -> None:
-    """Keep a refused text in a transaction of its own: the operation it comes from is tried again.
-
-    Args:
-        while_there: whether all it was made of is still there; where it is not, nothing is kept.
-    """
-
-    def work(connection: Connection) -> None:
-        conversations.find(connection, persona, conversation, lock=True)
-        if while_there(connection):
-            refused_recaps.keep(
-                connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
-            )
-
-    tools.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
 
 
 def list_refused(
@@ -179,7 +131,7 @@ def _accepted(connection: Connection, call: Call, found: Refused) -> WriteResult
         return _GONE
     if chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
         return WriteResult(False, found.target_id, "privacy")
-    columns = recaps.memory_columns(text, _provenance(data), counting.of(None, call.settings))
+    columns = counting.memory_columns(text, _provenance(data), counting.of(None, call.settings))
     message_recaps.change(
         connection, call.db.family, call.persona, call.conversation, found.target_id, columns, {"error": None},
         now=call.db.clock(),

@@ -22,7 +22,7 @@ from ..database.schema import conversations as conversations_table
 from ..database.schema_stories import message_alternatives, message_recaps, scene_recaps, scenes
 from ..database.sources import CHAT
 from ..index import table as search_index
-from ..messages.table_recaps import AT_ONCE
+from ..messages.table_lines import AT_ONCE
 from ..messages.table_scenes import Scene
 from ..scope import Privacy, Scope
 

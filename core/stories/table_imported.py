@@ -19,7 +19,8 @@ from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
-from ..messages.table_recaps import AT_ONCE, OWN
+from ..messages.table_lines import AT_ONCE
+from ..messages.table_recaps import OWN
 from .running.table import Version
 
 PROVENANCE = "import"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..config import Settings
 from ..database.engine import Database
@@ -39,3 +40,11 @@ def of(counter: Counter | None, settings: Settings) -> Counting:
     """
     count, name = resolve_counter(counter, settings.llm_model or None)
     return Counting(count, name.encode("utf-8")[:_NAME_BYTES].decode("utf-8", "ignore"))
+
+
+def memory_columns(memory: str | None, provenance: str, by: Counting) -> dict[str, Any]:
+    """Return the columns of a recap with a new memory, which is no longer stale; its tokens are counted here, once."""
+    columns: dict[str, Any] = {"memory": memory, "stale": False, "provenance": provenance}
+    if memory is None:
+        return {**columns, "include": None, "token_count": None, "counter": ""}
+    return {**columns, "token_count": by.count(memory), "counter": by.name}

@@ -23,9 +23,9 @@ from ..config import Settings
 from ..database import written_files as forgetting_files
 from ..database.engine import Database
 from ..errors import TransferError
-from ..messages import table_pages as chat_pages
+from ..messages import table_reading
 from ..messages import table_scenes as scenes
-from ..messages.table_pages import Row
+from ..messages.table_reading import PageLine
 from ..scope import Scope
 from ..stories import delayed_writes as saving
 from ..stories import table_imported as beside
@@ -156,7 +156,9 @@ def _written(call: Call, out: BinaryIO, result: ExportResult, progress: Progress
 
     header, after = _header(call)
     put(tavern_json.write(header))
-    for page in chat_pages.pages(call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences):
+    for page in table_reading.read_pages(
+        call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
+    ):
         told = beside.read(call.reader(), call.persona, [row.id for row in page])
         for row in page:
             for line in tavern_json.kept_lines(row.metadata, tavern_json.BEFORE):
@@ -170,7 +172,7 @@ def _written(call: Call, out: BinaryIO, result: ExportResult, progress: Progress
     return replace(result, messages=count, bytes=size, notes=_notes(call))
 
 
-def _said(row: Row, lies_beside: Beside, header: dict[str, Any]) -> Said:
+def _said(row: PageLine, lies_beside: Beside, header: dict[str, Any]) -> Said:
     """Return a stored message with a name: SillyTavern shows none without."""
     known = row.sender_id if row.role == "user" else header.get("character_name")
     name = row.name or (known if isinstance(known, str) else "") or _NAMES["user" if row.role == "user" else "persona"]
@@ -198,7 +200,7 @@ def _places(call: Call) -> Places:
     found: list[int] = []
     line = 0
     read = call.reader("chat_history_cache")
-    for metadata in chat_pages.metadata(read, call.persona, call.conversation, call.audiences):
+    for metadata in table_reading.read_metadata(read, call.persona, call.conversation, call.audiences):
         line += len(tavern_json.kept_lines(metadata, tavern_json.BEFORE))
         found.append(line)
         line += 1
@@ -209,10 +211,10 @@ def _new_header(call: Call) -> dict[str, Any]:
     """Return the first line of a conversation that came from no such file."""
     read = call.reader("chat_history_cache")
     where = (call.persona, call.conversation, call.audiences)
-    first = next(chat_pages.pages(read, *where), [])
+    first = next(table_reading.read_pages(read, *where), [])
     return {
-        "user_name": chat_pages.first_name(read, *where, "user") or _NAMES["user"],
-        "character_name": chat_pages.first_name(read, *where, "persona") or _NAMES["persona"],
+        "user_name": table_reading.find_first_name(read, *where, "user") or _NAMES["user"],
+        "character_name": table_reading.find_first_name(read, *where, "persona") or _NAMES["persona"],
         "create_date": _human(first[0].at if first else None),
         "chat_metadata": {},
     }

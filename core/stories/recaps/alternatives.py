@@ -25,8 +25,8 @@ from ...scope import Scope
 from ...search.rules_arguments import shown
 from ...shapes import WriteResult
 from .. import delayed_writes as saving
-from .. import refresh as refreshing
 from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_message
+from . import refresh as refreshing
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ... import llm
 from ...audience import table_conversations as conversations
 from ...calls import screening
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ...llm.rules_replies import is_unreadable
 from ...messages import (
     table_changes as chat_changes,
 )
-from ...messages import (
-    table_places as places,
-)
+from ...messages import table_lines
 from ...messages import (
     table_reading as chat_reading,
-)
-from ...messages import (
-    table_recap_reading as recap_reading,
 )
 from ...messages import (
     table_recaps as message_recaps,
@@ -32,24 +25,22 @@ from ...messages import (
 )
 from ...messages.table_recaps import Recap
 from ...shapes import Operation
-from ...templates.render import Renderer
 from ...text.extracts import extract
+from ...text.sizes import to_json
 from .. import (
     delayed_writes as saving,
 )
 from .. import (
     model_calls as asking,
 )
-from .. import (
-    refresh as refreshing,
-)
 from .. import table_refused as refused_recaps
 from .. import (
     token_counts as counting,
 )
-from ..refused import FLAGGED, reason_against
+from ..model_calls import FLAGGED, reason_against
 from . import inclusion, rules
-from .recaps import Provenance, memory_columns
+from . import refresh as refreshing
+from .rules import Provenance
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -66,7 +57,7 @@ class _Source(NamedTuple):
     speaker: str
     found: Recap
     """The recap there is."""
-    place: places.StoryPlace
+    place: table_lines.StoryPlace
 
 
 class _Made(NamedTuple):
@@ -91,7 +82,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     if source is None or made is None:
         return None
     persona, conversation, row_id = operation.persona, source.conversation, source.found.row_id
-    columns = memory_columns(made.text, made.provenance, counting.of(None, tools.settings))
+    columns = counting.memory_columns(made.text, made.provenance, counting.of(None, tools.settings))
     columns |= {"include": None, "edited": False}
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
     # What this process keeps back of the conversation is older than what the effect works out.
@@ -122,8 +113,8 @@ def _source(operation: Operation, tools: Tools) -> _Source | None:
     if conversation is None or row_id is None:
         return None
     read = readers.of(tools.db, "message_recaps")
-    facts, place = recap_reading.facts(read, persona, row_id), places.find(read, persona, conversation)
-    text = recap_reading.texts(read, persona, [row_id]).get(row_id, "")
+    facts, place = table_lines.find_facts(read, persona, row_id), table_lines.find_place(read, persona, conversation)
+    text = table_lines.read_texts(read, persona, [row_id]).get(row_id, "")
     if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():
         return None
     found = message_recaps.find(read, persona, row_id) or Recap(row_id)
@@ -176,19 +167,14 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
             _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
             return None
         return _Made(chosen, "extract")
-    renderer = Renderer(tools.settings.templates_dir, tools.settings.template_steps)
-    asked = renderer.text(
-        "message_recap.txt.j2",
-        speaker=json.dumps(source.speaker, ensure_ascii=False),
-        message=json.dumps(source.text, ensure_ascii=False),
-    )
+    speaker, message = to_json(source.speaker), to_json(source.text)
     try:
-        reply = llm.ask(tools.model, [{"role": "user", "content": asked}], tools.settings)
+        reply = asking.ask(tools, "message_recap.txt.j2", speaker=speaker, message=message)
     except ModelError as error:
         if error.reason in ("empty", "no_text"):
             _refuse(operation, tools, source.found.row_id, "", error.reason)
         raise
-    said = text_of(reply)
+    said = asking.read_text(reply, KEYS)
     # A recap of a former text says nothing about how long the new one must be.
     current = "" if source.found.stale else source.found.memory or ""
     reason = reason_against(tools, said, current)
@@ -198,18 +184,6 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         _refuse(operation, tools, source.found.row_id, said, reason)
         raise ModelError(reason)
     return _Made(said, "model")
-
-
-def text_of(reply: str) -> str:
-    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks.
-
-    >>> text_of('<think>hm</think>{"recap": " She left. "}'), text_of("She left.")
-    ('She left.', 'She left.')
-    """
-    found = read_object(reply, KEYS, fits=lambda made: any(isinstance(made.get(key), str) for key in KEYS))
-    if found is not None:
-        return next(str(found[key]).strip() for key in KEYS if isinstance(found.get(key), str))
-    return without_thoughts(reply).strip()
 
 
 def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:

@@ -7,7 +7,7 @@ and counted only where no count by the present counter is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...base import logs
@@ -17,9 +17,10 @@ from ...database import rows as values
 from ...database.engine import Database
 from ...database.readers import Reader
 from ...errors import MessageError
-from ...messages import table_recap_reading as recap_reading
+from ...messages import table_lines
 from ...messages import table_recaps as message_recaps
-from ...messages.table_recap_reading import Row
+from ...messages.table_lines import Line
+from ...messages.table_recaps import RecapLine
 from ...scope import Scope
 from ...shapes import PERSONA_SENDER
 from ...text.counters import Counter
@@ -93,40 +94,41 @@ class Walk:
         for page in self._pages():
             texts: dict[int, str] = {}
             memories: dict[int, str] = {}
-            for at, row in enumerate(page):
+            for at, (line, *_) in enumerate(page):
+                row_id = line.row_id
                 # The length is asked last, of those alone that nothing else leaves out.
-                if rules.left_out(message_of(row, 2 * self.rules.threshold), self.rules):
+                if rules.left_out(message_of(line, 2 * self.rules.threshold), self.rules):
                     continue
                 if self.rules.threshold > 0:
-                    if self._text_tokens(row) is None:
-                        if row.row_id not in texts:
-                            missing = [r.row_id for r in page[at:] if self._text_tokens(r) is None][:AT_ONCE]
-                            texts = recap_reading.texts(self.read, self.persona, missing)
-                        self.text_counts[row.row_id] = self.counting.count(texts.get(row.row_id, ""))
-                    if rules.is_short(self._text_tokens(row) or 0, self.rules):
+                    if self._text_tokens(line) is None:
+                        if row_id not in texts:
+                            missing = [each.line.row_id for each in page[at:] if self._text_tokens(each.line) is None]
+                            texts = table_lines.read_texts(self.read, self.persona, missing[:AT_ONCE])
+                        self.text_counts[row_id] = self.counting.count(texts.get(row_id, ""))
+                    if rules.is_short(self._text_tokens(line) or 0, self.rules):
                         continue
-                if self._recap_tokens(row) is None:
-                    if row.row_id not in memories:
-                        missing = [r.row_id for r in page[at:] if self._recap_tokens(r) is None][:AT_ONCE]
-                        memories = dict(recap_reading.memories(self.read, self.persona, missing))
-                    self.recap_counts[row.row_id] = self.counting.count(memories.get(row.row_id, ""))
-                yield Candidate(row.row_id, self._recap_tokens(row) or 0)
+                if self._recap_tokens(page[at]) is None:
+                    if row_id not in memories:
+                        missing = [each.line.row_id for each in page[at:] if self._recap_tokens(each) is None]
+                        memories = dict(message_recaps.read_memories(self.read, self.persona, missing[:AT_ONCE]))
+                    self.recap_counts[row_id] = self.counting.count(memories.get(row_id, ""))
+                yield Candidate(row_id, self._recap_tokens(page[at]) or 0)
 
-    def _pages(self) -> Iterator[list[Row]]:
+    def _pages(self) -> Iterator[list[RecapLine]]:
         before, size = None, min(max(self.limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
         while True:
-            page = recap_reading.page(self.read, self.persona, self.conversation, size, before=before)
+            page = message_recaps.read_page(self.read, self.persona, self.conversation, size, before=before)
             if page:
                 yield page
             if len(page) < size:
                 return
-            before, size = page[-1], min(2 * size, LONGEST_PAGE)
+            before, size = page[-1].line, min(2 * size, LONGEST_PAGE)
 
-    def _text_tokens(self, row: Row) -> int | None:
-        return self._known(row.row_id, row.tokens, row.counter, self.text_counts, self.held.text_counts)
+    def _text_tokens(self, line: Line) -> int | None:
+        return self._known(line.row_id, line.tokens, line.counter, self.text_counts, self.held.text_counts)
 
-    def _recap_tokens(self, row: Row) -> int | None:
-        return self._known(row.row_id, row.recap_tokens, row.recap_counter, self.recap_counts, self.held.recap_counts)
+    def _recap_tokens(self, each: RecapLine) -> int | None:
+        return self._known(each.line.row_id, each.tokens, each.counter, self.recap_counts, self.held.recap_counts)
 
     def _known(
         self, row_id: int, stored: int | None, counter: str, made: Mapping[int, int], held: Mapping[int, int]
@@ -138,17 +140,33 @@ class Walk:
         return held.get(row_id) if self.held.counter == self.counting.name else None
 
 
-def message_of(row: Row, tokens: int | None = None) -> rules.Message:
+def message_of(line: Line, tokens: int | None = None) -> rules.Message:
     """Return what decides about a message."""
     return rules.Message(
-        role=row.role,
-        is_program=row.metadata.get(PROGRAM) is True,
-        is_excluded=row.excluded,
-        sender_id="" if row.sender_id == PERSONA_SENDER else row.sender_id,
-        sender_name=row.sender_name,
-        is_disabled=row.metadata.get(DISABLED) is True,
+        role=line.role,
+        is_program=line.metadata.get(PROGRAM) is True,
+        is_excluded=line.excluded,
+        sender_id="" if line.sender_id == PERSONA_SENDER else line.sender_id,
+        sender_name=line.sender_name,
+        is_disabled=line.metadata.get(DISABLED) is True,
         tokens=tokens,
     )
+
+
+def tokens_of(line: Line, by: Counting) -> int:
+    """Return the tokens of a message's text, as stored where they were counted by the same counter."""
+    return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
+
+
+def taking_part(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
+    """Return the messages, read with their texts, that no setting leaves out."""
+    chosen = rules_of(settings)
+    return [
+        line
+        for line in lines
+        if line.text.strip()
+        and not rules.left_out(message_of(line, tokens_of(line, by) if chosen.threshold > 0 else None), chosen)
+    ]
 
 
 def work_out(
@@ -177,7 +195,7 @@ def work_out(
         separator_tokens=counted_by.separator(db),
         factor=settings.token_correction,
     )
-    now: dict[int, str | None] = {**recap_reading.included(read, persona, conversation), **held.include}
+    now: dict[int, str | None] = {**message_recaps.read_included(read, persona, conversation), **held.include}
     wanted = set(chosen)
     include: dict[int, str | None] = {row: INCLUDED for row in chosen if now.get(row) != INCLUDED}
     include |= {row: None for row, value in now.items() if value is not None and row not in wanted}
@@ -214,7 +232,7 @@ def check_message_exclusion(
         StoreReadError: nothing could be read.
     """
     call = of_message(message, interface_path, db, settings, scope)
-    row = None if call.row_id is None else recap_reading.facts(call.reader(), call.persona, call.row_id)
+    row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
     if row is None:
         raise no_such_message()
     chosen, tokens = rules_of(call.settings, disabled), None
@@ -223,7 +241,7 @@ def check_message_exclusion(
     return rules.left_out(message_of(row, tokens), chosen)
 
 
-def _text_tokens(call: Call, row: Row, by: Counting) -> int:
+def _text_tokens(call: Call, row: Line, by: Counting) -> int:
     """Return the tokens of a message's text as stored, else counted now and kept."""
     if row.tokens is not None and row.counter == by.name:
         return row.tokens
@@ -231,7 +249,7 @@ def _text_tokens(call: Call, row: Row, by: Counting) -> int:
     held = saver.pending(call.persona, call.conversation)
     if held.counter == by.name and row.row_id in held.text_counts:
         return held.text_counts[row.row_id]
-    tokens = by.count(recap_reading.texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
+    tokens = by.count(table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, ""))
     change = Pending(text_counts={row.row_id: tokens}, counter=by.name)
     saver.note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
     return tokens
@@ -287,7 +305,7 @@ def update_message_inclusion_flags(
 
 def included_rows(read: Reader, persona: str, conversation: str, held: Pending) -> list[int]:
     """Return the messages whose recaps are included now."""
-    now: dict[int, str | None] = {**recap_reading.included(read, persona, conversation), **held.include}
+    now: dict[int, str | None] = {**message_recaps.read_included(read, persona, conversation), **held.include}
     return [row for row, value in now.items() if value is not None]
 
 
@@ -308,7 +326,7 @@ def get_recap_text(
         return ""
     held = saving.of(call.db).pending(call.persona, call.conversation)
     rows = included_rows(call.reader(), call.persona, call.conversation, held)
-    return rules.concatenate(memory for _, memory in recap_reading.memories(call.reader(), call.persona, rows))
+    return rules.concatenate(memory for _, memory in message_recaps.read_memories(call.reader(), call.persona, rows))
 
 
 def concatenate_recap(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 INCLUDED = "Recap of message(s)"
 """Value of `include` of a recap that is shown."""
@@ -20,6 +20,19 @@ DEFAULT_PERCENT = 10
 Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrator", "disabled", "short"]
 """program: the program's own system message. excluded: marked `exclude`. user, thought, system, narrator: its role.
 disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
+
+
+Provenance = Literal["model", "extract", "manual", "import"]
+"""model: a model wrote it. extract: chosen from the text. manual: a person or the host. import: from a file."""
+
+
+def check_provenance(provenance: str) -> None:
+    """Raise ValueError unless a text may be from there.
+
+    >>> check_provenance("manual")
+    """
+    if provenance not in get_args(Provenance):
+        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
 
 
 @dataclass(frozen=True, slots=True)

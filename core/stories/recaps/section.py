@@ -8,7 +8,7 @@ from ...context.history import HistoryLists
 from ...context.section_base import Asked, Built
 from ...database.rows import read_time
 from ...database.section_parts import SectionPart, SectionRow
-from ...messages import table_recap_reading as recap_reading
+from ...messages import table_recaps
 from ...shapes import LeftOut
 from ...text.hits import content_digest
 from .rules import concatenate
@@ -21,12 +21,12 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_message_recaps or conversation is None:
         return ()
-    return (recap_reading.section_part(conversation),)
+    return (table_recaps.section_part(conversation),)
 
 
 def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
     """Return the recaps as one text, without those of messages that stand in the history or are answered."""
-    found = [(read_time(row.at), row) for row in rows.get(recap_reading.SECTION, ())]
+    found = [(read_time(row.at), row) for row in rows.get(table_recaps.SECTION, ())]
     found.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1].id))
     shown = _shown(asked, lists) if asked.settings.recap_skip_visible else _Shown()
     memories = [row.text0 or "" for _, row in found if not shown.holds(row)]

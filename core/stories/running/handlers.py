@@ -9,7 +9,7 @@ from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
-from ...messages import table_places as places
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
@@ -17,19 +17,18 @@ from ...shapes import Operation
 from ...text.extracts import extract
 from .. import model_calls as asking
 from .. import token_counts as counting
+from ..model_calls import keep_refused, reason_against
 from ..recaps.rules import corrected
-from ..refused import keep, reason_against
 from ..scenes import positions as placing
 from ..scenes.breaks import queue_running
 from ..scenes.positions import Told
 from . import parts
 from . import plan as rules
 from . import table as running_recaps
-from . import versions as running
+from .injection import render_story
 from .parts import Story
 from .plan import Plan
 from .table import NewVersion, Version
-from .text import show
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -54,7 +53,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         return None
     read = readers.of(tools.db, "running_recaps")
     state = running_recaps.state(read, persona, conversation)
-    place = places.find(read, persona, conversation)
+    place = table_lines.find_place(read, persona, conversation)
     if place is None or state.stories_off:
         return None
     tools = asking.tools_for(tools, place)
@@ -75,11 +74,11 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     # 3. unless it is refused
     reason = made.refused or reason_against(tools, new.content, current.content if current is not None else "")
     if reason:
-        data = {**running.as_data(new), "content": new.content}
+        data = {**new.as_data(), "content": new.content}
         text = made.reply if made.refused else new.content
         text = text[: asking.KEPT_CHARS] if reason == asking.UNREADABLE else text
         holds = _holds(persona, conversation, plan, told)
-        keep(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
+        keep_refused(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
         if tools.model is not None:
             raise ModelError(reason)
         return None
@@ -88,7 +87,11 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
 def _plan(operation: Operation, tools: Tools, told: Told, there: Sequence[Version], current: int | None) -> Plan:
     return rules.plan(
-        told.used,
+        [
+            rules.Scene(each.scene.id, each.index, each.scene.recap_index)
+            for each in told.scenes
+            if each.scene.recap_index is not None
+        ],
         [_as_known(version) for version in there],
         current,
         exclude_latest=tools.settings.exclude_latest_scenes,
@@ -122,7 +125,7 @@ def _version(tools: Tools, plan: Plan, story: Story) -> NewVersion:
     is_known = plan.base is None or plan.base.scenes is not None
     scenes = {"scenes": [[each.id, each.index, each.version] for each in held]} if is_known else {}
     return NewVersion(
-        show(story, asking.renderer(tools.settings)),
+        render_story(story, asking.renderer(tools.settings)),
         plan.scene_count,
         plan.excluded_count,
         plan.prev_scene_index,
@@ -166,7 +169,9 @@ def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
     renderer = asking.renderer(tools.settings)
     story = former
     for piece in asking.pieces(given, lambda pair: pair[1], for_scenes):
-        shown = parts.fit(story, lambda s: show(s, renderer), lambda text: tokens(text) <= room - for_scenes).story
+        shown = parts.fit(
+            story, lambda s: render_story(s, renderer), lambda text: tokens(text) <= room - for_scenes
+        ).story
         reply = asking.ask(
             tools, "running_scene_recap.txt.j2", former=shown.as_data(), scenes=[each for each, _ in piece]
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from ...base import logs
 from ...config import Settings
@@ -18,15 +18,27 @@ from ...templates.render import Renderer
 from ...text.counters import Counter
 from .. import token_counts as counting
 from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected, limit_tokens
 from . import table as running_recaps
-from .parts import fit, read
-from .text import show
+from .parts import Story, fit, read
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 TEMPLATE = "running_recap.txt.j2"
+
+
+def render_story(story: Story, renderer: Renderer) -> str:
+    """Return a recap in parts as one text."""
+    entities = [f"{name}: {said}" if said else name for name, said in story.entities]
+    return renderer.text(
+        "running_recap_parts.txt.j2",
+        developments=list(story.developments),
+        open=list(story.open),
+        state=story.state,
+        entities=entities,
+    ).strip()
 
 
 class Shown(NamedTuple):
@@ -65,7 +77,7 @@ def shown(
 
     if fits(content):
         return Shown(framed(content), notes=tuple(renderer.notes))
-    cut = fit(read(data, content), lambda story: show(story, renderer), fits)
+    cut = fit(read(data, content), lambda story: render_story(story, renderer), fits)
     text = framed(cut.text) if cut.text else ""
     return Shown(text, max(1, cut.dropped), tuple(renderer.notes))
 
@@ -180,3 +192,55 @@ def switch_stories(
 
     changed = call.db.transaction(work, source="conversations", confirm=lambda _: None)
     return WriteResult(True, None) if changed else NO_CONVERSATION
+
+
+class Refreshed(TypedDict):
+    """What `refresh_memory` gives. Keys stand in this order."""
+
+    hidden: list[tuple[int, int]]
+    """Ranges of indexes that were hidden by this call."""
+    shown: list[tuple[int, int]]
+    """Ranges of indexes that were shown again."""
+    included: list[int]
+    """Row ids of the messages whose recaps are included now, oldest first."""
+    changed: int
+    """Recaps whose `include` changed."""
+    running_recap: str
+    """Text of the running recap as it is injected; blank without one."""
+    injection: Injection
+    """What is injected and where."""
+
+
+def refresh_memory(
+    conversation: object = None,
+    *,
+    disabled: Collection[str] = (),
+    counter: Counter | None = None,
+    db: Database | None = None,
+    settings: Given = None,
+    scope: Scope | None = None,
+) -> Refreshed:
+    """Hide and show messages, work out which recaps are included, and return both with what is injected.
+
+    To be called after a setting, a break or a recap was changed by hand; operations do it themselves. Changes are
+    written SAVE_DEBOUNCE_SECONDS later, and reads of this process know at once. A second call changes nothing.
+
+    Args:
+        conversation: its key; None is the scope's.
+        disabled: sender ids or names of characters that are disabled in the group.
+        counter: `text -> int`; by default that of LLM_MODEL.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    call = of_conversation(conversation, db, settings, scope)
+    done = refreshing.refresh(call, disabled, counter)
+    placed = of_call(call.handed_out(), counter=counter)
+    return {
+        "hidden": list(done.plan.hide),
+        "shown": list(done.plan.show),
+        "included": list(done.included[::-1]),
+        "changed": done.changed,
+        "running_recap": placed["value"],
+        "injection": placed,
+    }

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-BEFORE_ALL = -1
-"""Index of a scene that stands before the first message."""
+from ..scenes.rules import BEFORE_ALL
 
 Kind = Literal["none", "incremental", "bulk"]
 """none: nothing has changed. incremental: a version is carried on by the scenes after it. bulk: made anew, from all

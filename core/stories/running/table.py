@@ -67,6 +67,17 @@ class NewVersion:
     provenance: str = "model"
     data: Mapping[str, Any] | None = None
 
+    def as_data(self) -> dict[str, Any]:
+        """Return what is kept beside a refused text, so that it can be stored as a version when it is accepted."""
+        return {
+            "scene_count": self.scene_count,
+            "excluded_count": self.excluded_count,
+            "prev_scene_index": self.prev_scene_index,
+            "new_scene_index": self.new_scene_index,
+            "provenance": self.provenance,
+            "data": dict(self.data) if self.data else None,
+        }
+
 
 # Reading
 
@@ -214,12 +225,7 @@ def _row(persona: str, conversation: str, number: int, new: NewVersion, now: dat
         "conversation_key": conversation,
         "version": number,
         "content": new.content,
-        "scene_count": new.scene_count,
-        "excluded_count": new.excluded_count,
-        "prev_scene_index": new.prev_scene_index,
-        "new_scene_index": new.new_scene_index,
-        "provenance": new.provenance,
-        "data": dict(new.data) if new.data else None,
+        **new.as_data(),
         "created_at": now,
     }
 

@@ -14,20 +14,19 @@ from ...base import logs
 from ...database import readers, rows
 from ...database.engine import Database
 from ...errors import MessageError
-from ...messages import table_places as places
+from ...messages import table_lines
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
 from ...text.refusals import refusal
 from .. import table_refused as refused_recaps
 from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from ..recaps.rules import check_provenance
 from . import table as running_recaps
 from .table import NewVersion, Version
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-PROVENANCES = ("model", "extract", "manual", "import")
 
 
 class RunningRecapVersion(TypedDict):
@@ -93,8 +92,7 @@ def add_running_recap_version(
         StoreWriteError: nothing was stored.
     """
     # 1. what is to be stored
-    if provenance not in PROVENANCES:
-        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+    check_provenance(provenance)
     new = NewVersion(
         rows.text(content, "content"),
         rows.number(scene_count, "scene_count") or 0,
@@ -106,7 +104,10 @@ def add_running_recap_version(
     # 2. where
     call = _call(conversation, storage, db, settings, scope)
     _is_own(call, storage)
-    if call.place is None and places.find(call.reader("conversations"), call.persona, call.conversation) is not None:
+    if (
+        call.place is None
+        and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation) is not None
+    ):
         call = _call(conversation, storage, db, settings, scope)  # made by somebody else since the first look
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
@@ -128,22 +129,10 @@ def _add(connection: Connection, call: Call, new: NewVersion) -> int | None:
     )
     if reason:
         refused_recaps.keep(
-            connection, call.db, call.persona, call.conversation, "running", new.content, reason, data=as_data(new)
+            connection, call.db, call.persona, call.conversation, "running", new.content, reason, data=new.as_data()
         )
         return None
     return running_recaps.add(connection, call.db, call.scope, new)
-
-
-def as_data(new: NewVersion) -> dict[str, Any]:
-    """Return what is kept beside a refused text, so that it can be stored as a version when it is accepted."""
-    return {
-        "scene_count": new.scene_count,
-        "excluded_count": new.excluded_count,
-        "prev_scene_index": new.prev_scene_index,
-        "new_scene_index": new.new_scene_index,
-        "provenance": new.provenance,
-        "data": dict(new.data) if new.data else None,
-    }
 
 
 def get_running_recap_storage(

@@ -17,8 +17,8 @@ from ...messages import table_changes as chat_changes
 from ...messages import table_scenes as scenes
 from ...scope import Scope
 from ...shapes import WriteResult
-from .. import refresh as refreshing
 from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
+from ..recaps import refresh as refreshing
 from . import positions as placing
 from .positions import PlacedScene, Told
 
@@ -117,7 +117,7 @@ def make_break(
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
     """Queue the recap of a scene, behind those of the same conversation that are not made yet."""
-    before = scenes.newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before = scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     jobs.enqueue(
         connection,
         db,

@@ -16,19 +16,14 @@ from ...database import readers
 from ...jobs import table as jobs
 from ...jobs.tools import Effect, Tools
 from ...llm.rules_replies import read_object
-from ...messages import (
-    table_places as places,
-)
+from ...messages import table_lines
 from ...messages import (
     table_recaps as message_recaps,
 )
 from ...messages import (
-    table_scene_lines as scene_lines,
-)
-from ...messages import (
     table_scenes as scenes,
 )
-from ...messages.table_scene_lines import Line
+from ...messages.table_lines import Line
 from ...shapes import Operation
 from .. import (
     delayed_writes as saving,
@@ -37,11 +32,10 @@ from .. import (
     model_calls as asking,
 )
 from .. import (
-    refresh as refreshing,
-)
-from .. import (
     token_counts as counting,
 )
+from ..recaps import inclusion
+from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected
 from . import positions as placing
 from . import rules
@@ -84,7 +78,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     if conversation is None:
         return None
     read = readers.of(tools.db, "scenes")
-    place = places.find(read, persona, conversation)
+    place = table_lines.find_place(read, persona, conversation)
     if place is None or place.stories_off:
         return None
     tools = asking.tools_for(tools, place)
@@ -111,7 +105,7 @@ def _by_pauses(operation: Operation, tools: Tools, told: Told) -> _Found:
     Nothing is marked as asked about: no model was, and another look costs none.
     """
     first = told.last_break + 1
-    at = scene_lines.times(readers.of(tools.db, "scenes"), operation.persona, told.rows[first:])
+    at = table_lines.read_times(readers.of(tools.db, "scenes"), operation.persona, told.rows[first:])
     times = [at.get(row_id) for row_id in told.rows[first:]]
     gap = timedelta(hours=tools.settings.scene_gap_hours)
     breaks: list[int] = []
@@ -133,7 +127,7 @@ def _by_model(operation: Operation, tools: Tools, told: Told, limits: Limits) ->
     if not waiting:
         return _Found()
     begin, stop = max(limits.earlier + 1, waiting[0] - BEFORE), min(len(told.rows), waiting[0] + MOST)
-    lines = asking.open_lines(tools, persona, scene_lines.lines(read, persona, told.rows[begin:stop]))
+    lines = asking.open_lines(tools, persona, table_lines.read_lines(read, persona, told.rows[begin:stop]))
     shown, end = _window(told, lines, begin, waiting[0], stop, tools)
     # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
     seen = tuple(at for at in waiting if at < end or end == limits.newest)
@@ -155,13 +149,13 @@ def _window(
     """
     room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
     by = counting.of(None, tools.settings)
-    taking = {line.row_id: line for line in asking.taking_part(lines, tools.settings, by)}
+    taking = {line.row_id: line for line in inclusion.taking_part(lines, tools.settings, by)}
 
     def entry(at: int) -> tuple[dict[str, object], int] | None:
         line = taking.get(told.rows[at])
         if line is None:
             return None
-        tokens = corrected(asking.tokens_of(line, by), factor)
+        tokens = corrected(inclusion.tokens_of(line, by), factor)
         text = asking.cut(line.text, tokens, max(1, room // 2))[0]  # one giant message must not hide the others
         return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + asking.OVERHEAD_TOKENS
 
@@ -208,7 +202,7 @@ def _stored(operation: Operation, tools: Tools, told: Told, found: _Found) -> Ef
         if found.breaks and {scene.id for scene in now} != before:  # a break was made or removed meanwhile
             jobs.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
             return
-        there = sorted(scene_lines.times(read, persona, checked))  # some may have been deleted meanwhile
+        there = sorted(table_lines.read_times(read, persona, checked))  # some may have been deleted meanwhile
         message_recaps.mark_checked(connection, tools.db.family, persona, conversation, there, now=tools.db.clock())
         for at in found.breaks:
             make_break(connection, tools.db, persona, conversation, told.rows[at])

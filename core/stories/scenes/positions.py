@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...database.readers import Reader
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
-from ..running.plan import BEFORE_ALL
-from ..running.plan import Scene as UsedScene
 from . import rules
+from .rules import BEFORE_ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +51,10 @@ class Told:
         """Return the index of the newest break, BEFORE_ALL without one."""
         return max((each.index for each in self.scenes), default=BEFORE_ALL)
 
-    @property
-    def used(self) -> tuple[UsedScene, ...]:
-        """Return the scenes that have a recap, as the running recap is made from them."""
-        return tuple(
-            UsedScene(each.scene.id, each.index, each.scene.recap_index)
-            for each in self.scenes
-            if each.scene.recap_index is not None
-        )
-
 
 def read(reader: Reader, persona: str, conversation: str) -> Told:
     """Return a conversation's messages and scenes in order."""
-    rows = scenes.order(reader, persona, conversation)
+    rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
     placed = [
         PlacedScene(scene, BEFORE_ALL if scene.is_brought else at[scene.break_row])

@@ -10,11 +10,10 @@ from ...base import logs
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
-from ...messages import table_places as places
-from ...messages import table_scene_lines as scene_lines
+from ...llm.rules_replies import is_unreadable
+from ...messages import table_lines
 from ...messages import table_scenes as scenes
-from ...messages.table_scene_lines import Line
+from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.extracts import extract
 from .. import (
@@ -24,13 +23,12 @@ from .. import (
     model_calls as asking,
 )
 from .. import (
-    refresh as refreshing,
-)
-from .. import (
     token_counts as counting,
 )
+from ..model_calls import keep_refused, reason_against
+from ..recaps import inclusion
+from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected
-from ..refused import keep, reason_against
 from . import positions as placing
 from .breaks import queue_recap, queue_running
 from .positions import PlacedScene, Told
@@ -57,7 +55,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     read = readers.of(tools.db, "scenes")
     if conversation is None or not isinstance(row_id, int):
         return None
-    place = places.find(read, persona, conversation)
+    place = table_lines.find_place(read, persona, conversation)
     told = placing.read(read, persona, conversation)
     placed = told.find(row_id)
     if place is None or place.stories_off or placed is None or placed.scene.is_brought:
@@ -66,8 +64,8 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     # 1. what was said
     rows = told.rows_of(placed)
     by = counting.of(None, tools.settings)
-    lines = asking.open_lines(tools, persona, scene_lines.lines(read, persona, rows))
-    lines = asking.taking_part(lines, tools.settings, by)
+    lines = asking.open_lines(tools, persona, table_lines.read_lines(read, persona, rows))
+    lines = inclusion.taking_part(lines, tools.settings, by)
     # 2. the text
     text = _text(operation, tools, placed, lines, by, rows[0]) if lines else ""
     if not text:
@@ -88,7 +86,7 @@ def _text(
     reason = reason or reason_against(tools, text, placed.scene.recap)
     if not reason:
         return text
-    keep(
+    keep_refused(
         tools,
         operation.persona,
         placed.scene.conversation,
@@ -112,11 +110,11 @@ def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[s
     room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
     sized: list[tuple[dict[str, str], int]] = []
     for line in lines:
-        tokens = corrected(asking.tokens_of(line, by), factor)
+        tokens = corrected(inclusion.tokens_of(line, by), factor)
         each = min(tokens, room) + asking.OVERHEAD_TOKENS
         sized += [({"who": line.sender_name, "text": part}, each) for part in asking.cut(line.text, tokens, room)]
     told = [
-        text_of(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]))
+        asking.read_text(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]), KEYS)
         for piece in asking.pieces(sized, lambda pair: pair[1], room)
     ]
     broken = next(filter(is_unreadable, told), None)
@@ -125,23 +123,11 @@ def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[s
     return "\n".join(filter(None, told)), ""
 
 
-def text_of(reply: str) -> str:
-    """Return the recap a reply holds: under one of `KEYS` of its object, else the reply without think-blocks.
-
-    >>> text_of('{"recap": " They met. "}'), text_of("They met.")
-    ('They met.', 'They met.')
-    """
-    found = read_object(reply, KEYS, fits=lambda made: any(isinstance(made.get(key), str) for key in KEYS))
-    if found is not None:
-        return next(str(found[key]).strip() for key in KEYS if isinstance(found.get(key), str))
-    return without_thoughts(reply).strip()
-
-
 def _still_holds(
     connection: Connection, tools: Tools, persona: str, placed: PlacedScene, lines: Sequence[Line]
 ) -> bool:
     """Return whether the scene is there and all that its recap was made of: nothing may be left of what is gone."""
-    return scenes.hold(connection, persona, placed.scene.id) and scene_lines.are_as_read(
+    return scenes.hold(connection, persona, placed.scene.id) and table_lines.are_as_read(
         connection, persona, lines, tools.settings.privacy_default
     )
 

@@ -17,6 +17,9 @@ Verdict = Literal["", "none", "no_number", "outside", "not_shown", "too_short", 
 number. outside: of the range asked about. not_shown: no message the model saw. too_short: the scene would have fewer
 than SCENE_MIN_LENGTH messages. offset: among the newest SCENE_OFFSET messages."""
 
+BEFORE_ALL = -1
+"""Index of a scene that stands before the first message: it was brought from another chat."""
+
 _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12
 

@@ -15,16 +15,8 @@ from hypothesis import strategies as st
 from core.context.context import OWN_KEYS
 from core.context.incoming import read_message
 from core.prompt import structure as module
-from core.prompt.contributions import DROPPED_INJECTIONS
-from core.prompt.structure import (
-    append_memories,
-    assemble,
-    instructions_text,
-    merge_injections,
-    recon_parts,
-    shape_actions,
-    wants_verbose,
-)
+from core.prompt.contributions import DROPPED_INJECTIONS, append_memories, merge_injections, recon_parts
+from core.prompt.structure import Contents, assemble, instructions_text, shape_actions, wants_verbose
 from core.shapes import Hit
 from core.templates.render import Renderer
 from core.text.sizes import size
@@ -37,8 +29,9 @@ DISCORD = {"message_discord_bot": {"source": "plugin_discord", "brief": "Send."}
 
 def make(fields: dict[str, Any] | None = None, *, interface: str = "discord", **more: Any) -> dict[str, Any]:
     message = read_message({"message_id": 1, "date": None, **(fields or {})}, interface_name=interface, now=NOW)
-    given: dict[str, Any] = {"context": EMPTY, "renderer": Renderer(), **more}
-    return assemble(message=message, **given)
+    renderer, note = more.pop("renderer", None) or Renderer(), more.pop("note", lambda _line: None)
+    given: dict[str, Any] = {"context": EMPTY, **more}
+    return assemble(Contents(message, **given), renderer, note)
 
 
 def test_p7_keys_of_a_bare_message() -> None:

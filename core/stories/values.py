@@ -1,45 +1,45 @@
 """The values kept beside a message, its recap first of all.
 
 What a person or a model wrote is written at once; `include` is worked out and therefore kept back for a moment.
-The keys of S3 lie where they belong: those of a scene on the scene that ends with the message, `exclude` on the message
-itself, the others on its recap, of which each alternative has a copy of its own.
+Each key of `recaps.rules_keys` lies where it belongs: those of a scene on the scene that ends with the message,
+`exclude` on the message itself, the others on its recap, of which each alternative has a copy of its own.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ...database import readers, rows
-from ...database.engine import Database
-from ...messages import (
+from ..database import readers, rows
+from ..database.bulk import chunks
+from ..database.engine import Database
+from ..database.readers import Reader
+from ..messages import (
     table_changes as chat_changes,
 )
-from ...messages import (
+from ..messages import (
     table_hidden as hidden,
 )
-from ...messages import (
-    table_recap_reading as recap_reading,
-)
-from ...messages import (
+from ..messages import table_lines, table_scenes
+from ..messages import (
     table_recaps as message_recaps,
 )
-from ...messages.table_recaps import Recap
-from ...scope import Scope
-from ...shapes import WriteResult
-from ...text.counters import Counter
-from .. import delayed_writes as saving
-from .. import refresh as refreshing
-from .. import token_counts as counting
-from ..calls import NO_MESSAGE, Call, Given, of_conversation, of_message
-from ..delayed_writes import Pending
-from ..scenes import values as scene_values
-from . import rules_keys as recap_keys
+from ..messages import table_story_rows as story_rows
+from ..messages.table_recaps import Recap
+from ..messages.table_scenes import Scene
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..text.counters import Counter
+from . import delayed_writes as saving
+from . import token_counts as counting
+from .calls import NO_MESSAGE, Call, Given, of_conversation, of_message
+from .delayed_writes import Pending
+from .recaps import refresh as refreshing
+from .recaps import rules
+from .recaps import rules_keys as recap_keys
+from .recaps.rules import Provenance
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-Provenance = Literal["model", "extract", "manual", "import"]
-"""model: a model wrote it. extract: chosen from the text. manual: a person or the host. import: from a file."""
 
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in recap_keys.KINDS.items() if kind == "switch")
@@ -79,7 +79,7 @@ def set_data(
         StoreWriteError: nothing was changed.
     """
     recap_keys.check_key(key)
-    _check_provenance(provenance)
+    rules.check_provenance(provenance)
     notes: list[str] = []
     made = _stored(key, recap_keys.read_value(key, value), notes)
     call = of_message(message, interface_path, db, settings, scope)
@@ -89,16 +89,11 @@ def set_data(
         change = Pending(include={call.row_id: made})
         saving.of(call.db).note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
         return WriteResult(True, call.row_id, notes=tuple(notes))
-    columns = memory_columns(made, provenance, counting.of(counter, call.settings)) if key == "memory" else {}
+    columns = counting.memory_columns(made, provenance, counting.of(counter, call.settings)) if key == "memory" else {}
     done = _write(call, key, made, columns, notes)
     if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
         refreshing.refresh(call, counter=counter)
     return done
-
-
-def _check_provenance(provenance: str) -> None:
-    if provenance not in ("model", "extract", "manual", "import"):
-        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
 
 
 def _stored(key: str, value: Any, notes: list[str]) -> Any:
@@ -115,14 +110,6 @@ def _stored(key: str, value: Any, notes: list[str]) -> Any:
     return rows.json_value(value, key, notes) if isinstance(value, dict) else value
 
 
-def memory_columns(memory: str | None, provenance: str, by: counting.Counting) -> dict[str, Any]:
-    """Return the columns of a recap with a new memory, which is no longer stale; its tokens are counted here, once."""
-    columns: dict[str, Any] = {"memory": memory, "stale": False, "provenance": provenance}
-    if memory is None:
-        return {**columns, "include": None, "token_count": None, "counter": ""}
-    return {**columns, "token_count": by.count(memory), "counter": by.name}
-
-
 def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: list[str]) -> WriteResult:
     """Write one value at once."""
     row_id, persona, conversation = call.row_id, call.persona, call.conversation
@@ -135,7 +122,7 @@ def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: lis
         if value is not None and key not in _SWITCHES and _is_private(connection, call, row):
             return _PRIVATE
         if key in recap_keys.SCENE:
-            return scene_values.write(connection, call.db, persona, conversation, row_id, key, value)
+            return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
         if key == "exclude":
             return hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
         new = columns or ({"edited": bool(value)} if key == "edited" else {})
@@ -181,7 +168,9 @@ def edit_memory(
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    columns = memory_columns(made, "manual", counting.of(counter, call.settings)) | {"edited": made is not None}
+    columns = counting.memory_columns(made, "manual", counting.of(counter, call.settings)) | {
+        "edited": made is not None
+    }
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
 
     def work(connection: Connection) -> bool | str:
@@ -242,9 +231,9 @@ def _all(call: Call, row_id: int, key: str | None) -> dict[str, Any]:
         found |= {"edited": recap.edited or None, "stale": recap.stale or None}
         found["provenance"] = recap.provenance if recap.memory is not None else None
     if key is None or key in recap_keys.SCENE:
-        found |= scene_values.read(read, call.persona, row_id)
+        found |= _read_scene(read, call.persona, row_id)
     if key in (None, "exclude"):
-        facts = recap_reading.facts(read, call.persona, row_id)
+        facts = table_lines.find_facts(read, call.persona, row_id)
         found["exclude"] = True if facts is not None and facts.excluded else None
     return {name: found[name] for name in recap_keys.READABLE if found.get(name) is not None}
 
@@ -298,3 +287,101 @@ def clear_all(
     counts = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
     saver.forget(call.persona, call.conversation)
     return {name: counts[name] for name in recap_keys.KINDS if name in counts}
+
+
+# The values of the scene a message ends
+
+
+def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
+    """Return the values that are set of the scene a message ends; none where it ends no scene."""
+    scene = table_scenes.find(reader, persona, row_id)
+    if scene is None:
+        return {}
+    versions = table_scenes.recaps(reader, persona, scene.id)
+    current = next((v for v in versions if v.version == scene.recap_index), None)
+    found: dict[str, Any] = {
+        "scene_break": True,
+        "scene_break_visible": scene.visible or None,
+        "scene_break_name": scene.name or None,
+        "scene_recap_versions": [v.content for v in versions] or None,
+    }
+    if current is not None:
+        found["scene_recap_memory"] = current.content
+        found["scene_recap_current_index"] = current.version
+        found["scene_recap_metadata"] = dict(current.metadata) or None
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _write_scene(
+    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, key: str, value: Any
+) -> bool:
+    """Set one value within a transaction; False where it is so already, the message ends no scene, or there is no
+    such version.
+
+    `scene_break` makes the scene and takes it away with its recaps, the other keys need one. Another text under
+    `scene_recap_memory` is a new version, None takes all versions away.
+    """
+    if key == "scene_break":
+        if value:
+            return table_scenes.add(connection, db, persona, conversation, row_id)[1]
+        return table_scenes.remove(connection, persona, row_id)
+    scene = table_scenes.find(readers.on(connection), persona, row_id)
+    if scene is None:
+        return False
+    if key == "scene_break_visible":
+        return table_scenes.change(connection, persona, row_id, {"visible": int(bool(value))})
+    if key == "scene_break_name":
+        return table_scenes.change(connection, persona, row_id, {"name": value or ""})
+    return _write_scene_recap(connection, db, persona, scene, key, value)
+
+
+def _write_scene_recap(connection: Connection, db: Database, persona: str, scene: Scene, key: str, value: Any) -> bool:
+    if key == "scene_recap_versions" or (key == "scene_recap_memory" and value is None):
+        gone = table_scenes.clear_recaps(connection, persona, scene.id)
+        for content in value or ():
+            table_scenes.add_recap(connection, db, persona, scene.id, content, provenance="manual")
+        return bool(gone or value)
+    if key == "scene_recap_memory":
+        if value == scene.recap and scene.recap_index is not None:
+            return False
+        return table_scenes.add_recap(connection, db, persona, scene.id, value, provenance="manual") is not None
+    if key == "scene_recap_current_index":
+        return value is not None and table_scenes.choose_recap(connection, persona, scene.id, value)
+    return scene.recap_index is not None and table_scenes.set_metadata(
+        connection, persona, scene.id, scene.recap_index, value
+    )
+
+
+# Queueing what is missing
+
+
+PART = 200
+"""Operations queued in one transaction."""
+
+
+def queue_recaps(
+    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+) -> int:
+    """Queue the recap of every message that has none or a stale one, oldest first, and return how many were queued.
+
+    Messages that are waiting for theirs already, that nobody said, or that are marked `exclude` are passed over; a
+    second call queues nothing. An import queues nothing by itself.
+
+    Args:
+        conversation: its key; None is the scope's.
+
+    Raises:
+        StoreWriteError: the part at hand was not queued; those before it are.
+    """
+    call = of_conversation(conversation, db, settings, scope)
+    if call.place is None or call.place.stories_off:
+        return 0
+    waiting = story_rows.without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
+    for part in chunks(waiting, PART):
+
+        def work(connection: Connection, part: list[int] = part) -> None:
+            for row_id in part:
+                story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+
+        call.db.transaction(work, source="memory_jobs")
+    return len(waiting)

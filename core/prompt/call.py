@@ -1,0 +1,138 @@
+"""What the stages of a prompt work with: the call, made once at the door, and what its first round trip saw.
+
+Neither is changed by a stage: each takes what it needs and returns what it made. Only the report behind the guard
+grows as the call goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..audience.view import Recent, Viewer
+from ..calls.call import Call
+from ..config import Settings
+from ..context import context as context_rules
+from ..context.history import skips_history
+from ..context.live import LiveHistory
+from ..context.plan import HistoryPlan, history_plan
+from ..database.engine import Database
+from ..scope import Destination, Scope
+from ..shapes import IncomingMessage
+from .guard import Guard
+from .report import Report
+
+_SWITCHES = (
+    "enable_history_current_chat",
+    "enable_history_recent",
+    "unified_history",
+    "enable_memories",
+    "enable_ai_diary",
+    "ai_diary_full",
+    "enable_thoughts",
+    "enable_tags_placeholder",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCall:
+    """One call for a prompt, or for its context alone."""
+
+    message: IncomingMessage
+    live: LiveHistory
+    history_scope: str | None
+    """The word of the argument, which may be none of the known ones."""
+    hook_arguments: Mapping[str, Any]
+    """What every hook of the context gets: message, context_memory, interface_name, text."""
+    settings: Settings
+    scope: Scope
+    destination: Destination
+    """Where the prompt goes: `remote` or `local`."""
+    db: Database | None
+    """None when it could not be opened: the prompt is made of what is live."""
+    guard: Guard
+
+    @property
+    def report(self) -> Report:
+        """Return the account of this call."""
+        return self.guard.report
+
+    @property
+    def is_down(self) -> bool:
+        """Return whether the database did not answer; nothing stored is asked for again in this call."""
+        return self.guard.down
+
+    @property
+    def caps(self) -> context_rules.Caps:
+        """Return how many items of each kind the context holds."""
+        s = self.settings
+        return context_rules.caps(s.context_verbosity, s.thoughts_limit, bool(s.prompt_lite_mode))
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """Return the switches by the name hosts know them by."""
+        return {name.upper(): getattr(self.settings, name) for name in _SWITCHES}
+
+    @property
+    def plan(self) -> HistoryPlan:
+        """Return which history lists there are and where their lines come from."""
+        return history_plan(self.flags, self.history_scope)
+
+    @property
+    def skips_history(self) -> bool:
+        """Return whether the host asked for empty lists."""
+        return skips_history(self.live.metadata)
+
+    @property
+    def reads_diary(self) -> bool:
+        """Return whether diary entries are needed at all."""
+        s = self.settings
+        return bool(s.enable_ai_diary and (s.ai_diary_full or (s.enable_thoughts and not self.skips_history)))
+
+    def for_database(self, db: Database) -> Call:
+        """Return the call as doors below know it."""
+        return Call(db, self.settings, replace(self.scope, destination=self.destination))
+
+    def one_connection(self) -> AbstractContextManager[Any]:
+        """Return what keeps one connection for all reading of the call."""
+        return self.db.one_call() if isinstance(self.db, Database) else nullcontext()
+
+    def ask_stand_in(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return what a host's stand-in for one of our functions gives.
+
+        Raises:
+            Exception: whatever it raises.
+        """
+        common = {"db": self.db, "settings": self.settings, "scope": self.scope}
+        return self.guard.call(function, {**arguments, **common})
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTags:
+    """The tags of a message."""
+
+    said: Sequence[str] = ()
+    """Those that stand in it."""
+    expanded: Sequence[str] = ()
+    """With those that are linked to them."""
+
+    @property
+    def expansion(self) -> list[str]:
+        """Return the tags that expansion added."""
+        return [tag for tag in self.expanded if tag not in self.said]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the first round trip showed: who sees what, and which words and tags the message asks for."""
+
+    viewer: Viewer | None = None
+    """None when nothing stored can be read."""
+    chats: Sequence[Recent] = ()
+    """Other conversations that may be seen, newest first."""
+    tags: MessageTags = field(default_factory=MessageTags)
+    keywords: Sequence[str] = ()
+    held_private: frozenset[str] = frozenset()
+    """Conversations this process has seen to be private or local, for the time the database does not answer."""

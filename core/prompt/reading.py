@@ -1,0 +1,202 @@
+"""The third round trip of a prompt: which stored lines its context needs, and reading them with rows and sections.
+
+Called by `prompt.pipeline` and `prompt.history`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from .. import chat_history_cache
+from ..audience.view import Recent, Viewer
+from ..context.history import HistoryLists
+from ..context.live import read_message
+from ..context.plan import CURRENT, RECENT
+from ..database import sources
+from ..database.engine import Database
+from ..database.section_parts import SectionPart
+from ..search.reading import last_statement
+from ..search.reading.by_id import RowsWanted
+from ..search.reading.last_statement import Brought, HistoryWanted
+from ..shapes import DiaryEntry, HistoryEntry
+from .call import PromptCall, Sight
+
+MARGIN = 6
+"""Rows read beyond the wanted lines, for those that turn out to be blank, hidden, echoes or copies of live ones."""
+DEEPER = 4
+"""How many times as much a further reading asks for."""
+MOST_CHATS = 50
+"""Most other conversations read at once."""
+_OWN_LOAD, _OWN_LOAD_GLOBAL = chat_history_cache.ORIGINAL_LOADS
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLines:
+    """The stored lines a context is made of."""
+
+    current: Sequence[HistoryEntry] = ()
+    """Newest first, as read."""
+    recent: Sequence[HistoryEntry] = ()
+    diary: Sequence[DiaryEntry] = ()
+    wanted: HistoryWanted = field(default_factory=HistoryWanted)
+    """What was asked for to get them."""
+    replaced: frozenset[str] = frozenset()
+    """Lists whose stored lines a host's stand-in gave; nothing further is read for them."""
+
+
+def count_recent(call: PromptCall) -> int:
+    """Return how many other conversations are asked for, to fill history_recent."""
+    if not call.plan.recent_stored or not call.caps.history:
+        return 0
+    return min(2 * call.caps.history + 2, MOST_CHATS)
+
+
+def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
+    """Return which stored lines the context needs."""
+    s, caps = call.settings, call.caps
+    rows = caps.history + MARGIN
+    if s.context_exchange_window:
+        rows = max(rows, 4 * s.context_exchange_window + MARGIN)
+    since = call.message.date - timedelta(days=s.diary_history_days)
+    return HistoryWanted(
+        conversation=call.message.interface_path,
+        current=rows if call.plan.current and (caps.history or s.context_exchange_window) else 0,
+        recent=tuple(_open_chats(sight)[: min(caps.history, count_recent(call))]),
+        recent_rows=caps.history + 2,
+        recent_most=2 * caps.history + MARGIN,
+        diary_since=since if call.reads_diary and s.diary_history_days else None,
+    )
+
+
+def read_stored(
+    call: PromptCall, viewer: Viewer, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[SectionPart] = ()
+) -> Brought:
+    """Read rows, lines and sections in one round trip; each on its own where all together fail."""
+    db, guard, nothing = call.db, call.guard, HistoryWanted()
+    assert db is not None
+
+    def read(
+        source: str, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[SectionPart]
+    ) -> Brought | None:
+        return guard("read", source, lambda: last_statement.read(db, viewer, rows, lines, parts), None)
+
+    whole = read("rows and lines", rows, lines, parts)
+    if whole is not None:
+        return whole
+    if guard.down:
+        guard.lose_stored("read")
+        return Brought()
+    chat = read("chat_history_cache", None, replace(lines, diary_since=None), ()) or Brought()
+    diary = read("ai_diary", None, replace(nothing, diary_since=lines.diary_since), ()) or Brought()
+    found: dict[tuple[int, int], Any] = {}
+    for number in () if rows is None else rows.sources:
+        one = replace(rows, ids={number: rows.ids[number]})  # type: ignore[type-var,union-attr]
+        brought = read(sources.BY_NUMBER[number].table.name, one, nothing, ())
+        found |= brought.rows if brought is not None else {}
+    sections: dict[int, Any] = {}
+    for part in parts:
+        brought = read(part.source, None, nothing, (part,))
+        sections |= brought.sections if brought is not None else {}
+    return Brought(found, chat.current, chat.recent, diary.diary, sections)
+
+
+def read_further(
+    call: PromptCall, db: Database, sight: Sight, lines: StoredLines, lists: HistoryLists
+) -> StoredLines | None:
+    """Return the lines with older ones, None where the lists are full or there is nothing more."""
+    wanted = _further(sight, lines, lists)
+    viewer = sight.viewer
+    if wanted is None or viewer is None:
+        return None
+    more = call.guard("read", "chat_history_cache", lambda: last_statement.read(db, viewer, None, wanted), None)
+    if more is None:
+        return None
+    asked = replace(
+        lines.wanted,
+        current=wanted.current or lines.wanted.current,
+        recent=wanted.recent or lines.wanted.recent,
+        recent_rows=wanted.recent_rows,
+        recent_most=wanted.recent_most,
+    )
+    return replace(
+        lines,
+        current=more.current if wanted.current else lines.current,
+        recent=more.recent if wanted.recent else lines.recent,
+        wanted=asked,
+    )
+
+
+def _further(sight: Sight, lines: StoredLines, lists: HistoryLists) -> HistoryWanted | None:
+    """Return the larger reading that may fill the lists, None when they are full or there is nothing more."""
+    asked, full = lines.wanted, lists.full | lines.replaced
+    current = asked.current if CURRENT not in full and 0 < asked.current <= len(lines.current) else 0
+    current = 0 if _ends_hidden(lines.current) else current
+    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _open_chats(sight)
+    if RECENT in full or not recent:
+        recent = ()
+    elif len(lines.recent) >= most or _is_cut(lines.recent, rows):
+        rows, most = rows * DEEPER, most * DEEPER
+    elif len(recent) < len(chats):
+        recent = tuple(chats[: len(recent) * DEEPER])
+    else:
+        recent = ()
+    if not current and not recent:
+        return None
+    return replace(asked, current=current * DEEPER, recent=recent, recent_rows=rows, recent_most=most, diary_since=None)
+
+
+def _open_chats(sight: Sight) -> list[Recent]:
+    viewer = sight.viewer
+    return [c for c in sight.chats if viewer is not None and (viewer.sees_local_only or not c.local_only)]
+
+
+def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
+    """Return whether some conversation may have more than the `rows` lines read of it."""
+    chats: dict[str, list[HistoryEntry]] = {}
+    for entry in entries:
+        chats.setdefault(entry.conversation, []).append(entry)
+    return any(len(each) >= rows and not _ends_hidden(each) for each in chats.values())
+
+
+def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
+    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes.
+
+    Ten thousand hidden rows would be read for nothing by every prompt, 1.2 s of it.
+    """
+    return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
+
+
+# What a host puts in the place of reading
+
+
+def ask_stand_ins(call: PromptCall, lines: StoredLines) -> StoredLines:
+    """Return the lines with those a host's own `load_chat_history` and `load_global_chat_history` give."""
+    path, count = call.message.interface_path, call.caps.history + MARGIN
+    load, load_global = chat_history_cache.load_chat_history, chat_history_cache.load_global_chat_history
+    none: list[HistoryEntry] = []
+    if load is not _OWN_LOAD and path is not None and call.plan.current:
+        arguments = {"interface_path": path, "limit": count}
+        given = call.guard(
+            "history", "load_chat_history", lambda: _entries(call.ask_stand_in(load, arguments), path), none
+        )
+        lines = replace(lines, current=given, replaced=lines.replaced | {CURRENT})
+    if load_global is not _OWN_LOAD_GLOBAL and call.plan.recent_stored:
+        wide = {"limit": count * 2}
+        given = call.guard(
+            "history", "load_global_chat_history", lambda: _entries(call.ask_stand_in(load_global, wide), ""), none
+        )
+        lines = replace(lines, recent=[e for e in given if e.conversation != path], replaced=lines.replaced | {RECENT})
+    return lines
+
+
+def _entries(rows: Any, path: str) -> list[HistoryEntry]:
+    made = []
+    for order, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
+        key = row.get("interface_path", path) if isinstance(row, Mapping) else path
+        entry = read_message(row, str(key), order)
+        if entry is not None:
+            made.append(entry)
+    return made[::-1]

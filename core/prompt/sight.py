@@ -1,0 +1,188 @@
+"""The first round trip of a prompt: who sees what, which words are known, what changed since this process last looked.
+
+`look` asks once. `complete_sight` asks a second time only where the first look was planned with what no longer holds;
+`Reason` names the cases. Called by `prompt.pipeline` and, for a context alone, by `prompt.history`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from ..audience import table_conversations as conversations_table
+from ..audience.view import Request, Seen
+from ..calls.call import look_around
+from ..config import database_values_of
+from ..database.engine import Database
+from ..shapes import Vocabulary
+from . import live_visibility, reading
+from .call import MessageTags, PromptCall, Sight
+from .words import choose_words, close_words, find_tags, plan_request, possible_tags, salient_words
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Reason = Literal["settings", "privacy", "memory", "vocabulary"]
+"""Why there is a second look. settings: the database stores others than this process knew. privacy: the conversation
+was public until this message said otherwise, and its rows have moved. memory: the message asked to remember something,
+and the first memory of a conversation makes an audience to be seen. vocabulary: the tags changed, and the message holds
+one under another name: an alias, a linked tag, another ending or a near spelling."""
+
+_MOST_VOCABULARIES = 256
+"""Most personas whose vocabulary is kept in a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a look asks, and what of the message it is made from."""
+
+    words: list[str]
+    tags: MessageTags
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What the first look asked and brought."""
+
+    question: Question
+    seen: Seen | None
+    """None when nothing stored can be read."""
+    held_private: frozenset[str]
+    has_new_settings: bool
+    """The database stores other settings than this process knew."""
+
+
+def look(call: PromptCall) -> FirstLook:
+    """Ask what the scope sees and which words of the message are known, planned with what this process knows."""
+    held = live_visibility.held_private(call.db, call.scope.persona)
+    question = _plan_question(call)
+    if call.db is None:
+        call.guard.lose_stored("look")
+        return FirstLook(question, None, held, has_new_settings=False)
+    request = replace(question.request, want_config=database_values_of(call.db).is_stale())
+    seen = ask(call, call.db, request)
+    if seen is None:
+        return FirstLook(question, None, held, has_new_settings=False)
+    _keep_vocabulary(call.db, call.scope.persona, seen)
+    return FirstLook(question, seen, held, _keep_settings(call.db, seen))
+
+
+def complete_sight(call: PromptCall, first: FirstLook, reasons: Collection[Reason]) -> Sight:
+    """Return what is seen, after a second look where there is a reason for one.
+
+    Args:
+        call: with the settings now in force.
+        reasons: those that came up since the first look; a changed vocabulary is found here.
+    """
+    question, seen, db = first.question, first.seen, call.db
+    if db is not None and seen is not None and (seen.vocabulary is not None or "settings" in reasons):
+        question = _plan_question(call)
+        if not _covers(first.question.request, question.request):
+            reasons = {*reasons, "vocabulary"}
+    if db is not None and seen is not None and reasons:
+        again = ask(call, db, question.request)
+        seen = again or (None if "settings" in reasons else seen)
+        if again is not None and again.vocabulary is not None:
+            _keep_vocabulary(db, call.scope.persona, again)
+            question = replace(question, tags=find_tags(call, again.vocabulary))
+    tags = question.tags
+    if db is None or seen is None:
+        return Sight(tags=tags, keywords=choose_words(call, question.words, None), held_private=first.held_private)
+    keywords = choose_words(call, question.words, seen.viewer)
+    viewer = close_words(call, question.words, [*keywords, *tags.expanded], seen.viewer)
+    live_visibility.remember_private(db, viewer)
+    return Sight(viewer, seen.recent, tags, keywords, first.held_private)
+
+
+def ask(call: PromptCall, db: Database, request: Request) -> Seen | None:
+    """Return what the scope sees; None when that cannot be told.
+
+    Where a table is missing less is asked: first no vocabulary and settings, then nothing but who sees what.
+    """
+    bare = Request(live_keys=request.live_keys, recent=request.recent, bare=True)
+    without = replace(request, vocabulary_version=None, want_config=False)
+    for step in dict.fromkeys((request, without, bare)):
+        seen = call.guard(
+            "look",
+            "conversations",
+            lambda step=step: look_around(call.for_database(db), step),  # type: ignore[misc]
+            None,
+        )
+        if seen is not None:
+            return seen
+        if call.guard.down:
+            break
+    call.guard.lose_stored("look")
+    return None
+
+
+def request_for_lines(call: PromptCall) -> Request:
+    """Return the part of the request that the history lists need: live conversations, other conversations."""
+    return Request(live_keys=live_visibility.live_keys(call.live), recent=reading.count_recent(call))
+
+
+def _plan_question(call: PromptCall) -> Question:
+    """Return what is asked about the message; its possible tags too where no vocabulary is known yet."""
+    words = salient_words(call)
+    known = None if call.db is None else _vocabularies(call.db).get(call.scope.persona)
+    version, vocabulary = known or (0, Vocabulary())
+    tags = find_tags(call, vocabulary)
+    asked = tags.expanded if known else dict.fromkeys([*tags.expanded, *possible_tags(call.message.text)])
+    lines = request_for_lines(call)
+    request = plan_request(call, words, list(asked))
+    return Question(
+        words, tags, replace(request, live_keys=lines.live_keys, recent=lines.recent, vocabulary_version=version)
+    )
+
+
+def _covers(asked: Request, wanted: Request) -> bool:
+    return set(wanted.fragments) <= set(asked.fragments) and set(wanted.tags) <= set(asked.tags)
+
+
+def _vocabularies(db: Database) -> dict[str, tuple[int, Vocabulary]]:
+    """Return the vocabularies this process has seen, with their version, by persona."""
+    kept: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault("prompt.vocabulary", {})
+    return kept
+
+
+def _keep_vocabulary(db: Database, persona: str, seen: Seen) -> None:
+    kept = _vocabularies(db)
+    if seen.vocabulary is None and persona in kept:
+        return
+    if len(kept) >= _MOST_VOCABULARIES and persona not in kept:
+        kept.pop(next(iter(kept)))
+    kept[persona] = (0, Vocabulary()) if seen.vocabulary is None else (seen.vocabulary_version, seen.vocabulary)
+
+
+def _keep_settings(db: Database, seen: Seen) -> bool:
+    """Keep the settings read along, and return whether they are others than before."""
+    kept = database_values_of(db)
+    if seen.config is None:
+        if kept.is_stale():
+            kept.fill(kept.values)  # so that a table that cannot be read is not asked for by every call
+        return False
+    before = kept.values
+    kept.fill(seen.config)
+    return kept.values is not before
+
+
+def register_private(call: PromptCall, first: FirstLook) -> bool:
+    """Register the conversation as private where the message says so and it is not stored as such.
+
+    Returns:
+        Whether it was public until now: its rows have moved, and what is seen has to be worked out anew.
+    """
+    db, scope, seen = call.db, call.scope, first.seen
+    if db is None or seen is None or scope.conversation is None or scope.privacy not in ("direct", "restricted"):
+        return False
+    stored = seen.viewer.conversations.get(scope.conversation)
+    if stored is not None and stored.is_private:
+        return False
+
+    def work(connection: Connection) -> bool:
+        conversations_table.ensure(connection, db, scope, sender=scope.participant)
+        return stored is not None
+
+    return call.guard("conversation", "conversations", lambda: db.transaction(work, source="conversations"), False)
