@@ -9,10 +9,10 @@ from ..base import logs
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..llm.rules_replies import without_thoughts
 from ..memories.rules_modes import is_tool_offered
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
+from ..text.replies import without_thoughts
 from . import rules_tool_calls as tool_calls
 from . import saved as saved_memories
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..llm.rules_replies import read_object
 from ..text.folding import collapsed, one_line
 from ..text.refusals import refusal
+from ..text.replies import read_object
 
 MOST_OPERATIONS = 1000
 REASON_CHARS = 100

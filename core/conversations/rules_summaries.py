@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeVar
 
 from ..audience.rules import split_key
 from ..context.live import read_message
-from ..llm.rules_replies import read_object, without_thoughts
 from ..memories.rules_said import is_marked
 from ..text.extracts import extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import get, is_plain
 from ..text.refusals import refusal
+from ..text.replies import read_object, without_thoughts
 from ..text.times import zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"

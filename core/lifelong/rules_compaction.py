@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..llm.rules_replies import read_object
 from ..memories.rules import importance_of
 from ..text.folding import clean
 from ..text.refusals import refusal
+from ..text.replies import read_object
 
 
 @dataclass(frozen=True, slots=True)

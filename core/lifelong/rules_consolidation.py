@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..conversations.rules_summaries import Line
-from ..llm.rules_replies import read_object
 from ..memories.rules import Tier, importance_of
 from ..memories.rules_retention import heuristic_importance
 from ..text import remember_phrases as remember
@@ -19,6 +18,7 @@ from ..text.extracts import sentences
 from ..text.folding import clean
 from ..text.refusals import refusal
 from ..text.remember_phrases import Phrases
+from ..text.replies import read_object
 
 WINDOW = (20, 500)
 """Fewest and most messages of one window."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..llm.rules_replies import is_unreadable, read_object, without_thoughts
+from ..text.replies import is_unreadable, read_object, without_thoughts
 
 TEXTS = ("text", "content", "message")
 """Fields in which an answer or the payload of an action holds words, the first one filled counts."""

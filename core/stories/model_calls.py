@@ -15,13 +15,13 @@ from ..audience import table_conversations as conversations
 from ..calls import screening
 from ..config import Settings
 from ..jobs.tools import Tools
-from ..llm.rules_replies import read_object, without_thoughts
 from ..messages import table_lines
 from ..messages.table_lines import Line, StoryPlace
 from ..shapes import RecapTarget
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.refusals import refusal
+from ..text.replies import read_object, without_thoughts
 from ..text.sizes import to_json
 from . import table_refused as refused_recaps
 

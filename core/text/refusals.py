@@ -27,7 +27,7 @@ def refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float
     """Return why a new text must not replace the current one; blank when it may.
 
     Args:
-        new: the text that came, without thoughts (`llm.rules_replies.without_thoughts`).
+        new: the text that came, without thoughts (`text.replies.without_thoughts`).
         current: the text it would replace; blank where there is none.
         patterns: those of `templates.refused.refused_patterns`; none for a text written by hand.
         min_ratio: RECAP_MIN_RATIO, 0 to 1: shortest share of a current text of at least 200 characters.

@@ -43,7 +43,6 @@ from core.database import rows
 from core.errors import CoreError
 from core.lifelong import rules_compaction as compaction
 from core.lifelong import rules_consolidation as consolidation
-from core.llm import rules_replies as replies
 from core.memories import new_item as memory_input
 from core.messages import new_message as chat_messages
 from core.prompt import messages
@@ -81,6 +80,7 @@ from core.text import (
 from core.text import (
     remember_phrases as remember,
 )
+from core.text import replies
 from core.transfer import send_dates, survey
 from core.transfer.items import rows as item_rows
 from core.transfer.items.reader import Rows

@@ -62,7 +62,7 @@ INSIDE = {
     "core.admin.pages.page.PageError",
     "core.config.flag_types.BadValueError",
     "core.templates.metering.TooManyStepsError",
-    "core.llm.rules_loose_json.TooDeepError",
+    "core.text.loose_json.TooDeepError",
     "core.conversations.rules_rewrites.ImpossibleError",
     "core.transfer.items.rows.NotTakenError",
     "core.transfer.records.RefusedError",

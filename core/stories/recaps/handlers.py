@@ -9,7 +9,6 @@ from ...calls import screening
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable
 from ...messages import (
     table_changes as chat_changes,
 )
@@ -26,6 +25,7 @@ from ...messages import (
 from ...messages.table_recaps import Recap
 from ...shapes import Operation
 from ...text.extracts import extract
+from ...text.replies import is_unreadable
 from ...text.sizes import to_json
 from .. import (
     delayed_writes as saving,

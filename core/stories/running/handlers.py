@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable, read_object, without_thoughts
 from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import Operation
 from ...text.extracts import extract
+from ...text.replies import is_unreadable, read_object, without_thoughts
 from .. import model_calls as asking
 from .. import token_counts as counting
 from ..model_calls import keep_refused, reason_against

@@ -15,7 +15,6 @@ from ...base import logs
 from ...database import readers
 from ...jobs import table as jobs
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import read_object
 from ...messages import table_lines
 from ...messages import (
     table_recaps as message_recaps,
@@ -25,6 +24,7 @@ from ...messages import (
 )
 from ...messages.table_lines import Line
 from ...shapes import Operation
+from ...text.replies import read_object
 from .. import (
     delayed_writes as saving,
 )

@@ -10,12 +10,12 @@ from ...base import logs
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...llm.rules_replies import is_unreadable
 from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.extracts import extract
+from ...text.replies import is_unreadable
 from .. import (
     delayed_writes as saving,
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.llm.rules_replies import MAX_CHARS, read_object, without_thoughts
+from core.text.replies import MAX_CHARS, read_object, without_thoughts
 from core.text.strict_json import strict
 
 TRIP = {"title": "Trip", "summary": "Ok."}

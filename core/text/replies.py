@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ..text.strict_json import strict
-from .rules_loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
+from .loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
+from .strict_json import strict
 
 MAX_CHARS = 1_000_000
 """A longer reply is no answer."""

@@ -1,6 +1,6 @@
 """Objects that are nearly JSON: trailing commas, single quotes, NaN, comments, bare words, cut off.
 
-Called by `llm.rules_replies` when no object of a reply is JSON. Reading takes time by the length of the text,
+Called by `text.replies` when no object of a reply is JSON. Reading takes time by the length of the text,
 whatever the text: every character is looked at a bounded number of times.
 """
 
