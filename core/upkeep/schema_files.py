@@ -172,7 +172,7 @@ def files(*, first_revision: bool = False) -> dict[Path, str]:
     made[root / "docs" / "schema.md"] = document()
     if first_revision:
         versions = migrating.folder() / "versions"
-        made |= {versions / f"0001_tables.{family}.sql": script(family, stamped=False) for family in HEADERS}
+        made |= {versions / f"v0001_tables.{family}.sql": script(family, stamped=False) for family in HEADERS}
     return made
 
 

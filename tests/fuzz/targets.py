@@ -69,6 +69,7 @@ from core.text import (
     languages,
     near_duplicates,
     refusals,
+    replies,
     sizes,
     strict_json,
     times,
@@ -80,7 +81,6 @@ from core.text import (
 from core.text import (
     remember_phrases as remember,
 )
-from core.text import replies
 from core.transfer import send_dates, survey
 from core.transfer.items import rows as item_rows
 from core.transfer.items.reader import Rows

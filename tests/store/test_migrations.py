@@ -301,7 +301,7 @@ def test_d31_a_newer_database_opens(present: Database, next_version: Any, monkey
 def test_d31_columns_since_the_first_release_have_defaults() -> None:
     """The former version leaves them out of its INSERTs; and none of its own may be gone."""
     for family in ("mysql", "sqlite"):
-        script = (migrating.folder() / "versions" / f"0001_tables.{family}.sql").read_text()
+        script = (migrating.folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
         first = {s.split()[5]: s for s in ddl.statements(script) if s.startswith("CREATE TABLE")}
         for table in ddl.tables().values():
             if table.name not in first:

@@ -16,5 +16,5 @@ down_revision = None
 def upgrade() -> None:
     connection = op.get_bind()
     family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
-    script = Path(__file__).with_name(f"0001_tables.{family}.sql")
+    script = Path(__file__).with_name(f"v0001_tables.{family}.sql")
     op.get_context().opts["ddl"].run_script(connection, script.read_text(encoding="utf-8"))
