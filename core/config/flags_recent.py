@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .flag_base import FlagValues, flag
-from .flag_lists import Texts
-from .flag_types import Text
+from .flag_types import Text, Texts
 
 MemoryMode = Literal["agent", "plus", "basic", "project"]
 """agent: the model saves by calling a tool. plus: explicit wishes are saved before the model answers. basic: memories

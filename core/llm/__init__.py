@@ -11,8 +11,7 @@
 Importing this loads no HTTP package; a client does, when it is asked.
 """
 
-from .calls import ask, resolve
+from .calls import Completes, Model, ask, resolve
 from .client import ChatClient, close
-from .protocol import Completes, Model
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]

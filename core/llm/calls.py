@@ -7,8 +7,8 @@ becomes a ModelError that names the class of the error and none of its text.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from ..base import hooks, logs
 from ..calls import defaults
@@ -16,7 +16,30 @@ from ..config import Settings
 from ..errors import ModelError
 from ..text.folding import clean
 from .client import AUTH_STATUSES, ChatClient
-from .protocol import Model, function_of
+
+
+class Completes(Protocol):
+    """An object with a method `complete(messages, ...)` that gives a text, or an awaitable of one."""
+
+    @property
+    def complete(self) -> Callable[..., Any]:
+        """Gets the list of `{role, content}`, and those of the options that its signature names."""
+
+
+Model: TypeAlias = Completes | Callable[..., Any]
+"""An object that completes, or a function taking the list of `{role, content}`; sync or async. Where an object is
+both, `complete` is asked."""
+
+
+def function_of(model: Model) -> Callable[..., Any]:
+    """Return what is to be called with the messages.
+
+    >>> function_of(len) is len
+    True
+    """
+    own: Any = model
+    found: Callable[..., Any] = getattr(own, "complete", own)
+    return found
 
 
 def resolve(model: Model | None, settings: Settings) -> Model | None:

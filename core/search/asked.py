@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..database import sources
 from ..database.dialects import microseconds
 from ..text import passages
-from ..text.asks import asks
+from ..text.question_words import asks
 from ..text.words import stem
 from .question.people import named
 from .question.question import Question, read_question

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..text import hits, passages
-from ..text.asks import asks
+from ..text.question_words import asks
 from .asked import Asking, asking
 from .question.question import has_number, time_expressions
 from .ranking import relevance

@@ -14,8 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..shapes import Vocabulary
-from ..text.folding import SPACELESS, clean, fold
-from ..text.marks import marks_class
+from ..text.folding import SPACELESS, clean, fold, marks_class
 from ..text.stems import stems
 from ..text.words import MIN_CHARS
 

@@ -14,8 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from ..shapes import SOURCES, Hit, Source
-from .folding import clean, collapsed, fold
-from .marks import marks_class
+from .folding import clean, collapsed, fold, marks_class
 from .times import parse_time
 
 ELLIPSIS = "..."

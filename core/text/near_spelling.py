@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .folding import SPACELESS_PATTERN
-from .script_stems import script_language
+from .stems import script_language
 from .words import Fragment
 
 SHORTEST, LONGEST = 5, 40

@@ -30,9 +30,8 @@ from ..database.sources import ALL
 from ..errors import StoreError
 from . import adopted_people, ddl
 from . import adoption as adopting
-from . import restoration as restoring
 from .adoption import Adopted, Progress
-from .inspection import FoundTable, look
+from .inspection import FoundTable, look, missing, restore
 from .leases import lease
 
 LEASE = "migrate"
@@ -157,7 +156,7 @@ def plan(db: Database) -> list[str]:
 def _steps(db: Database, found: Mapping[str, FoundTable]) -> list[str]:
     steps = [f"adopt {name}" for name in adopting.original_tables(found)]
     if not steps:
-        steps = [f"restore {one.kind} {one.table}.{one.name}" for one in restoring.missing(found, db.family)]
+        steps = [f"restore {one.kind} {one.table}.{one.name}" for one in missing(found, db.family)]
     if "schema_version" not in found or pending(db):
         steps += [f"revision {one}" for one in pending(db)]
     if adopting.is_unfinished(found) or ("counters" in found and not steps and _is_marked(db)):
@@ -196,8 +195,8 @@ def _upgrade(db: Database, progress: Progress, keep_lease: Callable[[], None]) -
     lacking, ran = pending(db), current(db)
     found = look(db)
     originals = adopting.original_tables(found)
-    lost = [one for one in restoring.missing(found, db.family) if one.kind == "table"]
-    said = restoring.restore(db, lost, keep_lease)
+    lost = [one for one in missing(found, db.family) if one.kind == "table"]
+    said = restore(db, lost, keep_lease)
     if ran is None and said:
         said = [f"made {len(said)} tables"]
     adopted = _adopt(db, look(db), progress, keep_lease) if originals or _is_marked(db) else {}
@@ -205,8 +204,8 @@ def _upgrade(db: Database, progress: Progress, keep_lease: Callable[[], None]) -
     for revision in lacking if ran is not None else ():
         run_revision(db, revision)
         keep_lease()
-    rest = [one for one in restoring.missing(look(db), db.family) if one.kind != "table"]
-    said += restoring.restore(db, rest, keep_lease)
+    rest = [one for one in missing(look(db), db.family) if one.kind != "table"]
+    said += restore(db, rest, keep_lease)
     if ran is None:
         db.transaction(lambda connection: _stamp(connection, db, revisions()[-1]), source="schema_version")
     if not originals:

@@ -62,12 +62,12 @@ from core.templates.phrases import load_phrases
 from core.templates.refused import refused_patterns
 from core.templates.render import Renderer
 from core.text import (
-    asks,
     counters,
     extracts,
     hits,
     languages,
     near_duplicates,
+    question_words,
     refusals,
     replies,
     sizes,
@@ -244,7 +244,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("questions", _question),
     Target("wishes", _wishes),
     Target("wishes to remember", _remember),
-    Target("languages", lambda value: (languages.language_of(value), asks.asks(value, SPEECH))),
+    Target("languages", lambda value: (languages.language_of(value), question_words.asks(value, SPEECH))),
     Target("extracts", lambda value: (extracts.extract([value]), running_parts.sentences_of(value))),
     Target("near duplicates", lambda value: near_duplicates.are_near_duplicates(value, f"{value} x")),
     Target("items", _items),

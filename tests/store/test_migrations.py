@@ -17,21 +17,7 @@ from sqlalchemy import insert, select, text
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreError
-from core.upkeep import (
-    ddl,
-)
-from core.upkeep import (
-    inspection as inspecting,
-)
-from core.upkeep import (
-    leases as leasing,
-)
-from core.upkeep import (
-    migration as migrating,
-)
-from core.upkeep import (
-    restoration as restoring,
-)
+from core.upkeep import ddl, inspection, leases, migration
 from tests.store.world import of_today
 
 SPARED = pytest.mark.spared("seekdb")
@@ -71,7 +57,7 @@ def present(fresh_migrated_url: str) -> Iterator[Database]:
 def made(engine_url: str) -> Iterator[Database]:
     """A database that `migrate` has made from nothing, for tests that look at it or add a row of their own."""
     handle = Database(engine_url)
-    migrating.migrate(handle)
+    migration.migrate(handle)
     yield handle
     handle.close()
 
@@ -83,9 +69,9 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def add(between: str = "") -> None:
         copy = tmp_path / "migrations"
         if not copy.exists():
-            shutil.copytree(migrating.folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
-            monkeypatch.setattr(migrating, "folder", lambda: copy)
-        last = max(one for one in migrating.revisions() if one != "9999")
+            shutil.copytree(migration.folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+            monkeypatch.setattr(migration, "folder", lambda: copy)
+        last = max(one for one in migration.revisions() if one != "9999")
         (copy / "versions" / "9999_mood.py").write_text(NEXT.format(between=between, last=last))
 
     return add
@@ -93,7 +79,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def shape(db: Database) -> dict[str, Any]:
     """Return tables, columns and indexes with all that the server says of them."""
-    return {name: found for name, found in inspecting.look(db).items() if not name.startswith("sqlite_")}
+    return {name: found for name, found in inspection.look(db).items() if not name.startswith("sqlite_")}
 
 
 def run(db: Database, *statements: str) -> None:
@@ -104,14 +90,14 @@ def run(db: Database, *statements: str) -> None:
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:
     """The first run of a new installation, and every one after it."""
-    assert migrating.pending(db) == migrating.revisions()
-    first = migrating.migrate(db)
-    assert first.applied == tuple(migrating.revisions())
+    assert migration.pending(db) == migration.revisions()
+    first = migration.migrate(db)
+    assert first.applied == tuple(migration.revisions())
     assert first.changed
-    assert migrating.pending(db) == []
+    assert migration.pending(db) == []
     before = shape(db), stored(db)
-    second = migrating.migrate(db)
-    assert second == migrating.Migrated(messages=(migrating.NOTHING,))
+    second = migration.migrate(db)
+    assert second == migration.Migrated(messages=(migration.NOTHING,))
     assert not second.changed
     assert (shape(db), stored(db)) == before
 
@@ -129,12 +115,12 @@ def test_d16_the_index_of_a_new_database_is_complete(made: Database) -> None:
 
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
     """Column by column, index by index: two ways to a database, one database."""
-    for revision in migrating.revisions():
-        migrating.run_revision(db, revision)
+    for revision in migration.revisions():
+        migration.run_revision(db, revision)
     by_revisions, progress = shape(db), stored(db)["search_progress"]
     run(db, *(f"DROP TABLE {ddl.quoted(name, db.family)}" for name in by_revisions))
     assert shape(db) == {}
-    migrating.migrate(db)
+    migration.migrate(db)
     by_schema = shape(db)
     assert set(by_revisions) == set(by_schema) == set(ddl.tables())
     for name, table in by_schema.items():
@@ -145,7 +131,7 @@ def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fr
 def test_d32_the_database_is_what_the_metadata_says(made: Database) -> None:
     """Every column, type and index of the schema is there under its name, and nothing else is."""
     found = shape(made)
-    assert inspecting.differences(found, made.family) == []
+    assert inspection.differences(found, made.family) == []
     for table in ddl.tables().values():
         there = found[table.name]
         assert set(there.columns) == set(table.c.keys())
@@ -164,21 +150,21 @@ def test_d29_a_column_dropped_by_hand_is_restored(present: Database) -> None:
         "ALTER TABLE memories DROP COLUMN pinned",
         drop_index(present, "memories", "ix_memories_kind"),
     )
-    assert migrating.pending(present) == []
-    assert {(one.kind, one.table, one.name) for one in restoring.missing(shape(present), present.family)} == {
+    assert migration.pending(present) == []
+    assert {(one.kind, one.table, one.name) for one in inspection.missing(shape(present), present.family)} == {
         ("column", "chat_history_cache", "text_folded"),
         ("column", "memories", "pinned"),
         ("index", "memories", "ix_memories_kind"),
     }
-    done = migrating.migrate(present)
+    done = migration.migrate(present)
     assert "restored the column memories.pinned" in done.messages
     assert "restored the index memories.ix_memories_kind" in done.messages
     assert {name: sorted(t.columns) for name, t in shape(present).items()} == {
         name: sorted(t.columns) for name, t in before.items()
     }
-    assert inspecting.differences(shape(present), present.family) == []
+    assert inspection.differences(shape(present), present.family) == []
     assert present.read(select(schema.chat_history_cache.c.text_folded), source="test")[0][0] == "strasse"
-    assert not migrating.migrate(present).changed
+    assert not migration.migrate(present).changed
 
 
 def drop_index(db: Database, table: str, name: str) -> str:
@@ -190,10 +176,10 @@ def drop_index(db: Database, table: str, name: str) -> str:
 def test_d29_a_table_dropped_by_hand_is_restored(present: Database) -> None:
     """Empty, and said."""
     run(present, "DROP TABLE ai_diary")
-    assert migrating.plan(present) == ["restore table ai_diary.ai_diary"]
-    assert "restored the table ai_diary" in migrating.migrate(present).messages
-    assert migrating.plan(present) == []
-    assert inspecting.differences(shape(present), present.family) == []
+    assert migration.plan(present) == ["restore table ai_diary.ai_diary"]
+    assert "restored the table ai_diary" in migration.migrate(present).messages
+    assert migration.plan(present) == []
+    assert inspection.differences(shape(present), present.family) == []
 
 
 @SPARED
@@ -212,7 +198,7 @@ def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
         *(drop_index(present, "memories", name) for name in indexes),
         "ALTER TABLE memories DROP COLUMN audience_id",
     )
-    migrating.migrate(present)
+    migration.migrate(present)
     chosen = select(schema.memories.c.id, schema.memories.c.audience_id)
     assert sorted(map(tuple, present.read(chosen, source="test"))) == [(1, 42), (2, 0)]
 
@@ -220,31 +206,31 @@ def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     """A process that died while it made the tables; the next one goes on, on servers too."""
     run(present, "DROP TABLE search_term", "DROP TABLE config", "DELETE FROM schema_version")
-    migrating.ensure(present)
-    assert inspecting.differences(shape(present), present.family) == []
-    assert migrating.pending(present) == []
+    migration.ensure(present)
+    assert inspection.differences(shape(present), present.family) == []
+    assert migration.pending(present) == []
 
 
 @SPARED
 def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, next_version: Any) -> None:
     """The former version's database, this version's program."""
     next_version()
-    assert migrating.pending(present) == ["9999"]
-    assert migrating.migrate(present).applied == ("9999",)
+    assert migration.pending(present) == ["9999"]
+    assert migration.migrate(present).applied == ("9999",)
     assert "mood" in shape(present)["memories"].columns
-    assert migrating.pending(present) == []
-    assert not migrating.migrate(present).changed
+    assert migration.pending(present) == []
+    assert not migration.migrate(present).changed
 
 
 def test_d29_a_revision_that_failed_half_way_goes_on(present: Database, next_version: Any) -> None:
     """A server commits each DDL at once, so the first half stays; the second run must get past it."""
     next_version("connection.exec_driver_sql('SELECT nothing FROM nowhere')")
     with pytest.raises(StoreError):
-        migrating.migrate(present)
+        migration.migrate(present)
     assert ("mood" in shape(present)["memories"].columns) == (present.family == "mysql")
-    assert migrating.pending(present) == ["9999"]
+    assert migration.pending(present) == ["9999"]
     next_version()
-    assert migrating.migrate(present).applied == ("9999",)
+    assert migration.migrate(present).applied == ("9999",)
     assert shape(present)["memories"].has_index(False, ("persona_id", "mood"))
 
 
@@ -274,7 +260,7 @@ def test_d31_the_former_version_works_while_the_new_one_migrates(present: Databa
         while written[0] < 3 and not failed:
             time.sleep(0.01)
         next_version()
-        migrating.migrate(present)
+        migration.migrate(present)
         reached = written[0]
         while written[0] < reached + 3 and not failed:
             time.sleep(0.01)
@@ -288,20 +274,20 @@ def test_d31_the_former_version_works_while_the_new_one_migrates(present: Databa
 @SPARED
 def test_d31_a_newer_database_opens(present: Database, next_version: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The former version does not refuse a database that the new one has migrated, and does not turn it back."""
-    former = migrating.folder()
+    former = migration.folder()
     next_version()
-    migrating.migrate(present)
-    monkeypatch.setattr(migrating, "folder", lambda: former)
-    assert migrating.pending(present) == []
-    migrating.ensure(present)
-    assert not migrating.migrate(present).changed
-    assert migrating.current(present) == "9999"
+    migration.migrate(present)
+    monkeypatch.setattr(migration, "folder", lambda: former)
+    assert migration.pending(present) == []
+    migration.ensure(present)
+    assert not migration.migrate(present).changed
+    assert migration.current(present) == "9999"
 
 
 def test_d31_columns_since_the_first_release_have_defaults() -> None:
     """The former version leaves them out of its INSERTs; and none of its own may be gone."""
     for family in ("mysql", "sqlite"):
-        script = (migrating.folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
+        script = (migration.folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
         first = {s.split()[5]: s for s in ddl.statements(script) if s.startswith("CREATE TABLE")}
         for table in ddl.tables().values():
             if table.name not in first:
@@ -315,8 +301,8 @@ def test_d31_columns_since_the_first_release_have_defaults() -> None:
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
     """Several programs start on the day of the installation."""
-    assert at_once(db, migrating.migrate) == []
-    assert inspecting.differences(shape(db), db.family) == []
+    assert at_once(db, migration.migrate) == []
+    assert inspection.differences(shape(db), db.family) == []
     assert len(stored(db)["schema_version"]) == 1
     assert len(stored(db)["search_progress"]) == 3
 
@@ -329,7 +315,7 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
     later = threading.Timer(0.3, holder.close)
     later.start()
     try:
-        migrating.ensure(db)
+        migration.ensure(db)
     finally:
         later.join()
     assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
@@ -339,8 +325,8 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
 def test_d29_processes_at_once_migrate_once(present: Database, next_version: Any) -> None:
     """One works, the others wait and find nothing left to do."""
     next_version()
-    done: list[migrating.Migrated] = []
-    assert at_once(present, lambda handle: done.append(migrating.migrate(handle))) == []
+    done: list[migration.Migrated] = []
+    assert at_once(present, lambda handle: done.append(migration.migrate(handle))) == []
     assert sorted(one.applied for one in done) == [(), (), ("9999",)]
 
 
@@ -370,16 +356,16 @@ def at_once(db: Database, work: Any) -> list[Exception]:
 def test_a_dead_worker_s_lease_runs_out(present: Database) -> None:
     """A migration that was killed does not keep the next one out for ever; a living one does."""
     with (
-        leasing.lease(present, "migrate"),
+        leases.lease(present, "migrate"),
         pytest.raises(StoreError, match="Another process"),
-        leasing.lease(present, "migrate", wait_seconds=0.1),
+        leases.lease(present, "migrate", wait_seconds=0.1),
     ):
         pytest.fail("two hold the lease")
     now = present.clock()
-    with leasing.lease(present, "migrate") as keep:
+    with leases.lease(present, "migrate") as keep:
         keep()
         later = Database(present.target.url.render_as_string(hide_password=False), clock=lambda: now + leasing_span())
-        with leasing.lease(later, "migrate", wait_seconds=0.1):
+        with leases.lease(later, "migrate", wait_seconds=0.1):
             pass
         later.close()
 
@@ -388,28 +374,28 @@ def leasing_span() -> Any:
     """Return a little more than a lease lasts."""
     from datetime import timedelta
 
-    return timedelta(seconds=leasing.LEASE_SECONDS + 5)
+    return timedelta(seconds=leases.LEASE_SECONDS + 5)
 
 
 @SPARED
 def test_ensure_tells_the_operator_of_a_server_and_mends_sqlite(present: Database, next_version: Any) -> None:
     """An embedded database has nobody else to look after it; a server's operator decides."""
-    migrating.ensure(present)
-    assert migrating.pending(present) == []
+    migration.ensure(present)
+    assert migration.pending(present) == []
     next_version()
     if present.family == "sqlite":
-        migrating.ensure(present)
-        assert migrating.pending(present) == []
+        migration.ensure(present)
+        assert migration.pending(present) == []
         return
     with pytest.raises(StoreError, match="prompt-engine db migrate"):
-        migrating.ensure(present)
-    assert migrating.pending(present) == ["9999"]
+        migration.ensure(present)
+    assert migration.pending(present) == ["9999"]
 
 
 def test_ensure_costs_one_round_trip_at_the_present(made: Database) -> None:
     """It runs at every opening."""
     with made.traced() as statements:
-        migrating.ensure(made)
+        migration.ensure(made)
     assert len(statements) == 1
 
 
@@ -419,7 +405,7 @@ def test_an_empty_sqlite_file_is_made_quickly(db: Database) -> None:
     best = 1.0
     for _ in range(3):
         began = time.process_time()
-        migrating.migrate(db)
+        migration.migrate(db)
         best = min(best, time.process_time() - began)
         run(db, *(f"DROP TABLE {name}" for name in shape(db)))
     assert best < 0.25
@@ -479,8 +465,8 @@ def test_a_message_id_of_null_stands_twice_and_another_once(made: Database) -> N
 
 def test_the_found_types_are_compared_in_one_spelling() -> None:
     """Servers write the same type in different words."""
-    column = inspecting.FoundColumn("id", "bigint", False)
-    assert replace(column, type=inspecting.plain_type("BIGINT(20)")) == column
-    assert inspecting.plain_type("int(11)") == inspecting.plain_type("INTEGER") == "int"
-    assert inspecting.is_same_type("longtext", "json")
-    assert not inspecting.is_same_type("mediumtext", "json")
+    column = inspection.FoundColumn("id", "bigint", False)
+    assert replace(column, type=inspection.plain_type("BIGINT(20)")) == column
+    assert inspection.plain_type("int(11)") == inspection.plain_type("INTEGER") == "int"
+    assert inspection.is_same_type("longtext", "json")
+    assert not inspection.is_same_type("mediumtext", "json")

@@ -52,7 +52,7 @@ METHODS = {"returning", "lateral"}
 UPKEEP = {
     *(f"upkeep/{name}.py" for name in (
         "adopted_people", "adoption", "check", "ddl", "diagnosis", "inspection", "maintenance", "migration",
-        "restoration", "schema_files",
+        "schema_files",
     )),
     "index/repair.py",
 }  # fmt: skip

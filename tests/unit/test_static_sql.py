@@ -30,7 +30,6 @@ PUT_TOGETHER = {
     "upkeep/adoption.py": "tables of another application, whose names and columns are read from the server",
     "upkeep/ddl.py": "statements that make and alter tables, of names in our schema",
     "upkeep/migration.py": "the same, run step by step",
-    "upkeep/restoration.py": "the same",
     "upkeep/check.py": "names of our tables, and of the server's own settings",
     "upkeep/inspection.py": "the server's catalogue, by names of our tables",
     "upkeep/maintenance.py": "scripts of our own files",

@@ -17,8 +17,8 @@ from core.search.ranking.rows import Asked, Row
 from core.search.ranking.surroundings import MOST_BEFORE, MOST_STRETCHES, stretches
 from core.search.ranking.times import on_days
 from core.search.ranking.weights import WEIGHTS, weights_for
-from core.text.asks import asks
 from core.text.passages import by_passage, find_places, parts_of
+from core.text.question_words import asks
 
 MINUTE = 60_000_000
 ONE = Asked([2.0], 2.0, 20.0)
