@@ -82,4 +82,4 @@ def _bare(request: Request) -> RedirectResponse:
 
 
 def _front(page: Page) -> Response:
-    return page.see(page.url("memory", conf_uid=page.settings.persona_id))
+    return page.see(page.url("memory", conf_uid=page.context.values().persona_id))

@@ -35,7 +35,7 @@ class Figure(NamedTuple):
 
 def show(page: Page) -> Response:
     """Return all figures. The search index is compared only when asked, since that reads every text."""
-    db, known = page.context.database(), page.settings
+    db, known = page.db, page.settings
     days = int(reading.choice(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
     is_checked = page.query("index") == "1"
     found = lifelong.health(check_index=is_checked, **page.asking())

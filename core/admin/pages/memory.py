@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ... import lifelong
 from ...memories import table_sources as item_sources
 from ...memories.rules import WISH
-from .. import archive_reasons as former
+from .. import archive_reasons
 from . import form_values as reading
 from .formats import plural
 from .page import Page
@@ -98,7 +98,7 @@ def listing(page: Page) -> Response:
         asked = asked._replace(offset=(found["total"] - 1) // asked.size * asked.size)
         found = find(page, asked)
     edited = reading.ids([page.query("edit")])
-    went = former.of_many(page.context.database(), page.persona, found["items"]) if asked.archived else {}
+    went = archive_reasons.find_reasons(page.db, page.persona, found["items"]) if asked.archived else {}
     return page.render(
         TEMPLATE,
         title="Memory",
@@ -124,9 +124,9 @@ def item(page: Page) -> Response:
         title="Item",
         screen="memory",
         item=found,
-        former=former.of_one(page.context.database(), page.persona, found, page.operating()),
+        former=archive_reasons.find_reason(page.db, page.persona, found, page.operating()),
         versions=versions[:-1][::-1],
-        lines=item_sources.lines(page.context.database(), page.persona, found["source_message_ids"]),
+        lines=item_sources.lines(page.db, page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=flash(page),
     )

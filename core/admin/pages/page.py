@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -19,12 +20,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ...calls import defaults
 from ...config import Settings
+from ...database.engine import Database
 from ...errors import CoreError, StoreError
 from ...lifelong import table_claims as persona_claims
 from .. import bodies, errors
 from .. import guard as guarding
-from ..context import AdminContext
+from ..context import AdminCall, AdminContext
 from ..sessions import COOKIE
 from . import html as rendering
 
@@ -85,14 +88,24 @@ class Page:
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
+    @cached_property
+    def admin(self) -> AdminCall:
+        """Return what a screen works with: database, settings and the scope of the persona, read once."""
+        return AdminCall(self.context, self.context.open_call(self.persona))
+
+    @property
+    def db(self) -> Database:
+        """Return the database."""
+        return self.admin.call.db
+
     @property
     def settings(self) -> Settings:
-        """Return the settings as they are now."""
-        return self.context.values()
+        """Return the settings as they were when the screen was asked for."""
+        return self.admin.call.settings
 
     def asking(self) -> dict[str, Any]:
         """Return what a door is passed: database, settings, and the scope of the persona."""
-        return self.context.asking(self.persona)
+        return self.admin.asking
 
     def operating(self) -> dict[str, Any]:
         """Return what a door of items is passed: an operator sees all audiences of the persona."""
@@ -105,7 +118,7 @@ class Page:
             PageError: 503, ENABLE_MEMORIES is off.
         """
         try:
-            bodies.with_memory(self.context)
+            bodies.check_memory(self.context.values())
         except errors.Refused as error:
             raise PageError(str(error.detail), error.status_code) from None
 
@@ -159,7 +172,7 @@ class Page:
 
     def _personas(self) -> list[str]:
         try:
-            return persona_claims.personas(self.context.database())[:200]
+            return persona_claims.personas(defaults.handle(self.context.db))[:200]
         except StoreError:
             return []
 

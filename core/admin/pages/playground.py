@@ -105,7 +105,7 @@ def _explain(
         max_chars=limit,
         limit_tokens=tokens,
         destination=given["destination"],
-        db=without_writing(page.context.database()),
+        db=without_writing(page.db),
         settings=replace(page.settings, record_recalls=False),
         scope=scope,
     )

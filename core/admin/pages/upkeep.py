@@ -37,7 +37,7 @@ def run(page: Page) -> Response:
         page.need_memory()
     outcome = action(page)
     ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
-    texts = item_figures.texts(page.context.database(), page.persona, ids)
+    texts = item_figures.texts(page.db, page.persona, ids)
     return page.render(
         "outcome.html.j2", title=outcome.title, screen="jobs", outcome=outcome, texts=texts, most=MOST_SHOWN, flash=None
     )
