@@ -27,7 +27,7 @@ from .calls import defaults
 
 DOORS = {
     ".prompt_engine": """
-        build_json_prompt explain_json_prompt fit_prompt reduce_json_text_for_transmission
+        build_json_prompt explain_json_prompt fit_prompt parse_answer reduce_json_text_for_transmission
         reduce_prompt_for_llm_limit set_hook to_json to_messages
     """,
     ".history_engine": "build_context",
@@ -38,7 +38,7 @@ DOORS = {
     """,
     ".chat_history_cache": """
         clear_chat_history delete_chat_message edit_chat_message get_cache_stats load_chat_history
-        load_global_chat_history save_chat_message
+        load_global_chat_history save_chat_message save_message
     """,
     ".ai_diary": """
         add_diary_entry cleanup_old_entries get_entries_by_tags get_entries_with_person get_recent_entries

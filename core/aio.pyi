@@ -21,6 +21,7 @@ from .jobs.tools import Handler
 from .memories.shapes import Added, BulkResult, Compacted, CycleResult, Health, Item, ItemPage, ItemVersion, Pruned
 from .privacy import PrivacySet, QuarantinedItem
 from .prompt.messages import Messages
+from .prompt.rules_answer import Answer
 from .relationships.rules import Relationship, RelationshipPoint, RelationshipResult
 from .scope import Privacy, Scope
 from .search.free_search import ActionResult, Shuffle
@@ -114,6 +115,9 @@ async def fit_prompt(
     dumps: Callable[[Any], str] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself."""
+
+async def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answer:
+    """Return the words and the actions of a model's answer, given as a JSON object or as bare text; never raises."""
 
 async def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
     """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is."""

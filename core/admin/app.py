@@ -20,6 +20,7 @@ from ..errors import ConfigError, CoreError
 from . import (
     bodies,
     errors,
+    guard,
     lifecycle,
     memory,
     metrics,
@@ -29,9 +30,6 @@ from . import (
     relationship,
     transfer,
     upkeep,
-)
-from . import (
-    guard as guarding,
 )
 from .context import AdminContext
 from .sessions import Sessions, WrongTokens
@@ -92,11 +90,11 @@ def create_app(
     )
     app.state.admin = context
     app.state.imports = transfer.Imports()
-    app.add_middleware(guarding.Guard, context=context, sessions=sessions, wrong=wrong)
+    app.add_middleware(guard.Guard, context=context, sessions=sessions, wrong=wrong)
     for failure, answer in _HANDLERS.items():
         app.add_exception_handler(failure, answer)
     # 3. its routes
-    app.include_router(guarding.login_routes(context, sessions, wrong), prefix=prefix)
+    app.include_router(guard.login_routes(context, sessions, wrong), prefix=prefix)
     app.include_router(api_routes(), prefix=prefix)
     app.include_router(pages.router(context), prefix=prefix)
     app.add_route(prefix, _to_the_page, include_in_schema=False)
@@ -105,7 +103,7 @@ def create_app(
 
 def api_routes() -> APIRouter:
     """Return every route of the API, each behind `require`."""
-    router = APIRouter(dependencies=[Depends(guarding.require), Depends(bodies.only_known)])
+    router = APIRouter(dependencies=[Depends(guard.require), Depends(bodies.only_known)])
     for group in GROUPS:
         router.include_router(group.router)
     return router
