@@ -48,12 +48,11 @@ from .shapes import (
 )
 from .short_term.shapes import ShortTermEntry, ShortTermSection, ShortTermStats, TurnResult
 from .stories.branches import Branched
-from .stories.memory import Refreshed
 from .stories.recaps.alternatives import AlternativeShown
-from .stories.recaps.hiding import HidePlan
-from .stories.recaps.recaps import Provenance
-from .stories.recaps.rules import Reason
+from .stories.recaps.refresh import HidePlan
+from .stories.recaps.rules import Provenance, Reason
 from .stories.refused import RefusedRecap
+from .stories.running.injection import Refreshed
 from .stories.running.versions import RunningRecapStorage, RunningRecapVersion
 from .stories.scenes.breaks import SceneInfo
 from .stories.scenes.versions import SceneRecap
@@ -167,7 +166,7 @@ async def build_context(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> dict[str, Any]:
-    """Return the dict of P8, its keys in order."""
+    """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`."""
 
 async def add_alias(
     alias: object,
@@ -388,6 +387,17 @@ async def save_chat_message(
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store one message for good, once, and say what became of it."""
+
+async def save_message(
+    message: Any,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Store an incoming message with everything in it: text, sender, time, id, and what it replies to."""
 
 async def add_diary_entry(
     content: object,
