@@ -7,9 +7,10 @@ stands above every door and is imported by none of them.
 |---|---|
 | app | the application: routes put together, errors translated |
 | context | what every route works with |
-| guarding, sessions, hosts | who may ask: token, cookie, origin, host |
+| guard, sessions, hosts | who may ask: token, cookie, origin, host |
 | answers, bodies | the shapes that go out and come in |
-| errors | which error is which status |
+| errors, validation_messages | which error is which status, and in which words |
+| archive_reasons | why an item holds no more |
 | memory, relationship, transfer, lifecycle, queue, upkeep, playground, metrics | one group of routes each |
 | pages | the page |
 """

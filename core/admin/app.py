@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
+from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, known_settings
 from ..database.engine import Database
 from ..doctor.rules import admin_token
@@ -19,6 +20,7 @@ from ..errors import ConfigError, CoreError
 from . import (
     bodies,
     errors,
+    guard,
     lifecycle,
     memory,
     metrics,
@@ -29,11 +31,7 @@ from . import (
     transfer,
     upkeep,
 )
-from . import (
-    guard as guarding,
-)
-from .context import AdminContext, Given
-from .import_progress import Imports
+from .context import AdminContext
 from .sessions import Sessions, WrongTokens
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
@@ -44,7 +42,7 @@ _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spa
 def create_app(
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     model: Any = None,
     prefix: str = "/admin",
     allowed_hosts: Collection[str] = (),
@@ -91,12 +89,12 @@ def create_app(
         telemetry=_NO_TELEMETRY,
     )
     app.state.admin = context
-    app.state.imports = Imports()
-    app.add_middleware(guarding.Guard, context=context, sessions=sessions, wrong=wrong)
+    app.state.imports = transfer.Imports()
+    app.add_middleware(guard.Guard, context=context, sessions=sessions, wrong=wrong)
     for failure, answer in _HANDLERS.items():
         app.add_exception_handler(failure, answer)
     # 3. its routes
-    app.include_router(guarding.login_routes(context, sessions, wrong), prefix=prefix)
+    app.include_router(guard.login_routes(context, sessions, wrong), prefix=prefix)
     app.include_router(api_routes(), prefix=prefix)
     app.include_router(pages.router(context), prefix=prefix)
     app.add_route(prefix, _to_the_page, include_in_schema=False)
@@ -105,7 +103,7 @@ def create_app(
 
 def api_routes() -> APIRouter:
     """Return every route of the API, each behind `require`."""
-    router = APIRouter(dependencies=[Depends(guarding.require), Depends(bodies.only_known)])
+    router = APIRouter(dependencies=[Depends(guard.require), Depends(bodies.only_known)])
     for group in GROUPS:
         router.include_router(group.router)
     return router
@@ -115,7 +113,7 @@ GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upk
 """Modules with a router each, in the order of their paths: `/memory/{id}` stands behind its neighbours."""
 
 
-def _token(settings: Given, db: Database | None) -> str:
+def _token(settings: GivenSettings, db: Database | None) -> str:
     token = known_settings(settings, db).admin_token
     if problem := admin_token(token):
         raise ConfigError(problem, flag="ADMIN_TOKEN")

@@ -16,9 +16,8 @@ from .. import lifelong
 from ..conversations.table_rewrites import REPLACED
 from ..database.engine import Database
 from ..errors import ItemNotFoundError
-from ..lifelong import table_compaction as compacting
-from ..lifelong import table_runs as runs
-from ..memories import table_history as item_history
+from ..lifelong import table_compaction, table_runs
+from ..memories import table_history
 from ..memories.rules_retention import KEPT_KINDS
 
 Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
@@ -68,7 +67,7 @@ def tell(
         return None
     own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
     if item["superseded_by"] is not None:
-        if successor is not None and successor["source"] == compacting.BY:
+        if successor is not None and successor["source"] == table_compaction.BY:
             return Former("merged", successor["provenance"])
         # An item that was edited and edited back has a note of its text too, of another reason.
         return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
@@ -94,7 +93,7 @@ def _within(run: Mapping[str, Any], went: datetime) -> bool:
     return began is not None and ended is not None and began <= went <= ended
 
 
-def of_many(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> dict[int, Former]:
+def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> dict[int, Former]:
     """Return what became of those of a list that hold no more; two round trips, none where all of them hold.
 
     What was merged counts as replaced here: which it was is looked up for one item alone.
@@ -106,16 +105,16 @@ def of_many(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> d
     if not gone:
         return {}
     notes: dict[int, list[dict[str, str]]] = {}
-    for old in item_history.of(db, persona, "memories", [item["id"] for item in gone]):
+    for old in table_history.of(db, persona, "memories", [item["id"] for item in gone]):
         until = old.at.isoformat() if old.at else ""
         note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
         notes.setdefault(old.item_id, []).append(note)
-    ran = [row._mapping for row in runs.listed(db, persona, RUNS)]
+    ran = [row._mapping for row in table_runs.listed(db, persona, RUNS)]
     told = {item["id"]: tell(item, notes.get(item["id"], ()), ran) for item in gone}
     return {row_id: one for row_id, one in told.items() if one is not None}
 
 
-def of_one(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
+def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
     """Return what became of one item; None for one that holds.
 
     Args:
@@ -124,7 +123,7 @@ def of_one(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[
     Raises:
         StoreReadError: nothing could be read.
     """
-    told = of_many(db, persona, [item]).get(item["id"])
+    told = find_reasons(db, persona, [item]).get(item["id"])
     if told is None or told.why != "replaced":
         return told
     try:

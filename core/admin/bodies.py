@@ -12,9 +12,10 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticKnownError
 
+from ..config import Settings
 from ..memories.rules import MOST_IDS
 from ..scope import Destination, Privacy
-from .context import AdminContext
+from .context import AdminCall, AdminContext
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require
 from .validation_messages import NO_BODY
@@ -51,7 +52,12 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 ItemId = Annotated[Whole, Field(ge=0, le=LARGEST_ID, examples=[7012345678901])]
 
 
-Here = Annotated[AdminContext, Security(require)]
+def open_admin_call(context: Annotated[AdminContext, Security(require)], conf_uid: ConfUid = "default") -> AdminCall:
+    """Return what a route works with: database, settings and the scope of the persona, read once."""
+    return AdminCall(context, context.open_call(conf_uid))
+
+
+Admin = Annotated[AdminCall, Depends(open_admin_call)]
 
 _NOTHING = frozenset({b"", b"{}", b"null"})
 """Bodies that ask for nothing; some clients always send one."""
@@ -92,18 +98,23 @@ def _unknown(place: str, name: str) -> dict[str, Any]:
     return {"type": "extra_forbidden", "loc": (place, name), "input": None}
 
 
-def with_memory(context: Here) -> AdminContext:
-    """Return what routes work with, where memory is switched on.
+def check_memory(settings: Settings) -> None:
+    """Refuse what looks at memory or changes it where it is switched off.
 
     Raises:
         Refused: 503, ENABLE_MEMORIES is off.
     """
-    if not context.values().enable_memories:
+    if not settings.enable_memories:
         raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
-    return context
 
 
-Memory = Annotated[AdminContext, Depends(with_memory)]
+def open_memory_call(admin: Admin) -> AdminCall:
+    """Return the same where memory is switched on."""
+    check_memory(admin.call.settings)
+    return admin
+
+
+MemoryAdmin = Annotated[AdminCall, Depends(open_memory_call)]
 
 
 def split(values: list[str] | None) -> list[str] | None:

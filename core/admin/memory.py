@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from .. import lifelong
 from ..errors import ItemNotFoundError
 from ..memories.rules import Tier
-from . import archive_reasons as former
+from . import archive_reasons
 from .answers import (
     BulkAnswer,
     BulkDeletedAnswer,
@@ -20,18 +20,18 @@ from .answers import (
 )
 from .bodies import (
     LARGEST_ID,
-    ConfUid,
     EditBody,
     IdsBody,
     Kinds,
     Limit,
-    Memory,
+    MemoryAdmin,
     Offset,
     PinBody,
     RetagBody,
     says,
     split,
 )
+from .context import AdminCall
 
 router = APIRouter(prefix="/memory", tags=["Memory items"])
 
@@ -43,8 +43,7 @@ OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 @router.get("/search", responses=says())
 def search(
-    context: Memory,
-    conf_uid: ConfUid = "default",
+    admin: MemoryAdmin,
     q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
     kinds: Kinds = None,
     tier: Annotated[Tier | None, Query(description="session or long_term.")] = None,
@@ -73,79 +72,77 @@ def search(
         offset=offset,
         archived=archived,
         operator=True,
-        **context.asking(conf_uid),
+        **admin.asking,
     )
     return ItemPageAnswer.model_validate(page)
 
 
 @router.post("/edit", responses=says(404))
-def edit(context: Memory, body: EditBody, conf_uid: ConfUid = "default") -> OneItemAnswer:
+def edit(admin: MemoryAdmin, body: EditBody) -> OneItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
-    given = context.asking(conf_uid)
-    lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **given)
-    return _item(given, body.id)
+    lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
+    return _read_item(admin, body.id)
 
 
 @router.delete("/delete/{id}", responses=says(404))
-def delete(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> DeletedAnswer:  # noqa: A002 - the documented name
+def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the documented name
     """Archive an item; `restore` brings it back."""
-    done = lifelong.delete_items([id], operator=True, **context.asking(conf_uid))
+    done = lifelong.delete_items([id], operator=True, **admin.asking)
     if done.unknown:
         raise ItemNotFoundError(id)
     return DeletedAnswer(deleted=done.count)
 
 
 @router.post("/delete", responses=says())
-def delete_many(context: Memory, body: IdsBody, conf_uid: ConfUid = "default") -> BulkDeletedAnswer:
+def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkDeletedAnswer:
     """Archive up to 1,000 items in one transaction."""
-    done = lifelong.delete_items(body.ids, operator=True, **context.asking(conf_uid))
+    done = lifelong.delete_items(body.ids, operator=True, **admin.asking)
     return BulkDeletedAnswer(deleted=done.count, count=done.count, unknown=list(done.unknown))
 
 
 @router.post("/restore", responses=says())
-def restore(context: Memory, body: IdsBody, conf_uid: ConfUid = "default") -> BulkAnswer:
+def restore(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Bring up to 1,000 archived or replaced items back."""
-    return _bulk(lifelong.restore_items(body.ids, operator=True, **context.asking(conf_uid)))
+    return _build_bulk(lifelong.restore_items(body.ids, operator=True, **admin.asking))
 
 
 @router.post("/retag", responses=says())
-def retag(context: Memory, body: RetagBody, conf_uid: ConfUid = "default") -> BulkAnswer:
+def retag(admin: MemoryAdmin, body: RetagBody) -> BulkAnswer:
     """Change the tags of up to 1,000 items in one transaction."""
-    given = context.asking(conf_uid)
-    return _bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **given))
+    return _build_bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking))
 
 
 @router.post("/pin", responses=says())
-def pin(context: Memory, body: PinBody, conf_uid: ConfUid = "default") -> BulkAnswer:
+def pin(admin: MemoryAdmin, body: PinBody) -> BulkAnswer:
     """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
-    return _bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **context.asking(conf_uid)))
+    return _build_bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking))
 
 
 @router.post("/purge", responses=says())
-def purge(context: Memory, body: IdsBody, conf_uid: ConfUid = "default") -> BulkAnswer:
+def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
-    return _bulk(lifelong.purge_items(body.ids, operator=True, **context.asking(conf_uid)))
+    return _build_bulk(lifelong.purge_items(body.ids, operator=True, **admin.asking))
 
 
 @router.get("/{id}", responses=says(404))
-def get(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> OneItemAnswer:  # noqa: A002 - as above
+def get(admin: MemoryAdmin, id: OneId) -> OneItemAnswer:  # noqa: A002 - as above
     """Return one item, archived or not; of one in the archive also why it went, where that is known."""
-    return _item(context.asking(conf_uid), id)
+    return _read_item(admin, id)
 
 
 @router.get("/{id}/history", responses=says(404))
-def history(context: Memory, id: OneId, conf_uid: ConfUid = "default") -> VersionsAnswer:  # noqa: A002 - as above
+def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as above
     """Return every text an item has had, the first one first, the present one last."""
-    found = lifelong.get_item_history(id, operator=True, **context.asking(conf_uid))
-    return VersionsAnswer.model_validate({"versions": found})
+    versions = lifelong.get_item_history(id, operator=True, **admin.asking)
+    return VersionsAnswer.model_validate({"versions": versions})
 
 
-def _item(given: dict[str, Any], row_id: int) -> OneItemAnswer:
-    asking = {"operator": True, **given}
+def _read_item(admin: AdminCall, row_id: int) -> OneItemAnswer:
+    asking = {"operator": True, **admin.asking}
     item = lifelong.get_item(row_id, **asking)
-    went = former.of_one(given["db"], item["persona"], item, asking)
-    return OneItemAnswer.model_validate({**item, "former": went and went._asdict()})
+    former = archive_reasons.find_reason(admin.call.db, item["persona"], item, asking)
+    return OneItemAnswer.model_validate({**item, "former": former and former._asdict()})
 
 
-def _bulk(done: lifelong.BulkResult) -> BulkAnswer:
+def _build_bulk(done: lifelong.BulkResult) -> BulkAnswer:
     return BulkAnswer(count=done.count, unknown=list(done.unknown))

@@ -14,12 +14,11 @@ from starlette.responses import PlainTextResponse
 
 from .. import jobs
 from ..jobs.rules import STATES
-from ..lifelong import table_health as item_health
-from ..lifelong import table_runs as runs
+from ..lifelong import table_health, table_runs
 from ..memories.rules import KINDS, TIERS
 from ..short_term import cache as short_term_cache
-from .bodies import ConfUid, Here, says_in_json
-from .context import AdminContext
+from .bodies import Admin, says_in_json
+from .context import AdminCall
 from .errors import Refused
 
 router = APIRouter(tags=["Metrics"])
@@ -34,7 +33,7 @@ _NAME = "prompt_engine_"
     responses=says_in_json()
     | {200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(context: Here, conf_uid: ConfUid = "default") -> PlainTextResponse:
+def metrics(admin: Admin) -> PlainTextResponse:
     """Return the numbers of one persona in the text form that Prometheus reads."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra of its own
@@ -42,7 +41,7 @@ def metrics(context: Here, conf_uid: ConfUid = "default") -> PlainTextResponse:
     except ModuleNotFoundError:
         raise Refused(503, "Metrics need the extra `metrics`: pip install 'prompt-engine[metrics]'.") from None
     families = []
-    for name, (words, labels, rows) in collected(context, conf_uid).items():
+    for name, (words, labels, rows) in collect_families(admin).items():
         family = GaugeMetricFamily(_NAME + name, words, labels=labels)
         for values, number in rows:
             family.add_metric(list(values), number)
@@ -60,19 +59,19 @@ def metrics(context: Here, conf_uid: ConfUid = "default") -> PlainTextResponse:
 Family = tuple[str, tuple[str, ...], list[tuple[tuple[str, ...], float]]]
 
 
-def collected(context: AdminContext, conf_uid: str) -> Mapping[str, Family]:
+def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     """Return name to words, labels and numbers.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    db, persona = context.database(), context.scope(conf_uid).persona
+    db, persona = admin.call.db, admin.call.persona
     known: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
-    for each in item_health.kinds(db, persona):
+    for each in table_health.kinds(db, persona):
         kind, tier = each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"
         known[kind, tier] += each.items
     queued: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
-    for states in jobs.count_operations(**context.asking(conf_uid)).values():
+    for states in jobs.count_operations(**admin.asking).values():
         for state, number in states.items():
             queued[state,] += number
     cache = short_term_cache.of(db).counts
@@ -81,7 +80,7 @@ def collected(context: AdminContext, conf_uid: str) -> Mapping[str, Family]:
         "memory_items_archived": (
             "Memory items that are archived or replaced.",
             (),
-            [((), float(item_health.count_archived(db, persona)))],
+            [((), float(table_health.count_archived(db, persona)))],
         ),
         "operations": ("Operations of the queue.", ("state",), _rows(queued)),
         **_last_run(db, persona),
@@ -100,7 +99,7 @@ def _rows(counted: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...],
 
 def _last_run(db: Any, persona: str) -> dict[str, Family]:
     """Return what the last run that has ended came to; nothing where there was none."""
-    done = next((row for row in runs.listed(db, persona, 20) if row.finished_at is not None), None)
+    done = next((row for row in table_runs.listed(db, persona, 20) if row.finished_at is not None), None)
     if done is None:
         return {}
     numbers = {

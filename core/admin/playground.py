@@ -16,7 +16,7 @@ from ..prompt_engine import explain_json_prompt
 from ..scope import Scope
 from ..text.strict_json import strict
 from .answers import ExplainedAnswer
-from .bodies import ConfUid, ExplainBody, Here, says
+from .bodies import Admin, ExplainBody, says
 from .context import AdminContext
 from .errors import refusing
 
@@ -26,42 +26,31 @@ MESSAGE_ID = "playground"
 
 
 @router.post("/explain", responses=says())
-def explain(context: Here, body: ExplainBody, conf_uid: ConfUid = "default") -> ExplainedAnswer:
+def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
     """Return the prompt a message would get and the report on it: what was found, kept, cut, left out and why."""
-    prompt, report = explained(context, body, conf_uid)
-    return ExplainedAnswer(prompt=prompt, report=report)
-
-
-def explained(context: AdminContext, body: ExplainBody, conf_uid: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return prompt and report as plain JSON values.
-
-    Raises:
-        MessageError, PromptTooLargeError, Refused: as the route answers them.
-    """
-    own = context.scope(conf_uid)
     scope = Scope(
-        own.persona,
+        admin.call.persona,
         body.conversation or None,
-        _participant(body),
+        _build_participant(body),
         body.server,
         body.destination,
         body.privacy,
     )
     with refusing():
         prompt, report = explain_json_prompt(
-            _message(context, body),
+            _build_message(admin.context, body),
             max_chars=body.max_chars,
             limit_tokens=body.limit_tokens,
             history_scope=body.history_scope,
             destination=body.destination,
-            db=without_writing(context.database()),
-            settings=context.values().replace(record_recalls=False),
+            db=without_writing(admin.call.db),
+            settings=admin.call.settings.replace(record_recalls=False),
             scope=scope,
         )
-    return dict(strict(prompt)[0]), dict(strict(report)[0])
+    return ExplainedAnswer(prompt=dict(strict(prompt)[0]), report=dict(strict(report)[0]))
 
 
-def _message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:
+def _build_message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:
     who = (body.user_id or "").rpartition("/")[2]
     made: dict[str, Any] = {
         "message_id": MESSAGE_ID,
@@ -73,7 +62,7 @@ def _message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:
     return {**made, "interface_path": body.conversation} if body.conversation else made
 
 
-def _participant(body: ExplainBody) -> str | None:
+def _build_participant(body: ExplainBody) -> str | None:
     if not body.user_id:
         return None
     if "/" in body.user_id or not body.conversation:

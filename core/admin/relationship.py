@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from .. import relationships
 from ..relationships.rules import MOST_LISTED, MOST_POINTS
 from .answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
-from .bodies import ConfUid, Here, RelationshipBody, says
+from .bodies import Admin, RelationshipBody, says
 
 router = APIRouter(prefix="/relationship", tags=["Relationships"])
 
@@ -17,33 +17,30 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="interfa
 
 
 @router.get("", responses=says())
-def get(context: Here, user_id: UserId, conf_uid: ConfUid = "default") -> RelationshipAnswer:
+def get(admin: Admin, user_id: UserId) -> RelationshipAnswer:
     """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
-    return RelationshipAnswer.model_validate(relationships.get(user_id, **context.asking(conf_uid)))
+    return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
 @router.get("/recent", responses=says())
-def recent(
-    context: Here, conf_uid: ConfUid = "default", limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20
-) -> RelationshipsAnswer:
+def list_recent(admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> RelationshipsAnswer:
     """Return the persona's relationships, the newest interaction first."""
-    found = relationships.list_recent(limit, **context.asking(conf_uid))
-    return RelationshipsAnswer.model_validate({"relationships": found})
+    recent = relationships.list_recent(limit, **admin.asking)
+    return RelationshipsAnswer.model_validate({"relationships": recent})
 
 
 @router.get("/history", responses=says())
 def history(
-    context: Here,
+    admin: Admin,
     user_id: UserId,
-    conf_uid: ConfUid = "default",
     limit: Annotated[int, Query(ge=1, le=MOST_POINTS)] = 500,
 ) -> PointsAnswer:
     """Return what a relationship was changed to and when, oldest first."""
-    return PointsAnswer.model_validate({"points": relationships.history(user_id, limit, **context.asking(conf_uid))})
+    return PointsAnswer.model_validate({"points": relationships.history(user_id, limit, **admin.asking)})
 
 
 @router.post("/update", responses=says())
-def update(context: Here, body: RelationshipBody, conf_uid: ConfUid = "default") -> RelationshipChanged:
+def update(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
     """Add to affinity and trust of a person, or name them; it counts as no interaction."""
     done = relationships.adjust(
         body.user_id,
@@ -51,6 +48,6 @@ def update(context: Here, body: RelationshipBody, conf_uid: ConfUid = "default")
         body.trust_delta,
         body.username,
         touch=False,
-        **context.asking(conf_uid),
+        **admin.asking,
     )
     return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})

@@ -1,9 +1,12 @@
-"""The routes of whole files: export as a stream, import of an upload."""
+"""The routes of whole files: export as a stream, import of an upload, and how far it is."""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from starlette.responses import StreamingResponse
@@ -15,15 +18,16 @@ from ..transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_ite
 from ..transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
 from ..transfer.items.reader import Syntax
 from .answers import ImportAnswer, ImportProgress, StoppedAnswer
-from .bodies import ConfUid, DryRun, Kinds, Memory, says, says_in_json, split
-from .context import AdminContext
+from .bodies import DryRun, Kinds, MemoryAdmin, says, says_in_json, split
 from .errors import Refused, refusing
-from .import_progress import Import, Imports
 
 router = APIRouter(prefix="/memory", tags=["Export and import"])
 
 CHUNK_CHARS = 65_536
 """What is sent at once: a piece of text an item would cost a change of threads each."""
+
+MOST_KEPT = 100
+"""Imports whose progress is known."""
 
 ImportId = Annotated[
     str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="As POST /memory/import was given.")
@@ -46,8 +50,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 
 @router.get("/export", response_class=StreamingResponse, responses=says_in_json() | _EXPORTED)
 def export(
-    context: Memory,
-    conf_uid: ConfUid = "default",
+    admin: MemoryAdmin,
     kind: Kinds = None,
     fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
     limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
@@ -58,17 +61,17 @@ def export(
 ) -> StreamingResponse:
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
     with refusing():
-        made = export_items(kind=split(kind), fmt=fmt, limit=limit, after=after, **context.asking(conf_uid))
-    return streamed(made, f"memories.{fmt}")
+        exported = export_items(kind=split(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
+    return _stream(exported, f"memories.{fmt}")
 
 
-def streamed(made: ItemExport, name: str) -> StreamingResponse:
+def _stream(exported: ItemExport, name: str) -> StreamingResponse:
     """Return an export as an answer of which no more than a part is held at a time.
 
     Raises:
         StoreReadError: not even the first part could be read. Later ones end the connection.
     """
-    parts = chunks(made)
+    parts = chunks(exported)
     first = next(parts, "")
 
     def whole() -> Iterator[str]:
@@ -76,7 +79,7 @@ def streamed(made: ItemExport, name: str) -> StreamingResponse:
         yield from parts
 
     return StreamingResponse(
-        whole(), media_type=made.media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+        whole(), media_type=exported.media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )
 
 
@@ -100,10 +103,9 @@ def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
 
 @router.post("/import", name="import", responses=says())
 def import_file(
-    context: Memory,
+    admin: MemoryAdmin,
     request: Request,
     file: Annotated[UploadFile, File(description="JSON, YAML or JSON lines, also packed; at most 20 MB.")],
-    conf_uid: ConfUid = "default",
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
     default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
@@ -113,31 +115,11 @@ def import_file(
     ] = "",
 ) -> ImportAnswer:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, others taken."""
-    known = imports_of(request).begin(context.scope(conf_uid).persona, import_id)
-    return imported(context, file, known, conf_uid, history_uid, default_kind, fmt, dry_run=dry_run)
-
-
-def imported(
-    context: AdminContext,
-    file: UploadFile,
-    known: Import,
-    conf_uid: str,
-    history_uid: str | None,
-    default_kind: str,
-    fmt: Syntax | None,
-    *,
-    dry_run: bool,
-) -> ImportAnswer:
-    """Return what became of an upload.
-
-    Raises:
-        Refused: 413, it is larger than 20 MB, packed or unpacked.
-        TransferError, MessageError: as `transfer.import_items`.
-    """
-    answer: ImportAnswer | None = None
-    given = context.asking(conf_uid)
+    progress = _imports(request).begin(admin.call.persona, import_id)
+    asking = admin.asking
     if history_uid:
-        given["scope"] = Scope(given["scope"].persona, history_uid)
+        asking["scope"] = Scope(admin.call.persona, history_uid)
+    answer: ImportAnswer | None = None
     try:
         if (file.size or 0) > MAX_BYTES:
             raise too_large(MAX_BYTES)
@@ -146,9 +128,9 @@ def imported(
             default_kind=default_kind,
             fmt=fmt,
             dry_run=dry_run,
-            progress=known.tell,
-            should_stop=known.should_stop,
-            **given,
+            progress=progress.tell,
+            should_stop=progress.should_stop,
+            **asking,
         )
         answer = ImportAnswer.model_validate(done.as_dict())
     except TransferError as error:
@@ -156,32 +138,86 @@ def imported(
             raise Refused(413, str(error)) from None
         raise
     finally:
-        known.end(answer)
+        progress.end(answer)
     return answer
 
 
 @router.get("/import/{import_id}", responses=says(404))
-def progress(context: Memory, request: Request, import_id: ImportId, conf_uid: ConfUid = "default") -> ImportProgress:
+def read_progress(admin: MemoryAdmin, request: Request, import_id: ImportId) -> ImportProgress:
     """Return how far an import is, or what it came to; the last 100 of this process are known."""
-    return _found(request, context.scope(conf_uid).persona, import_id).progress
+    return _find_import(request, admin.call.persona, import_id).progress
 
 
 @router.post("/import/{import_id}/stop", responses=says(404))
-def stop(context: Memory, request: Request, import_id: ImportId, conf_uid: ConfUid = "default") -> StoppedAnswer:
+def stop(admin: MemoryAdmin, request: Request, import_id: ImportId) -> StoppedAnswer:
     """Let an import end after the 1,000 rows at hand; sent again, the file goes on where it was."""
-    known = _found(request, context.scope(conf_uid).persona, import_id)
+    known = _find_import(request, admin.call.persona, import_id)
     known.stopping = known.progress.stage in ("looking", "storing")
     return StoppedAnswer(stopping=known.stopping)
 
 
-def imports_of(request: Request) -> Imports:
+def _imports(request: Request) -> Imports:
     """Return the imports of this application."""
     held: Imports = request.app.state.imports
     return held
 
 
-def _found(request: Request, persona: str, import_id: str) -> Import:
-    known = imports_of(request).find(persona, import_id)
+def _find_import(request: Request, persona: str, import_id: str) -> Import:
+    known = _imports(request).find(persona, import_id)
     if known is None:
         raise Refused(404, "There is no import of this id here. The last 100 since the server began are known.")
     return known
+
+
+# How far the imports at hand are: what `POST /memory/import` tells, and whoever asks meanwhile reads
+
+
+@dataclass(slots=True)
+class Import:
+    """One import that was given an id."""
+
+    progress: ImportProgress
+    stopping: bool = False
+
+    def tell(self, stage: str, rows_done: int, rows: int) -> None:
+        """Note how far it is; `transfer.items.Progress`."""
+        known: Literal["looking", "storing"] = "looking" if stage == "looking" else "storing"
+        self.progress = ImportProgress(import_id=self.progress.import_id, stage=known, rows_done=rows_done, rows=rows)
+
+    def end(self, answer: ImportAnswer | None) -> None:
+        """Note what it came to; None where it failed."""
+        changes = {"stage": "failed" if answer is None else "done", "answer": answer}
+        self.progress = self.progress.model_copy(update=changes)
+
+    def should_stop(self) -> bool:
+        """Return whether somebody asked it to end between two transactions."""
+        return self.stopping
+
+
+@dataclass(slots=True)
+class Imports:
+    """The last imports of one application, by persona and id.
+
+    >>> imports = Imports()
+    >>> imports.begin("ada", "i1").tell("storing", 1000, 5000)
+    >>> found = imports.find("ada", "i1")
+    >>> found.progress.rows_done if found else None, imports.find("bob", "i1")
+    (1000, None)
+    """
+
+    _held: OrderedDict[tuple[str, str], Import] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, persona: str, import_id: str) -> Import:
+        """Return a new import; without an id nobody can ask for it."""
+        made = Import(ImportProgress(import_id=import_id, stage="looking", rows_done=0, rows=0))
+        if import_id:
+            with self._lock:
+                self._held[persona, import_id] = made
+                while len(self._held) > MOST_KEPT:
+                    self._held.popitem(last=False)
+        return made
+
+    def find(self, persona: str, import_id: str) -> Import | None:
+        """Return an import of the persona, None where it is not known, or no more."""
+        return self._held.get((persona, import_id))

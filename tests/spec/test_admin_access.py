@@ -16,8 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from core.admin import guard as guarding
-from core.admin import sessions
+from core.admin import guard, sessions
 from core.admin.app import create_app
 from core.config import Settings
 from core.database.engine import Database
@@ -73,7 +72,7 @@ def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) 
     """Walks what is there, so that a new route cannot be forgotten."""
     routes = routes_of(app)
     assert ("GET", "/admin/memory/search") in routes and ("GET", "/admin/openapi.json") in routes and len(routes) > 35
-    guarded = [r for r in routes if not guarding.is_public(r[1].removeprefix("/admin"), r[0])]
+    guarded = [r for r in routes if not guard.is_public(r[1].removeprefix("/admin"), r[0])]
     assert {path for _, path in routes} - {path for _, path in guarded} <= {
         "/admin/login", "/admin/static/admin.css", "/admin/static/admin.js", "/admin/static",
     }  # fmt: skip
@@ -92,7 +91,7 @@ def test_l34_a_wrong_token_is_401_and_soon_waits_and_the_right_one_never_does(
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(guarding.asyncio, "sleep", sleep)
+    monkeypatch.setattr(guard.asyncio, "sleep", sleep)
     wrongs = ["", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ"]
     for wrong in wrongs:
         for kind in ("Bearer ", "bearer "):
@@ -232,7 +231,7 @@ def test_l34_an_operator_may_allow_names(db: Database, clock: Clock) -> None:
 
 def test_l33_a_body_is_cut_off_while_it_is_read(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without a length announced; without token nothing of it is read."""
-    monkeypatch.setattr(guarding, "BODY_BYTES", 1000)
+    monkeypatch.setattr(guard, "BODY_BYTES", 1000)
     read = 0
 
     def parts() -> Iterator[bytes]:

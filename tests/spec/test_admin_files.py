@@ -12,8 +12,7 @@ import pytest
 import yaml
 from fastapi import FastAPI
 
-from core.admin import guard as guarding
-from core.admin import transfer
+from core.admin import guard, transfer
 from core.errors import StoreReadError
 from core.transfer.items import writer as items_writing
 from tests.spec.admin_world import TOKEN, Operator
@@ -135,7 +134,7 @@ def _noted(pieces: Any, sizes: list[tuple[int, int]], read: list[int]) -> Iterat
 
 def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its bytes as they come, as a file, and unpacked."""
-    monkeypatch.setattr(guarding, "UPLOAD_BYTES", 30_000)
+    monkeypatch.setattr(guard, "UPLOAD_BYTES", 30_000)
     monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
     assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]
     assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]

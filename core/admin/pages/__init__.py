@@ -2,10 +2,9 @@
 
 | Module | Owns |
 |---|---|
-| page, rendering | one request and its answer; the environment of the templates |
-| showing, plots, reading | pure: how values are shown, what is drawn, how form values are read |
-| memory, memory_changes | items: found, looked at; changed |
-| relationships, transfer, jobs, upkeep, health, quarantine, playground | one screen each |
+| page | one request and its answer; the environment of the templates |
+| formats, plots, form_values | pure: how values are shown, what is drawn, how form values are read |
+| memory, relationships, transfer, jobs, health, quarantine, playground | one screen each, and what its forms change |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
 Everything works without the script: forms, and an answer that leads on to a screen. The script adds what is
@@ -14,38 +13,37 @@ comfortable. Screens call doors; what a door refuses is shown in its words.
 
 from __future__ import annotations
 
-from functools import partial
+import hashlib
+from functools import lru_cache, partial
 
 from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from .. import guard as guarding
+from .. import guard
 from ..context import AdminContext
 from . import (
     health,
     jobs,
     memory,
-    memory_changes,
     playground,
     quarantine,
     relationships,
     transfer,
-    upkeep,
 )
-from . import (
-    login as signing,
-)
-from .page import BASE, Page, Pages, of_items
+from .page import BASE, STATIC, Page, Pages, of_items
+
+FILES = {"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"}
+"""The only files there are: nothing of a request's path reaches the file system."""
 
 
 def router(context: AdminContext) -> APIRouter:
     """Return the routes of the page, to stand below the application's prefix."""
     pages = Pages(context)
     pages.add("/", _front)
-    pages.add("/login", signing.show, is_open=True)
-    for name in signing.FILES:
-        pages.add(f"/static/{name}", partial(signing.file, name), is_open=True)
+    pages.add("/login", _log_in, is_open=True)
+    for name in FILES:
+        pages.add(f"/static/{name}", partial(_file, name), is_open=True)
     for path, screen in (
         ("/memory", of_items(memory.listing)),
         ("/memory/item", of_items(memory.item)),
@@ -60,26 +58,51 @@ def router(context: AdminContext) -> APIRouter:
     ):
         pages.add(BASE + path, screen)
     for path, screen in (
-        ("/memory/row", of_items(memory_changes.row)),
-        ("/memory/bulk", of_items(memory_changes.bulk)),
-        ("/memory/edit", of_items(memory_changes.edit)),
-        ("/memory/undo", of_items(memory_changes.undo)),
+        ("/memory/row", of_items(memory.row)),
+        ("/memory/bulk", of_items(memory.bulk)),
+        ("/memory/edit", of_items(memory.edit)),
+        ("/memory/undo", of_items(memory.undo)),
         ("/relationships/adjust", relationships.adjust),
         ("/transfer/import", of_items(transfer.take_in)),
         ("/jobs/change", jobs.change),
-        ("/jobs/run", upkeep.run),
+        ("/jobs/run", jobs.run),
         ("/quarantine/release", quarantine.release),
         ("/playground", playground.ask),
     ):
         pages.add(BASE + path, screen, method="POST")
     # The prefix itself, without a slash: Starlette's own routes take no blank path.
-    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guarding.require)])
+    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require)])
     return pages.router
 
 
 def _bare(request: Request) -> RedirectResponse:
-    return RedirectResponse(f"{guarding.root(request.scope, request.app.state.admin.prefix)}/", 303)
+    return RedirectResponse(f"{guard.root(request.scope, request.app.state.admin.prefix)}/", 303)
 
 
 def _front(page: Page) -> Response:
-    return page.see(page.url("memory", conf_uid=page.settings.persona_id))
+    return page.see(page.url("memory", conf_uid=page.context.values().persona_id))
+
+
+def _log_in(page: Page) -> Response:
+    """Return the log-in form; who came from a wrong token is told so."""
+    return page.render(
+        "sign_in.html.j2",
+        is_signed_in=False,
+        title="Sign in",
+        is_wrong=bool(page.query("failed")),
+    )
+
+
+def _file(name: str, page: Page) -> Response:
+    """Return the style sheet or the script; asked for anew each time, and sent when it is another one."""
+    content, sign = _read_static(name)
+    headers = {"Cache-Control": "no-cache", "ETag": sign}
+    if page.request.headers.get("if-none-match") == sign:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=FILES[name], headers=headers)
+
+
+@lru_cache(maxsize=4)
+def _read_static(name: str) -> tuple[bytes, str]:
+    content = (STATIC / name).read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:20]}"'

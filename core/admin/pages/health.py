@@ -11,10 +11,9 @@ from starlette.responses import Response
 
 from ... import lifelong
 from ...lifelong import Health
-from ...memories import table_figures as item_figures
+from ...memories import table_figures
 from ...memories.table_figures import AGES_DAYS, BINS, Age, Growth
-from . import form_values as reading
-from . import plots
+from . import form_values, plots
 from .formats import TIER_NAMES, number
 from .page import Page
 from .plots import Plot
@@ -35,11 +34,11 @@ class Figure(NamedTuple):
 
 def show(page: Page) -> Response:
     """Return all figures. The search index is compared only when asked, since that reads every text."""
-    db, known = page.context.database(), page.settings
-    days = int(reading.choice(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
+    db, known = page.db, page.settings
+    days = int(form_values.choice(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
     is_checked = page.query("index") == "1"
     found = lifelong.health(check_index=is_checked, **page.asking())
-    stale = item_figures.count_stale(db, page.persona, known.prune_max_age_days)
+    stale = table_figures.count_stale(db, page.persona, known.prune_max_age_days)
     return page.render(
         "health.html.j2",
         title="Health",
@@ -48,11 +47,11 @@ def show(page: Page) -> Response:
         figures=figures(found, stale, known.prune_max_age_days, is_checked=is_checked),
         days=days,
         spans=SPANS_DAYS,
-        growth=growth_plot(item_figures.growth(db, page.persona, days), db.clock(), days),
-        importance=importance_plot(item_figures.importances(db, page.persona)),
-        ages=age_plot(item_figures.ages(db, page.persona)),
-        copied=item_figures.copied(db, page.persona, MOST_EXAMPLES) if found["exact_duplicates"] else [],
-        unused=item_figures.stale(db, page.persona, known.prune_max_age_days, MOST_EXAMPLES) if stale else [],
+        growth=growth_plot(table_figures.growth(db, page.persona, days), db.clock(), days),
+        importance=importance_plot(table_figures.importances(db, page.persona)),
+        ages=age_plot(table_figures.ages(db, page.persona)),
+        copied=table_figures.copied(db, page.persona, MOST_EXAMPLES) if found["exact_duplicates"] else [],
+        unused=table_figures.stale(db, page.persona, known.prune_max_age_days, MOST_EXAMPLES) if stale else [],
         flash=None,
     )
 

@@ -1,22 +1,29 @@
-"""Work in the background: what waits, runs and failed, and what the last runs did.
+"""Work in the background: what waits, runs and failed, what the last runs did; and what is started by hand.
 
 Cancelling cannot be undone, so it is asked for once more, on the row itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from starlette.responses import Response
 
 from ... import jobs as door
+from ... import lifelong, relationships
 from ...jobs.rules import OPEN, STATES
-from ...lifelong import table_runs as runs
-from . import form_values as reading
+from ...lifelong import CycleResult, Pruned, table_runs
+from ...memories import table_figures
+from . import form_values
+from .formats import plural
 from .page import Page, PageError
 
 MOST_LISTED = 100
 MOST_RUNS = 20
+REASON = "by hand, admin page"
+MOST_SHOWN = 50
+"""Pruned items that are shown with their texts."""
 
 
 class Count(NamedTuple):
@@ -28,7 +35,7 @@ class Count(NamedTuple):
 
 def listing(page: Page) -> Response:
     """Return the queue with its numbers, and the last runs."""
-    state = reading.choice(page.query("state"), STATES, "")
+    state = form_values.choice(page.query("state"), STATES, "")
     counted = door.count_operations(**page.asking())
     counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
     return page.render(
@@ -36,13 +43,13 @@ def listing(page: Page) -> Response:
         title="Jobs",
         screen="jobs",
         state=state,
-        asked=(reading.ids([page.query("ask")]) or [0])[0],
+        asked=(form_values.ids([page.query("ask")]) or [0])[0],
         counts=counts,
         total=sum(each.items for each in counts),
         operations=door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking()),
         most=MOST_LISTED,
         open_states=OPEN,
-        runs=runs.listed(page.context.database(), page.persona, MOST_RUNS),
+        runs=table_runs.listed(page.db, page.persona, MOST_RUNS),
         settings=page.settings,
         flash=_SAID.get(page.query("note")),
     )
@@ -60,11 +67,104 @@ _SAID = {
 def change(page: Page) -> Response:
     """Cancel one operation, or try a failed one again."""
     back = {"state": page.field("state")}
-    if chosen := reading.ids([page.field("cancel")]):
+    if chosen := form_values.ids([page.field("cancel")]):
         done = door.cancel(chosen[0], **page.asking())
         return page.see(page.url("jobs", note="cancelled" if done.stored else "ended", **back))
-    if chosen := reading.ids([page.field("retry")]):
+    if chosen := form_values.ids([page.field("retry")]):
         done = door.retry_operation(chosen[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
         return page.see(page.url("jobs", note=note, **back))
     raise PageError("No operation was named. Press a button beside one.")
+
+
+# What is started by hand: consolidation, pruning, fading
+
+
+class Outcome(NamedTuple):
+    """What became of it."""
+
+    title: str
+    lines: list[str]
+    items: list[tuple[int, tuple[str, ...]]] = []  # noqa: RUF012 - never changed
+    """Ids and reasons of what was pruned, or would be."""
+    may_prune: bool = False
+    """It was a trial, and there is something to do in earnest."""
+
+
+def run(page: Page) -> Response:
+    """Do what the pressed button says and show what came of it."""
+    action = _ACTIONS.get(page.field("action"))
+    if action is None:
+        raise PageError("The form named no action. Press one of its buttons.")
+    if action is not _fade:  # relationships are kept without memory
+        page.need_memory()
+    outcome = action(page)
+    ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
+    texts = table_figures.texts(page.db, page.persona, ids)
+    return page.render(
+        "outcome.html.j2", title=outcome.title, screen="jobs", outcome=outcome, texts=texts, most=MOST_SHOWN, flash=None
+    )
+
+
+def _consolidate(page: Page) -> Outcome:
+    done = lifelong.trigger_memory_consolidation(REASON, model=page.context.model, **page.asking())
+    return Outcome("Consolidation", _describe_cycle(done))
+
+
+def _deep(page: Page) -> Outcome:
+    done = lifelong.deep_consolidation(reason=REASON, model=page.context.model, **page.asking())
+    return Outcome("Deep consolidation", _describe_cycle(done))
+
+
+def _describe_cycle(done: CycleResult) -> list[str]:
+    if done.reason == "busy":
+        return ["Nothing was done: another process is consolidating this persona now. Wait a minute, then try again."]
+    lines = [
+        f"{plural(done.conversations, 'conversation')} looked at.",
+        f"{plural(done.stored, 'item')} stored, {done.merged} merged with what was there.",
+        f"{plural(done.pruned, 'item')} archived because they expired or were pruned.",
+    ]
+    if done.reason:
+        lines.append(f"A part gave nothing: {done.reason.replace('_', ' ')}.")
+    return lines
+
+
+def _prune_session(page: Page) -> Outcome:
+    done = lifelong.prune_session_by_ttl(**page.asking())
+    return Outcome("Expired session items", [f"{plural(done, 'item')} archived.", *done.notes], list(done.items))
+
+
+def _try_pruning(page: Page) -> Outcome:
+    done = lifelong.prune_ltm(dry_run=True, **page.asking())
+    line = f"{plural(done, 'long-term item')} would be archived. Nothing was changed."
+    return Outcome("Pruning, tried", [line, *_describe_rule(page)], list(done.items), may_prune=done > 0)
+
+
+def _prune(page: Page) -> Outcome:
+    done: Pruned = lifelong.prune_ltm(**page.asking())
+    return Outcome("Pruning", [f"{plural(done, 'long-term item')} archived.", *_describe_rule(page)], list(done.items))
+
+
+def _describe_rule(page: Page) -> list[str]:
+    known = page.settings
+    joint = "or" if known.prune_mode == "any" else "and"
+    rule = (
+        f"Too old is {plural(known.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
+        f"{known.prune_max_importance:g}."
+    )
+    return [f"{rule} Pinned items and those saved on request stay. What was archived can be restored from the archive."]
+
+
+def _fade(page: Page) -> Outcome:
+    done = relationships.decay_all(**page.asking())
+    return Outcome("Fading of affinity", [f"{plural(done, 'relationship')} brought up to today."])
+
+
+_ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
+    "consolidate": _consolidate,
+    "deep": _deep,
+    "prune_session": _prune_session,
+    "try_pruning": _try_pruning,
+    "prune": _prune,
+    "fade": _fade,
+}

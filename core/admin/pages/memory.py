@@ -1,4 +1,4 @@
-"""Items: looked for, listed, looked at one by one."""
+"""Items: looked for, listed, looked at one by one, changed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from ... import lifelong
-from ...memories import table_sources as item_sources
+from ...lifelong import BulkResult
+from ...memories import table_sources
 from ...memories.rules import WISH
-from .. import archive_reasons as former
-from . import form_values as reading
+from .. import archive_reasons
+from . import form_values
 from .formats import plural
-from .page import Page
+from .page import Page, PageError
 
 TEMPLATE = "memory.html.j2"
+MOST_UNDONE = 200
+"""Ids that an address carries for undoing; a page has no more rows."""
 
 
 class Asked(NamedTuple):
@@ -54,15 +57,15 @@ def read(page: Page) -> Asked:
     return Asked(
         page.query("q"),
         page.queries("kind"),
-        reading.choice(page.query("tier"), ("long_term", "session"), ""),
+        form_values.choice(page.query("tier"), ("long_term", "session"), ""),
         page.query("tags"),
         page.query("since"),
         page.query("until"),
         page.query("min_importance"),
         page.query("conversation"),
         page.query("archived") == "1",
-        reading.page_size(page.query("size")),
-        max(0, reading.whole(page.query("offset"), "offset")),
+        form_values.page_size(page.query("size")),
+        max(0, form_values.whole(page.query("offset"), "offset")),
     )
 
 
@@ -78,10 +81,10 @@ def find(page: Page, asked: Asked) -> lifelong.ItemPage:
         asked.kinds or None,
         asked.tier or None,
         conversation=asked.conversation.strip() or None,
-        min_importance=reading.fraction(asked.min_importance, "importance"),
-        since=reading.day(asked.since),
-        until=reading.day(asked.until, end=True),
-        tags=reading.words(asked.tags) or None,
+        min_importance=form_values.fraction(asked.min_importance, "importance"),
+        since=form_values.day(asked.since),
+        until=form_values.day(asked.until, end=True),
+        tags=form_values.words(asked.tags) or None,
         limit=asked.size,
         offset=asked.offset,
         archived=asked.archived,
@@ -97,8 +100,8 @@ def listing(page: Page) -> Response:
         # The last row of the last page was deleted: the page before it is the last one now.
         asked = asked._replace(offset=(found["total"] - 1) // asked.size * asked.size)
         found = find(page, asked)
-    edited = reading.ids([page.query("edit")])
-    went = former.of_many(page.context.database(), page.persona, found["items"]) if asked.archived else {}
+    edited = form_values.ids([page.query("edit")])
+    went = archive_reasons.find_reasons(page.db, page.persona, found["items"]) if asked.archived else {}
     return page.render(
         TEMPLATE,
         title="Memory",
@@ -108,14 +111,14 @@ def listing(page: Page) -> Response:
         kinds=(*lifelong.KINDS, WISH),
         edited=edited[0] if edited else None,
         former=went,
-        sizes=reading.PAGE_SIZES,
+        sizes=form_values.PAGE_SIZES,
         flash=flash(page),
     )
 
 
 def item(page: Page) -> Response:
     """Return one item with everything that is known of it, and every text it has had."""
-    wanted = reading.ids([page.query("id")])
+    wanted = form_values.ids([page.query("id")])
     row_id = wanted[0] if wanted else 0
     found = lifelong.get_item(row_id, **page.operating())
     versions = lifelong.get_item_history(row_id, **page.operating())
@@ -124,9 +127,9 @@ def item(page: Page) -> Response:
         title="Item",
         screen="memory",
         item=found,
-        former=former.of_one(page.context.database(), page.persona, found, page.operating()),
+        former=archive_reasons.find_reason(page.db, page.persona, found, page.operating()),
         versions=versions[:-1][::-1],
-        lines=item_sources.lines(page.context.database(), page.persona, found["source_message_ids"]),
+        lines=table_sources.lines(page.db, page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=flash(page),
     )
@@ -167,12 +170,91 @@ def flash(page: Page) -> Flash | None:
     note = page.query("note")
     if note not in SENTENCES:
         return None
-    count = reading.whole(page.query("count"), "count")
-    unknown = len(reading.ids([page.query("unknown")]))
+    count = form_values.whole(page.query("count"), "count")
+    unknown = len(form_values.ids([page.query("unknown")]))
     text = _ONE[note] if count == 1 else f"{plural(count, 'item')} {SENTENCES[note]}"
     if count == 0 and note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
     if unknown:
         text += f" {plural(unknown, 'item')} could not be found any more."
-    undo = reading.ids([page.query("undo")]) if note == "deleted" else []
+    undo = form_values.ids([page.query("undo")]) if note == "deleted" else []
     return Flash(text, undo)
+
+
+# What the forms change: one row, the chosen ones, a text
+
+
+def row(page: Page) -> Response:
+    """Delete, restore, pin or unpin the one item whose button was pressed."""
+    for action in ("delete", "restore", "pin", "unpin"):
+        if chosen := form_values.ids([page.field(action)]):
+            return _lead_back(page, *_change_items(page, action, chosen), chosen)
+    raise PageError("No item was named. Press a button beside one.")
+
+
+def bulk(page: Page) -> Response:
+    """Do to every chosen item what the pressed button says."""
+    action = page.field("action")
+    chosen = list(dict.fromkeys(form_values.ids(page.fields("ids"))))
+    if not chosen:
+        return _lead_back(page, {"add": "retagged", "remove": "retagged"}.get(action, "deleted"), BulkResult(0), [])
+    return _lead_back(page, *_change_items(page, action, chosen), chosen)
+
+
+def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, BulkResult]:
+    """Return what is said about the action, and what became of it."""
+    asking = page.operating()
+    if action == "delete":
+        return "deleted", lifelong.delete_items(chosen, **asking)
+    if action == "restore":
+        return "restored", lifelong.restore_items(chosen, **asking)
+    if action in ("pin", "unpin"):
+        return f"{action}ned", lifelong.pin_items(chosen, action == "pin", **asking)
+    tags = form_values.words(page.field("tags"))
+    if not tags:
+        raise PageError("No tag was written. Write one or several with commas between, then press the button.")
+    if action == "add":
+        return "retagged", lifelong.retag_items(chosen, add=tags, **asking)
+    if action == "remove":
+        return "retagged", lifelong.retag_items(chosen, remove=tags, **asking)
+    raise PageError("The form named no action. Press one of its buttons.")
+
+
+def _lead_back(page: Page, note: str, result: BulkResult, chosen: list[int]) -> Response:
+    gone = set(result.unknown)
+    undo = ",".join(str(each) for each in chosen if each not in gone)[: MOST_UNDONE * 20]
+    return page.see(
+        page.again(
+            _screen_of_form(page),
+            page.field("back"),
+            note=note,
+            count=str(result.count),
+            undo=undo if note == "deleted" and result.count else "",
+            unknown=",".join(str(each) for each in result.unknown),
+        )
+    )
+
+
+def _screen_of_form(page: Page) -> str:
+    """Return the screen a form was on."""
+    return "memory/item" if page.field("on") == "item" else "memory"
+
+
+def edit(page: Page) -> Response:
+    """Give one item another text."""
+    chosen = form_values.ids([page.field("id")])
+    if not chosen:
+        raise PageError("No item was named. Open one and press Edit.")
+    text = page.field("new_content").replace("\r\n", "\n")
+    if not text.strip():
+        raise PageError("The text is blank. Write one, or delete the item.")
+    done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
+    note = "edited" if done.stored else "unchanged"
+    return page.see(page.again(_screen_of_form(page), page.field("back"), note=note, count="1"))
+
+
+def undo(page: Page) -> Response:
+    """Bring back what was deleted a moment ago."""
+    chosen = form_values.ids(page.fields("ids"))
+    result = lifelong.restore_items(chosen, **page.operating()) if chosen else BulkResult(0)
+    return _lead_back(page, "restored", result, chosen)

@@ -9,24 +9,31 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ...calls import defaults
 from ...config import Settings
+from ...database.engine import Database
 from ...errors import CoreError, StoreError
-from ...lifelong import table_claims as persona_claims
-from .. import bodies, errors
-from .. import guard as guarding
-from ..context import AdminContext
+from ...lifelong import table_claims
+from .. import bodies, errors, guard
+from ..context import AdminCall, AdminContext
 from ..sessions import COOKIE
-from . import html as rendering
+from . import formats
+
+FOLDER = Path(__file__).resolve().parent
+STATIC = FOLDER / "static"
 
 BASE = "/page"
 """Below the application's prefix."""
@@ -40,6 +47,25 @@ SCREENS: Sequence[tuple[str, str, str]] = (
     ("playground", "Playground", "p"),
 )
 """Path, title, and the letter that after `g` leads there."""
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return the environment of the templates, read once: HTML in which every text is shown as text.
+
+    It is apart from that of the prompts: those are JSON and plain text, and must not know HTML.
+    """
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update(formats.filters())
+    made.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
+    return made
 
 
 class PageError(Exception):
@@ -58,7 +84,7 @@ class Page:
         self.request = request
         self.form = form
         self.persona = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
-        self.root = guarding.root(request.scope, context.prefix)
+        self.root = guard.root(request.scope, context.prefix)
         self.base = self.root + BASE
 
     # What was asked
@@ -85,14 +111,24 @@ class Page:
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
+    @cached_property
+    def admin(self) -> AdminCall:
+        """Return what a screen works with: database, settings and the scope of the persona, read once."""
+        return AdminCall(self.context, self.context.open_call(self.persona))
+
+    @property
+    def db(self) -> Database:
+        """Return the database."""
+        return self.admin.call.db
+
     @property
     def settings(self) -> Settings:
-        """Return the settings as they are now."""
-        return self.context.values()
+        """Return the settings as they were when the screen was asked for."""
+        return self.admin.call.settings
 
     def asking(self) -> dict[str, Any]:
         """Return what a door is passed: database, settings, and the scope of the persona."""
-        return self.context.asking(self.persona)
+        return self.admin.asking
 
     def operating(self) -> dict[str, Any]:
         """Return what a door of items is passed: an operator sees all audiences of the persona."""
@@ -105,7 +141,7 @@ class Page:
             PageError: 503, ENABLE_MEMORIES is off.
         """
         try:
-            bodies.with_memory(self.context)
+            bodies.check_memory(self.context.values())
         except errors.Refused as error:
             raise PageError(str(error.detail), error.status_code) from None
 
@@ -144,7 +180,7 @@ class Page:
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a screen made of a template."""
         html = (
-            rendering.environment()
+            environment()
             .get_template(template)
             .render(
                 page=self,
@@ -159,7 +195,7 @@ class Page:
 
     def _personas(self) -> list[str]:
         try:
-            return persona_claims.personas(self.context.database())[:200]
+            return table_claims.personas(defaults.handle(self.context.db))[:200]
         except StoreError:
             return []
 
@@ -227,7 +263,7 @@ class Pages:
     def _handler(self, screen: Screen, *, changes: bool, is_open: bool) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
             if not is_open:
-                guarding.require(request)
+                guard.require(request)
             page = Page(self.context, request, FormData())
             if changes:
                 try:

@@ -16,7 +16,7 @@ from ...prompt_engine import explain_json_prompt, to_json
 from ...scope import Scope
 from ...text.counters import resolve_counter
 from ..playground import without_writing
-from . import form_values as reading
+from . import form_values
 from .page import Page, PageError
 
 TEMPLATE = "playground.html.j2"
@@ -70,8 +70,8 @@ def ask(page: Page) -> Response:
     given = {name: page.field(name) or default for name, default in EMPTY.items()}
     if not given["text"].strip():
         raise PageError("The message is blank. Write one.")
-    limit = reading.whole(given["max_chars"], "characters") or None
-    tokens = reading.whole(given["limit_tokens"], "tokens") or None
+    limit = form_values.whole(given["max_chars"], "characters") or None
+    tokens = form_values.whole(given["limit_tokens"], "tokens") or None
     shown: dict[str, Any] | None
     try:
         prompt, report = _explain(page, given, limit, tokens)
@@ -105,7 +105,7 @@ def _explain(
         max_chars=limit,
         limit_tokens=tokens,
         destination=given["destination"],
-        db=without_writing(page.context.database()),
+        db=without_writing(page.db),
         settings=replace(page.settings, record_recalls=False),
         scope=scope,
     )

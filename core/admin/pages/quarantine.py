@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from ... import privacy
 from ...shapes import Source
-from . import form_values as reading
+from . import form_values
 from .page import Page, PageError
 
 MOST_LISTED = 200
@@ -32,7 +32,7 @@ _SAID = {"released": "Released: it can be found again.", "gone": "Nothing change
 def release(page: Page) -> Response:
     """Let one flagged row be found."""
     source, _, number = page.field("release").partition(":")
-    chosen = reading.ids([number])
+    chosen = form_values.ids([number])
     if not chosen:
         raise PageError("No row was named. Press the button beside one.")
     done = privacy.release(cast("Source", source), chosen[0], **page.asking())

@@ -6,8 +6,7 @@ from starlette.responses import Response
 
 from ... import relationships as door
 from ...relationships import RelationshipPoint
-from . import form_values as reading
-from . import plots
+from . import form_values, plots
 from .formats import moment
 from .page import Page, PageError
 from .plots import Plot
@@ -73,8 +72,8 @@ def adjust(page: Page) -> Response:
         raise PageError("No person was named. Write their key, such as discord/4711.")
     done = door.adjust(
         key,
-        reading.whole(page.field("affinity_delta"), "affinity"),
-        reading.whole(page.field("trust_delta"), "trust"),
+        form_values.whole(page.field("affinity_delta"), "affinity"),
+        form_values.whole(page.field("trust_delta"), "trust"),
         page.field("username").strip() or None,
         touch=False,
         **page.asking(),

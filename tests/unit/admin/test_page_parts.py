@@ -10,9 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the page needs the extra admin")
 
-from core.admin.pages import formats as showing
-from core.admin.pages import html as rendering
-from core.admin.pages import plots
+from core.admin.pages import formats, page, plots
 from core.memories.rules import KINDS, WISH
 from core.search.ranking.weights import WEIGHTS
 
@@ -28,8 +26,8 @@ def test_the_examples_of_the_page_hold(name: str) -> None:
 
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
     """A new one without words would be shown as the program writes it."""
-    assert {*KINDS, WISH, ""} == set(showing.KIND_NAMES)
-    assert set(WEIGHTS) <= set(showing.REASONS)
+    assert {*KINDS, WISH, ""} == set(formats.KIND_NAMES)
+    assert set(WEIGHTS) <= set(formats.REASONS)
 
 
 def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
@@ -50,10 +48,10 @@ def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
 
 def test_no_template_shows_a_text_unescaped() -> None:
     """Escaping is on, and no template goes round it."""
-    environment = rendering.environment()
+    environment = page.environment()
     assert environment.from_string("{{ x }}").render(x="<b>&'\"") == "&lt;b&gt;&amp;&#39;&#34;"
     for name in environment.list_templates():
-        source = (rendering.FOLDER / "templates" / name).read_text(encoding="utf-8")
+        source = (page.FOLDER / "templates" / name).read_text(encoding="utf-8")
         for word in (
             "|safe",
             "| safe",
@@ -72,6 +70,6 @@ def test_no_template_shows_a_text_unescaped() -> None:
 def test_style_and_script_load_nothing_from_elsewhere() -> None:
     """No address of another server, no text put together as HTML."""
     for name in ("admin.css", "admin.js"):
-        source = (rendering.STATIC / name).read_text(encoding="utf-8")
+        source = (page.STATIC / name).read_text(encoding="utf-8")
         for word in ("http:", "https:", "@import", "url(", "innerHTML = ", "insertAdjacent", "document.write", "eval("):
             assert word not in source, (name, word)
