@@ -47,12 +47,11 @@ from .shapes import (
 )
 from .short_term.shapes import ShortTermEntry, ShortTermSection, ShortTermStats, TurnResult
 from .stories.branches import Branched
-from .stories.memory import Refreshed
 from .stories.recaps.alternatives import AlternativeShown
-from .stories.recaps.hiding import HidePlan
-from .stories.recaps.recaps import Provenance
-from .stories.recaps.rules import Reason
+from .stories.recaps.refresh import HidePlan
+from .stories.recaps.rules import Provenance, Reason
 from .stories.refused import RefusedRecap
+from .stories.running.injection import Refreshed
 from .stories.running.versions import RunningRecapStorage, RunningRecapVersion
 from .stories.scenes.breaks import SceneInfo
 from .stories.scenes.versions import SceneRecap
@@ -62,8 +61,8 @@ from .text.counters import Counter
 from .text.sizes import Dumps
 from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
-from .transfer.items.storage import ItemImport
 from .transfer.items.sources import Source as TransferSource
+from .transfer.items.storage import ItemImport
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
 
@@ -163,7 +162,7 @@ async def build_context(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> dict[str, Any]:
-    """Return the dict of P8, its keys in order."""
+    """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`."""
 
 async def add_alias(
     alias: object,
