@@ -62,8 +62,8 @@ from .text.counters import Counter
 from .text.sizes import Dumps
 from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
+from .transfer.items.sources import Source as TransferSource
 from .transfer.items.storage import ItemImport
-from .transfer.sources import Source as TransferSource
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
 

@@ -97,6 +97,7 @@ def save_chat_message(
     """
     # 1. what to work with
     db = handle(db)
+    row_id = db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
     settings = settings_for(settings, db)
     scope = scope_for(scope, settings)
     # 2. what was said
@@ -119,8 +120,15 @@ def save_chat_message(
     # 3. what it wishes once and for all
     wishes = wishing.read_wishes(message.text, settings, role=message.role, excluded=message.excluded)
     # 4. store it
-    queues = settings.recap_on_message
-    return chat.insert(db, scope, message, privacy_default=settings.privacy_default, queues=queues, wishes=wishes)
+    return chat.insert(
+        db,
+        scope,
+        message,
+        privacy_default=settings.privacy_default,
+        queues=settings.recap_on_message,
+        wishes=wishes,
+        row_id=row_id,
+    )
 
 
 def save_message(

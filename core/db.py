@@ -103,6 +103,7 @@ def insert_memory(
     asking = scope if isinstance(scope, Scope) else None
     named = label if label is not None else scope if isinstance(scope, str) else "general"
     handle = defaults.handle(db)
+    row_id = handle.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
     known = defaults.settings_for(settings, handle)
     unknown = [name for name in more if name not in _MORE]
     if unknown:
@@ -128,7 +129,9 @@ def insert_memory(
     memory = replace(memory, quarantined=int(flagged or memory.quarantined))
     if memory.tier == "session" and memory.expires_at is None:
         memory = replace(memory, expires_at=retention.expires_at(memory.at, known.session_ttl_sec))
-    result = memories.insert(handle, defaults.scope_for(asking, known), memory, privacy_default=known.privacy_default)
+    result = memories.insert(
+        handle, defaults.scope_for(asking, known), memory, privacy_default=known.privacy_default, row_id=row_id
+    )
     if result.id is None:
         raise MessageError(
             f"The memory was not stored: {result.reason}. The participant's privacy level forbids it.",

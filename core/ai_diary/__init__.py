@@ -70,6 +70,7 @@ def add_diary_entry(
         return WriteResult(False, None, "empty")
     # 1. what to work with
     db = handle(db)
+    row_id = db.ids.one()  # before the time is taken: by its id an entry is told to be older than a call of `forget`
     settings = settings_for(settings, db)
     scope = scope_for(scope, settings)
     # 2. the entry
@@ -106,7 +107,7 @@ def add_diary_entry(
         notes=(*notes, *flags),
     )
     # 3. store it
-    return diary.insert(db, scope, entry, privacy_default=settings.privacy_default)
+    return diary.insert(db, scope, entry, privacy_default=settings.privacy_default, row_id=row_id)
 
 
 def get_recent_entries(

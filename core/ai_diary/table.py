@@ -70,15 +70,20 @@ class NewEntry:
         return indexed.SEPARATOR.join(fold(getattr(self, name)) for name in indexed.DIARY_TEXTS)
 
 
-def insert(db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str) -> WriteResult:
+def insert(
+    db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int | None = None
+) -> WriteResult:
     """Store one entry. Of people who are at level partial or full it keeps neither the message nor the name.
 
     Where the scope names no conversation, interface, chat and thread of the entry say where it belongs.
 
+    Args:
+        row_id: made when the entry came in, before its time was taken; who is forgotten after that takes it along.
+
     Raises:
         StoreWriteError: nothing was stored.
     """
-    row_id = db.ids.one()
+    row_id = row_id or db.ids.one()
     stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
 
     def work(connection: Connection) -> WriteResult:

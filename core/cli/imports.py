@@ -211,7 +211,7 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
 def _is_items(file: Path) -> bool:
     """Return whether a file holds memory items and no conversation; what cannot be read is told as a conversation."""
     from ..transfer.items.reader import is_items
-    from ..transfer.sources import File
+    from ..transfer.items.sources import File
 
     try:
         return is_items(File(file, sys.maxsize))

@@ -1,6 +1,7 @@
 """DOOR: a participant, a conversation or a memory forgotten for good, with everything made of it.
 
-`db.forget` is the same function.
+`db.forget` is the same function. Other processes ask the table for versions at each read, and keep nothing of a row
+that is gone; what this process keeps is emptied here.
 """
 
 from __future__ import annotations
@@ -9,31 +10,32 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from ..audience import (
-    forgotten_late as forgetting_late,
-)
-from ..audience import (
-    table_conversations as conversations,
-)
-from ..audience import (
-    table_participants as participants,
-)
+from ..audience import forgotten_late, table_conversations, table_participants
+from ..audience import table as audiences_table
 from ..base import logs
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import Call, GivenSettings, open_call
+from ..conversations import memory_files
+from ..database import written_files
 from ..database.engine import Database
 from ..errors import MessageError
+from ..memories import table_recalls
 from ..memories.rules import read_id
 from ..scope import Scope
-from . import table as forgetting
-from . import table_words as forgetting_words
-from .reach import empty_caches, rewrite_files, settle
+from ..search import language
+from ..search.question import people
+from ..short_term import cache as short_term_cache
+from ..stories import delayed_writes
+from ..tags import rules_index
+from ..text import near_duplicates, stems
+from . import table, table_words
 from .table import Done, Target
 
 __all__ = ["Forgotten", "forget"]
 
 LOOKS = 3
 """Times it is looked for what was being written in the meantime."""
+_BY_PERSONA = ("tags", "prompt.vocabulary")
+"""Caches of a handle whose keys are personas."""
 
 
 class Forgotten(dict[str, int]):
@@ -92,7 +94,7 @@ def forget(
     memory: object = None,
     dry_run: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Forgotten:
     """Delete everything of one participant, conversation or memory, in one transaction, and return the counts.
@@ -113,69 +115,91 @@ def forget(
         StoreWriteError: nothing was changed.
     """
     # 1. what is forgotten
-    target = _target(participant, conversation, memory)
-    db = handle(db)
-    known = settings_for(settings, db)
-    persona = scope_for(scope, known).persona
+    target = _read_target(participant, conversation, memory)
+    call = open_call(db, settings, scope)
     if dry_run:
-        done = forgetting.forget(db, persona, target, dry_run=True)
+        done = table.forget_target(call.db, call.persona, target, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
-    # 2. the rows, and what was being written of it
-    settle(db)
-    done = _forget(db, persona, target)
-    # 3. what is kept elsewhere
-    empty_caches(db, persona, done)
-    files = rewrite_files(db, persona, known, done) if sum(done.counts.values()) else None
-    rows = {table: count for table, count in done.counts.items() if count}
+    # 2. what this process keeps back is written first, so that nothing of it is written after the rows are gone
+    call.db.settle()
+    table_recalls.flush(call.db)
+    # 3. the rows, and what was being written of it
+    done = _delete_rows(call, target)
+    # 4. what is kept elsewhere
+    _empty_caches(call, done)
+    written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
+    rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=target.kind, operations=done.operations, **rows)
-    return Forgotten(
-        done.counts,
-        operations=done.operations,
-        files=files.written if files else (),
-        out_of_reach=files.out_of_reach if files else (),
-    )
+    return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
 
 
-def _target(participant: object, conversation: object, memory: object) -> Target:
+def _read_target(participant: object, conversation: object, memory: object) -> Target:
     """Return what is meant.
 
     Raises:
         MessageError: as `forget`.
     """
-    given = [
-        name
-        for name, value in (("participant", participant), ("conversation", conversation), ("memory", memory))
-        if value is not None
-    ]
-    if len(given) != 1:
-        told = " and ".join(given) if given else "nothing"
+    given = {"participant": participant, "conversation": conversation, "memory": memory}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
         raise MessageError(
-            f"{told} was given to forget. Give exactly one of participant, conversation and memory.",
-            fields=tuple(given) or ("participant", "conversation", "memory"),
+            f"{' and '.join(names) or 'nothing'} was given to forget. "
+            "Give exactly one of participant, conversation and memory.",
+            fields=tuple(names or given),
         )
     if participant is not None:
-        return Target("participant", participants.checked_key(participant))
+        return Target("participant", table_participants.checked_key(participant))
     if conversation is not None:
-        return Target("conversation", conversations.check_key(conversation))
+        return Target("conversation", table_conversations.check_key(conversation))
     return Target("memory", read_id(memory))
 
 
-def _forget(db: Database, persona: str, target: Target) -> Done:
+def _delete_rows(call: Call, target: Target) -> Done:
     """Delete the rows, then what this process was writing when the call came, and return all counts."""
-    cutoff = db.ids.one()
+    db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if target.kind == "participant":
-        forgetting_late.note(db, persona, cutoff, people=[str(target.key)])
+        forgotten_late.note(db, persona, cutoff, people=[str(target.key)])
     elif target.kind == "conversation":
-        forgetting_late.note(db, persona, cutoff, conversations=[str(target.key)])
-    done = forgetting.forget(db, persona, target)
-    forgetting_late.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
+        forgotten_late.note(db, persona, cutoff, conversations=[str(target.key)])
+    done = table.forget_target(db, persona, target)
+    forgotten_late.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
     words = set(done.words)
     for _ in range(LOOKS if target.kind != "memory" else 0):
-        more = forgetting.late(db, persona, target, done.people, cutoff)
+        more = table.forget_late(db, persona, target, done.people, cutoff)
         if more is None:
             break
-        counts = {table: count + more.counts.get(table, 0) for table, count in done.counts.items()}
+        counts = {name: count + more.counts.get(name, 0) for name, count in done.counts.items()}
         done = done._replace(counts=counts, operations=done.operations + more.operations)
         words |= set(more.words)
-    forgetting_words.restore(db, words)
+    table_words.teach_again(db, words)
     return done
+
+
+def _empty_caches(call: Call, done: Done) -> None:
+    """Drop what this process keeps of a persona's texts, words and ids."""
+    db, persona = call.db, call.persona
+    short_term_cache.of(db).drop(persona)
+    table_recalls.forget(db, persona, done.items)
+    audiences_table.forget_cached(db)
+    for name in _BY_PERSONA:
+        db.caches.get(name, {}).pop(persona, None)
+    private = db.caches.get("history.private", {})
+    for key in [key for key in list(private) if key[0] == persona and key[1] in done.conversations]:
+        private.pop(key, None)
+    for conversation in sorted(done.conversations):
+        delayed_writes.of(db).forget(persona, conversation)
+    for module in (rules_index, stems, near_duplicates, people, language):
+        module.forget_kept()
+
+
+def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Write the Markdown files anew that this process knows of; return these, and those it cannot write, with why."""
+    db, persona = call.db, call.persona
+    written: list[str] = []
+    out_of_reach: list[str] = []
+    for folder in memory_files.folders(db, call.settings):
+        files = memory_files.rewrite(folder, db, call.settings, persona, done.people, done.conversations)
+        written += files.written
+        out_of_reach += files.left
+    exported = [f"{path}: an exported file" for path in written_files.listed(db, persona)]
+    return tuple(written), (*out_of_reach, *exported)

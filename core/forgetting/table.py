@@ -1,6 +1,6 @@
 """Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table.
 
-What is theirs is found and held first (`forgetting_finding`). Then, in this order: what others keep of it, the stories
+What is theirs is found and held first (`table_targets`). Then, in this order: what others keep of it, the stories
 made of it, the rows themselves, and at the end what many rows share: counts of the index, tags, words.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from ..audience import table_conversations as conversations
+from ..audience import table_conversations
 from ..audience.rules import split_key
 from ..database.bulk import chunks
 from ..database.engine import Database
@@ -31,31 +31,24 @@ from ..database.schema import (
     search_vocab,
 )
 from ..database.schema import conversations as conversation_table
-from ..database.schema_lifelong import archived_memories, consolidation_runs, relationship_log, user_relationships
+from ..database.schema_base import metadata
+from ..database.schema_lifelong import archived_memories, relationship_log, user_relationships
 from ..database.schema_recent import conversation_summaries, short_term_memories
 from ..database.schema_stories import memory_jobs
 from ..database.sources import AI_DIARY, CHAT
-from . import (
-    table_items as forgetting_items,
-)
-from . import (
-    table_quotes as forgetting_quotes,
-)
-from . import (
-    table_stories as forgetting_stories,
-)
-from . import (
-    table_targets as forgetting_finding,
-)
-from . import (
-    table_words as forgetting_words,
-)
+from . import table_items, table_quotes, table_stories, table_targets, table_words
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
 Kind = Literal["participant", "conversation", "memory"]
-_M, _D, _K = memories.c, ai_diary.c, conversation_table.c
-_Z, _S, _J = conversation_summaries.c, short_term_memories.c, memory_jobs.c
+_M, _D, _J = memories.c, ai_diary.c, memory_jobs.c
+_Z, _S = conversation_summaries.c, short_term_memories.c
+_BY_CONVERSATION = {
+    entry.table: entry.conversation[0]
+    for entry in REGISTRY
+    if len(entry.conversation) == 1 and entry.table not in ("audiences", "chat_history_cache", "memories")
+}
+"""Table to the column with a conversation's key, where its rows go with the conversation and are in no index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ class _DryRunError(Exception):
         self.done = done
 
 
-def forget(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
+def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
     """Delete everything of a person, a conversation or an item, and return the counts.
 
     Args:
@@ -104,12 +97,12 @@ def forget(db: Database, persona: str, target: Target, *, dry_run: bool = False)
     def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
         if target.kind == "participant":
-            people, gone = _participant(removal, str(target.key))
+            people, gone = _forget_participant(removal, str(target.key))
         elif target.kind == "conversation":
-            people, gone = frozenset[str](), _conversation(removal, str(target.key))
+            people, gone = frozenset[str](), _forget_conversation(removal, str(target.key))
         else:
-            items = forgetting_items.with_former(removal, removal.ids(_M.id, _M.id == int(target.key)))
-            forgetting_items.remove(removal, items)
+            items = table_items.add_former_versions(removal, removal.find_ids(_M.id, _M.id == int(target.key)))
+            table_items.remove_items(removal, items)
             people = gone = frozenset()
         words = finish(removal, thoroughly=target.kind != "memory")
         counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
@@ -124,7 +117,7 @@ def forget(db: Database, persona: str, target: Target, *, dry_run: bool = False)
         return counted.done
 
 
-def late(db: Database, persona: str, target: Target, people: Collection[str], cutoff: int) -> Done | None:
+def forget_late(db: Database, persona: str, target: Target, people: Collection[str], cutoff: int) -> Done | None:
     """Delete what was being written when a person or conversation was forgotten, None where there is nothing.
 
     Args:
@@ -135,18 +128,18 @@ def late(db: Database, persona: str, target: Target, people: Collection[str], cu
     def work(connection: Connection) -> Done | None:
         removal = Removal(connection, db, persona)
         if target.kind == "participant":
-            found = forgetting_finding.messages_of(connection, persona, people)
-            items = removal.ids(_M.id, _M.participant_key.in_(sorted(people)), _M.id < cutoff)
+            found = table_targets.find_messages_of(connection, persona, people)
+            items = removal.find_ids(_M.id, _M.participant_key.in_(sorted(people)), _M.id < cutoff)
         else:
-            found = forgetting_finding.messages_in(connection, persona, {str(target.key)}, ())
-            items = removal.ids(_M.id, _M.conversation_key == str(target.key), _M.id < cutoff)
+            found = table_targets.find_messages_in(connection, persona, {str(target.key)}, ())
+            items = removal.find_ids(_M.id, _M.conversation_key == str(target.key), _M.id < cutoff)
         messages = {row: key for row, key in found.items() if row < cutoff}
         if not messages and not items:
             return None
-        forgetting_finding.hold(connection, persona, set(messages.values()))
-        _messages(removal, messages, ())
-        forgetting_items.remove(removal, items, messages.keys())
-        removal.rows(CHAT, messages)
+        table_targets.lock_conversations(connection, persona, set(messages.values()))
+        _delete_of_messages(removal, messages, ())
+        table_items.remove_items(removal, items, messages.keys())
+        removal.delete_rows(CHAT, messages)
         words = finish(removal, thoroughly=False)
         return Done(dict(removal.counts), removal.operations, words=tuple(words))
 
@@ -155,7 +148,7 @@ def late(db: Database, persona: str, target: Target, people: Collection[str], cu
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
     """Delete items with their former versions and what was made of them, within the caller's transaction."""
-    forgetting_items.remove(removal, forgetting_items.with_former(removal, ids))
+    table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
     finish(removal, thoroughly=False)
 
 
@@ -167,12 +160,12 @@ def finish(removal: Removal, *, thoroughly: bool) -> list[str]:
     """
     if not +removal.counts:
         return []
-    removal.settle()
+    removal.settle_counts()
     if thoroughly:
-        words = sorted(forgetting_words.orphans(removal.connection))
-        rows = forgetting_words.remove(removal.connection, words)
+        words = sorted(table_words.find_orphans(removal.connection))
+        rows = table_words.remove(removal.connection, words)
     else:
-        rows, words = forgetting_words.forget(removal.connection, removal.words)
+        rows, words = table_words.remove_unheld(removal.connection, removal.words)
     removal.counts[search_vocab.name] += rows
     return words
 
@@ -180,127 +173,122 @@ def finish(removal: Removal, *, thoroughly: bool) -> list[str]:
 # A participant
 
 
-def _participant(removal: Removal, participant: str) -> tuple[frozenset[str], frozenset[str]]:
+def _forget_participant(removal: Removal, participant: str) -> tuple[frozenset[str], frozenset[str]]:
     """Delete what is a person's, and return the keys of their identities and of their direct conversations."""
     connection, persona = removal.connection, removal.persona
-    person, direct = forgetting_finding.person(connection, persona, participant)
+    person, direct = table_targets.find_person(connection, persona, participant)
     keys = sorted(person.keys)
-    rooms = forgetting_finding.direct_audiences(connection, persona, keys)
-    messages = forgetting_finding.messages_of(connection, persona, keys)
-    messages |= forgetting_finding.messages_in(connection, persona, direct, rooms)
+    rooms = table_targets.find_direct_audiences(connection, persona, keys)
+    messages = table_targets.find_messages_of(connection, persona, keys)
+    messages |= table_targets.find_messages_in(connection, persona, direct, rooms)
     # 1. what others keep of them
-    forgetting_quotes.replies(removal, person, messages.keys())
-    _diary_of_places(removal, direct, rooms)
-    forgetting_quotes.diary(removal, person)
-    forgetting_quotes.short_term(removal, keys)
+    table_quotes.clean_replies(removal, person, messages.keys())
+    _delete_diary_of(removal, direct, rooms)
+    table_quotes.clean_diary(removal, person)
+    table_quotes.clean_short_term(removal, keys)
     # 2. what was made of their lines
-    _operations(removal, person, direct, messages)
-    _messages(removal, messages, direct)
-    _of_audiences(removal, rooms)
-    items = removal.ids(_M.id, or_(_M.participant_key.in_(keys), _M.audience_id.in_(sorted(rooms))))
+    _delete_operations(removal, person, direct, messages)
+    _delete_of_messages(removal, messages, direct)
+    _delete_in_audiences(removal, rooms)
+    items = removal.find_ids(_M.id, or_(_M.participant_key.in_(keys), _M.audience_id.in_(sorted(rooms))))
     for part in chunks(sorted(direct), AT_ONCE):
-        items |= removal.ids(_M.id, _M.conversation_key.in_(part))
-    forgetting_items.remove(removal, items, messages.keys())
+        items |= removal.find_ids(_M.id, _M.conversation_key.in_(part))
+    table_items.remove_items(removal, items, messages.keys())
     # 3. the rows
-    removal.rows(CHAT, messages)
-    _summaries(removal, messages, direct)
+    removal.delete_rows(CHAT, messages)
+    for key, rows in _parts(messages, direct).items():
+        table_items.remove_summaries(removal, key, rows)
     for key in sorted(direct):
-        _whole(removal, key)
+        _delete_whole(removal, key)
     removal.delete_in(relationship_log, relationship_log.c.user_id, keys)
     removal.delete_in(user_relationships, user_relationships.c.user_id, keys)
     removal.delete_in(participants, participants.c.participant_key, keys)
-    _audiences(removal, rooms | forgetting_finding.audiences_of(connection, persona, "conversation", direct))
+    _delete_empty_audiences(removal, rooms | table_targets.find_audiences(connection, persona, "conversation", direct))
     return person.keys, frozenset(direct)
 
 
-def _operations(removal: Removal, person: Person, direct: Collection[str], messages: dict[int, str]) -> None:
+def _delete_operations(removal: Removal, person: Person, direct: Collection[str], messages: dict[int, str]) -> None:
     """Delete the operations about a person, their messages and their conversations; clean the others."""
     elsewhere = set(messages.values()) - set(direct)
     removal.delete_in(memory_jobs, _J.participant_key, person.keys)
     removal.delete_in(memory_jobs, _J.conversation_key, direct)
-    about = forgetting_stories.waiting_recaps(removal, elsewhere, messages.keys())
+    about = table_stories.find_waiting(removal, elsewhere, messages.keys())
     removal.delete_in(memory_jobs, _J.id, about)
-    forgetting_quotes.operations(removal, person.keys, elsewhere, messages.keys())
+    table_quotes.clean_operations(removal, person.keys, elsewhere, messages.keys())
 
 
-def _messages(removal: Removal, messages: dict[int, str], whole: Collection[str]) -> None:
+def _delete_of_messages(removal: Removal, messages: dict[int, str], whole: Collection[str]) -> None:
     """Delete what lies on messages and what was made of them in their conversations, those that go whole left out."""
-    by_key = _by_key(messages)
-    for key in sorted(set(by_key) - set(whole)):
-        forgetting_stories.without_messages(removal, key, by_key[key])
-    firsts = {key: min(rows) for key, rows in by_key.items()} | dict.fromkeys(whole, 0)
-    forgetting_stories.brought_from(removal, firsts)
-    forgetting_stories.of_messages(removal, messages.keys())
+    parts = _parts(messages, whole)
+    for key, rows in parts.items():
+        table_stories.delete_parts(removal, key, rows)
+    firsts = {key: min(rows) for key, rows in parts.items()} | dict.fromkeys(whole, 0)
+    table_stories.delete_brought(removal, firsts)
+    table_stories.delete_beside_messages(removal, messages.keys())
 
 
-def _by_key(messages: dict[int, str]) -> dict[str, set[int]]:
-    """Return conversation to messages."""
-    made: dict[str, set[int]] = {}
-    for row, key in messages.items():
-        made.setdefault(key, set()).add(row)
-    return made
-
-
-def _summaries(removal: Removal, messages: dict[int, str], whole: Collection[str]) -> None:
-    by_key = _by_key(messages)
-    for key in sorted(set(by_key) - set(whole)):
-        forgetting_items.summaries(removal, key, by_key[key])
+def _parts(messages: dict[int, str], whole: Collection[str]) -> dict[str, set[int]]:
+    """Return conversation to messages, by key, without the conversations that go whole."""
+    parts: dict[str, set[int]] = {}
+    for row, key in sorted(messages.items(), key=lambda each: each[1]):
+        if key not in whole:
+            parts.setdefault(key, set()).add(row)
+    return parts
 
 
 # A conversation
 
 
-def _conversation(removal: Removal, key: str) -> frozenset[str]:
+def _forget_conversation(removal: Removal, key: str) -> frozenset[str]:
     """Delete a conversation with everything made of it, and return its key."""
     connection, persona = removal.connection, removal.persona
-    forgetting_finding.hold(connection, persona, [key])
-    messages = forgetting_finding.messages_in(connection, persona, {key}, ())
+    table_targets.lock_conversations(connection, persona, [key])
+    messages = table_targets.find_messages_in(connection, persona, {key}, ())
     removal.delete(memory_jobs, _J.conversation_key == key)
-    _messages(removal, messages, {key})
-    _diary_of_places(removal, {key}, ())
-    forgetting_items.remove(removal, removal.ids(_M.id, _M.conversation_key == key), messages.keys())
-    removal.rows(CHAT, messages)
-    _whole(removal, key)
-    _audiences(removal, forgetting_finding.audiences_of(connection, persona, "conversation", {key}))
+    _delete_of_messages(removal, messages, {key})
+    _delete_diary_of(removal, {key}, ())
+    table_items.remove_items(removal, removal.find_ids(_M.id, _M.conversation_key == key), messages.keys())
+    removal.delete_rows(CHAT, messages)
+    _delete_whole(removal, key)
+    _delete_empty_audiences(removal, table_targets.find_audiences(connection, persona, "conversation", {key}))
     return frozenset({key})
 
 
-def _whole(removal: Removal, key: str) -> None:
-    """Delete what stands under a conversation's key, its row at the end."""
-    forgetting_stories.of_conversation(removal, key)
-    forgetting_items.all_summaries(removal, _Z.conversation_key == key)
-    removal.delete(short_term_memories, _S.channel_id == key)
-    removal.delete(memory_jobs, _J.conversation_key == key)
-    removal.delete(consolidation_runs, consolidation_runs.c.conversation_key == key)
-    removal.delete(conversation_table, _K.conversation_key == key)
+def _delete_whole(removal: Removal, key: str) -> None:
+    """Delete what the registry finds under a conversation's key, its own row too."""
+    table_stories.delete_scene_recaps(removal, key)
+    table_items.remove_all_summaries(removal, _Z.conversation_key == key)
+    for name, column in _BY_CONVERSATION.items():
+        table = metadata.tables[name]
+        removal.delete(table, table.c[column] == key)
 
 
-def _diary_of_places(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> None:
+def _delete_diary_of(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> None:
     """Delete the diary entries of conversations and audiences."""
     ids: set[int] = set()
     for part in chunks(sorted(rooms), AT_ONCE):
-        ids |= removal.ids(_D.id, _D.audience_id.in_(part))
+        ids |= removal.find_ids(_D.id, _D.audience_id.in_(part))
     for key in sorted(keys):
         interface, chat, thread = split_key(key)
-        facts = conversations.find(removal.connection, removal.persona, key)
+        facts = table_conversations.find(removal.connection, removal.persona, key)
         names = sorted({interface, short_interface(interface)})
         here = and_(_D.interface.in_(names), _D.chat_id == chat, _D.thread_id == thread)
-        ids |= removal.ids(_D.id, here, *(() if facts is None else (_D.audience_id == facts.audience_id,)))
-    removal.rows(AI_DIARY, ids)
+        ids |= removal.find_ids(_D.id, here, *(() if facts is None else (_D.audience_id == facts.audience_id,)))
+    removal.delete_rows(AI_DIARY, ids)
 
 
 # Audiences
 
 
-def _of_audiences(removal: Removal, rooms: Collection[int]) -> None:
+def _delete_in_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete what stands in audiences that go, and in no conversation."""
     for part in chunks(sorted(rooms), AT_ONCE):
-        forgetting_items.all_summaries(removal, _Z.audience_id.in_(part))
+        table_items.remove_all_summaries(removal, _Z.audience_id.in_(part))
         removal.delete(short_term_memories, _S.audience_id.in_(part))
         removal.delete(archived_memories, archived_memories.c.audience_id.in_(part))
 
 
-def _audiences(removal: Removal, rooms: Collection[int]) -> None:
+def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete audiences no row stands in any more, with what the search tables hold of them."""
     connection, persona = removal.connection, removal.persona
     used = (conversation_table, chat_history_cache, memories, ai_diary, conversation_summaries, short_term_memories)

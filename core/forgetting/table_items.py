@@ -42,25 +42,25 @@ class _Going:
     """Messages that stay, of which items that go were made."""
 
 
-def with_former(removal: Removal, ids: Collection[int]) -> set[int]:
+def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
     """Return items with those they took the place of, and so on: their former versions."""
     found, new = set(ids), set(ids)
     while new:
         before: set[int] = set()
         for part in chunks(sorted(new), AT_ONCE):
-            before |= removal.ids(_M.id, _M.superseded_by.in_(part))
+            before |= removal.find_ids(_M.id, _M.superseded_by.in_(part))
         new = before - found
         found |= new
     return found
 
 
-def remove(removal: Removal, ids: Collection[int], messages: Collection[int] = ()) -> None:
+def remove_items(removal: Removal, ids: Collection[int], messages: Collection[int] = ()) -> None:
     """Delete items, those made of them or of messages that go, and everything noted about them.
 
     Args:
         messages: messages that go.
     """
-    going = _Going(removal.ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
+    going = _Going(removal.find_ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
     if messages:
         _made_of_messages(removal, going, messages)
     _made_of_items(removal, going)
@@ -70,10 +70,10 @@ def remove(removal: Removal, ids: Collection[int], messages: Collection[int] = (
         for text in removal.connection.execute(
             select(_A.summary).where(_A.persona_id == removal.persona, _A.id.in_(part))
         ).scalars():
-            removal.say(text)
+            removal.note_words(text)
     removal.delete_in(archived_memories, _A.id, going.notes)
-    removal.history(memories, going.ids)
-    removal.rows(MEMORIES, going.ids)
+    removal.delete_history(memories, going.ids)
+    removal.delete_rows(MEMORIES, going.ids)
     _consolidate_anew(removal, going.left - set(messages))
 
 
@@ -93,7 +93,9 @@ def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]
 def _made_of_items(removal: Removal, going: _Going) -> None:
     chosen = select(_A.id, _A.memory_id, _A.source_ids).where(_A.persona_id == removal.persona)
     notes = (
-        [(row.id, row.memory_id, set(read_list(row.source_ids))) for row in removal.all(chosen)] if going.ids else []
+        [(row.id, row.memory_id, set(read_list(row.source_ids))) for row in removal.read_rows(chosen)]
+        if going.ids
+        else []
     )
     more = True
     while more:
@@ -112,14 +114,14 @@ def _bring_back(removal: Removal, going: _Going) -> None:
     """Let the items that something was made of, which goes, be found again."""
     back: set[int] = set()
     for part in chunks(sorted(going.undone), AT_ONCE):
-        back |= removal.ids(_M.id, _M.superseded_by.in_(part))
+        back |= removal.find_ids(_M.id, _M.superseded_by.in_(part))
     now = removal.db.clock()
     for some in chunks(sorted(back - going.ids), AT_ONCE):
         where = (_M.persona_id == removal.persona, _M.id.in_(some))
         change = update(memories).where(*where)
         removal.connection.execute(change.values(archived_at=None, superseded_by=None, updated_at=now))
         held = indexed.lock(removal.connection, MEMORIES, removal.persona, some)
-        removal.show(MEMORIES, held)
+        removal.index_rows(MEMORIES, held)
         removal.counts[memories.name] += len(held)
 
 
@@ -128,7 +130,7 @@ def _let_go(removal: Removal, ids: Collection[int]) -> None:
     now = removal.db.clock()
     for part in chunks(sorted(ids), AT_ONCE):
         where = (_M.persona_id == removal.persona, _M.superseded_by.in_(part))
-        held = [row.id for row in removal.all(select(_M.id).where(*where)) if row.id not in ids]
+        held = [row.id for row in removal.read_rows(select(_M.id).where(*where)) if row.id not in ids]
         if held:
             change = update(memories).where(_M.persona_id == removal.persona, _M.id.in_(held))
             values = {"superseded_by": None, "archived_at": func.coalesce(_M.archived_at, now), "updated_at": now}
@@ -142,7 +144,7 @@ def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
         chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).where(
             _C.persona_id == removal.persona, _C.id.in_(part)
         )
-        for key, low, high in removal.all(chosen.group_by(_C.interface_path)):
+        for key, low, high in removal.read_rows(chosen.group_by(_C.interface_path)):
             was = ranges.get(key, (low, high))
             ranges[key] = min(low, was[0]), max(high, was[1])
     for key, (low, high) in sorted(ranges.items()):
@@ -154,13 +156,13 @@ def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
 # Summaries of conversations
 
 
-def summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
+def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
     """Delete the summaries made since the first of the messages that go was stored, and queue the latest anew.
 
     Called after these messages are deleted.
     """
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
-    listed = removal.all(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))
+    listed = removal.read_rows(select(_Z.id, _Z.occurred_at, _Z.archived_at, _Z.superseded_by).where(*here))
     if not listed:
         return
     _drop_summaries(removal, [row.id for row in listed])
@@ -178,13 +180,13 @@ def summaries(removal: Removal, conversation: str, messages: Collection[int]) ->
     removal.operations += 1
 
 
-def all_summaries(removal: Removal, *where: Any) -> None:
+def remove_all_summaries(removal: Removal, *where: Any) -> None:
     """Delete the summaries for which a condition holds, with their former texts."""
-    _drop_summaries(removal, removal.ids(_Z.id, *where))
+    _drop_summaries(removal, removal.find_ids(_Z.id, *where))
 
 
 def _drop_summaries(removal: Removal, ids: Collection[int]) -> None:
-    removal.history(conversation_summaries, ids)
+    removal.delete_history(conversation_summaries, ids)
     removal.delete_in(conversation_summaries, _Z.id, ids)
     for part in chunks(sorted(ids), AT_ONCE):
         change = update(conversation_summaries).where(_Z.persona_id == removal.persona, _Z.superseded_by.in_(part))

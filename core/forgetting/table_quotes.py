@@ -43,7 +43,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 # The diary
 
 
-def diary(removal: Removal, person: Person) -> None:
+def clean_diary(removal: Removal, person: Person) -> None:
     """Take the person out of the entries they are involved in; an entry that involves only them is deleted."""
     interfaces = {split_key(key)[0] for key in person.keys}
     by_short: dict[str, set[str]] = {}
@@ -67,7 +67,7 @@ def diary(removal: Removal, person: Person) -> None:
             if person.is_in(getattr(row, name)):
                 values[name] = null()
         changed[row.id] = values
-    removal.rows(AI_DIARY, gone)
+    removal.delete_rows(AI_DIARY, gone)
     for part in chunks(sorted(changed), indexed.AT_ONCE):
         _change_entries(removal, {row_id: changed[row_id] for row_id in part})
 
@@ -79,7 +79,7 @@ def _change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) 
         _D.persona_id == persona, _D.id.in_(sorted(changed))
     )
     new = []
-    there = {row.id: row for row in removal.all(texts)}
+    there = {row.id: row for row in removal.read_rows(texts)}
     for row in old:
         values = changed[row.id]
         said = [("" if name in values else getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
@@ -87,14 +87,14 @@ def _change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) 
         mine = (_D.persona_id == persona, _D.id == row.id)
         connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
         new.append(replace(row, folded=folded))
-    removal.exchange(AI_DIARY, old, new)
+    removal.exchange_rows(AI_DIARY, old, new)
     removal.counts[ai_diary.name] += len(old)
 
 
 # Whom a message answers
 
 
-def replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
+def clean_replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
     """Take the notes of answering the person out of the messages of others.
 
     Args:
@@ -125,7 +125,7 @@ def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[st
         chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said")).where(
             _C.persona_id == removal.persona, _C.id.in_(part)
         )
-        for row in removal.all(chosen):
+        for row in removal.read_rows(chosen):
             if row.message_id:
                 ids.setdefault(row.interface_path, set()).add(row.message_id)
             if (row.said or "").strip():
@@ -136,7 +136,9 @@ def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[st
 # Messages handed in with an operation
 
 
-def operations(removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]) -> None:
+def clean_operations(
+    removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]
+) -> None:
     """Take the lines of a person out of what waits; what is under way begins anew, without them.
 
     An operation with nothing left is deleted.
@@ -165,7 +167,7 @@ def operations(removal: Removal, keys: Collection[str], conversations: Collectio
 # What was said a moment ago
 
 
-def short_term(removal: Removal, keys: Collection[str]) -> None:
+def clean_short_term(removal: Removal, keys: Collection[str]) -> None:
     """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
     gone, changed = short_term_items.take_out(removal.connection, removal.persona, keys)
     removal.counts[short_term_memories.name] += gone + changed

@@ -73,11 +73,11 @@ class Removal:
         self.counts[table.name] += gone
         return gone
 
-    def all(self, statement: Any) -> Sequence[Any]:
+    def read_rows(self, statement: Any) -> Sequence[Any]:
         """Return the rows of a statement."""
         return self.connection.execute(statement).all()
 
-    def ids(self, column: Any, *where: Any) -> set[int]:
+    def find_ids(self, column: Any, *where: Any) -> set[int]:
         """Return the ids of a column's table for which all conditions hold."""
         return set(
             self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
@@ -85,7 +85,7 @@ class Removal:
 
     # Rows that are searched
 
-    def rows(self, source: SourceTable, ids: Iterable[int]) -> int:
+    def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
         """Delete rows with their index rows, recalls and vectors, and return how many there were."""
         table, gone = source.table, 0
         waiting: list[Entry] = []
@@ -118,7 +118,7 @@ class Removal:
             self.counts["search_term"] += len(entry.terms)
             self.counts["search_tag"] += len(set(entry.tags))
 
-    def exchange(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
+    def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
         """Replace what the index holds of rows that stay and say less from now on."""
         inside = {row.id for row in self._listed(source, old)}
         for before, after in zip(old, new, strict=True):
@@ -134,7 +134,7 @@ class Removal:
             same = was.words == now.words
             self.counts["search_term"] += sum(not same or now.terms.get(term) != n for term, n in was.terms.items())
 
-    def show(self, source: SourceTable, held: Sequence[Stored]) -> None:
+    def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
         """Put rows that can be found again into the index."""
         entries = self._inside(source, held)
         search_index.add(self.connection, self.db.family, entries)
@@ -162,24 +162,24 @@ class Removal:
 
     # Former texts
 
-    def history(self, table: Table, ids: Collection[int]) -> int:
+    def delete_history(self, table: Table, ids: Collection[int]) -> int:
         """Delete the former texts of items."""
         gone = 0
         for part in chunks(sorted(ids), AT_ONCE):
             where = (_H.item_table == table.name, _H.item_id.in_(part))
             chosen = select(_H.old_text).where(_H.persona_id == self.persona, *where)
             for text in self.connection.execute(chosen).scalars():
-                self.say(text)
+                self.note_words(text)
             gone += self.delete(item_history, *where)
         return gone
 
-    def say(self, text: str | None) -> None:
+    def note_words(self, text: str | None) -> None:
         """Note the words of a text that goes, so that those nobody says any more are forgotten."""
         self.words.update(index_terms(fold(text or "")))
 
     # The end
 
-    def settle(self) -> None:
+    def settle_counts(self) -> None:
         """Count what changed in the index and bring the tags up to date; words come after (`forgetting_words`)."""
         self.counts["search_count"] += sum(n < 0 or self._was_there(key, n) for key, n in self._index.items() if n)
         self.counts["search_stats"] += len(
@@ -200,7 +200,7 @@ class Removal:
         gone: list[str] = []
         for part in chunks(sorted(self._tags), AT_ONCE):
             held = select(t.tag, t.uses).where(t.persona_id == persona, t.tag.in_(part)).order_by(t.tag)
-            found = self.all(held.with_for_update())
+            found = self.read_rows(held.with_for_update())
             self.counts[tag_table.name] += len(found)
             unused = [row.tag for row in found if row.uses <= 0]
             self.connection.execute(delete(tag_table).where(t.persona_id == persona, t.tag.in_(unused)))
@@ -219,13 +219,13 @@ class Removal:
         near: set[str] = set()
         for one, other in ((n.tag, n.related_tag), (n.related_tag, n.tag)):
             for part in chunks(sorted(gone), AT_ONCE):
-                near |= {row[0] for row in self.all(select(other).where(n.persona_id == persona, one.in_(part)))}
+                near |= {row[0] for row in self.read_rows(select(other).where(n.persona_id == persona, one.in_(part)))}
             self.delete_in(tag_links, one, gone)
         alone: list[str] = []
         for tag in sorted(near - set(gone)):
             linked = select(n.tag).where(n.persona_id == persona, or_(n.tag == tag, n.related_tag == tag)).limit(1)
             named = select(a.alias).where(a.persona_id == persona, a.tag == tag).limit(1)
-            unused = not self.all(linked) and not self.all(named)
+            unused = not self.read_rows(linked) and not self.read_rows(named)
             if unused and self.delete(tag_table, t.tag == tag, t.uses <= 0):
                 alone.append(tag)
         return alone

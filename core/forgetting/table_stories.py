@@ -54,14 +54,14 @@ class _Touched(NamedTuple):
     """Its messages that stay."""
 
 
-def of_messages(removal: Removal, rows: Collection[int]) -> None:
+def delete_beside_messages(removal: Removal, rows: Collection[int]) -> None:
     """Delete what lies on messages that go: recaps, alternatives, refused texts."""
     removal.delete_in(message_recaps, message_recaps.c.message_row, rows)
     removal.delete_in(message_alternatives, message_alternatives.c.message_row, rows)
     removal.delete_in(refused_recaps, _F.target_id, rows, _F.target == MESSAGE_TARGET)
 
 
-def without_messages(removal: Removal, conversation: str, gone: Collection[int]) -> None:
+def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew.
 
     Called before the messages are deleted, while the conversation is held.
@@ -131,7 +131,7 @@ def _move_breaks(removal: Removal, order: Sequence[int], there: Sequence[Scene],
 def _drop_versions(removal: Removal, conversation: str, first: int | None, brought: Collection[int]) -> bool:
     """Delete the versions that hold something of what goes; return whether there were some with a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
-    found = removal.all(select(_V.version, _V.new_scene_index, _V.data, _V.deleted_at).where(*mine))
+    found = removal.read_rows(select(_V.version, _V.new_scene_index, _V.data, _V.deleted_at).where(*mine))
     versions = [Version(r.version, r.new_scene_index, _scenes(r.data)) for r in found]
     stale = rules.stale_versions(versions, first, brought)
     removal.delete_in(running_recaps, _V.version, stale, _V.conversation_key == conversation)
@@ -175,15 +175,12 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
 # A whole conversation
 
 
-def of_conversation(removal: Removal, conversation: str) -> None:
-    """Delete the whole story of a conversation: scenes, versions, refused texts, recaps."""
-    ids = removal.ids(_S.id, _S.conversation_key == conversation)
-    removal.delete_in(scene_recaps, _R.scene_id, ids)
-    for table in (scene_table, running_recaps, refused_recaps, message_recaps):
-        removal.delete(table, table.c.conversation_key == conversation)
+def delete_scene_recaps(removal: Removal, conversation: str) -> None:
+    """Delete the recaps of a conversation's scenes, which are found by these alone."""
+    removal.delete_in(scene_recaps, _R.scene_id, removal.find_ids(_S.id, _S.conversation_key == conversation))
 
 
-def brought_from(removal: Removal, sources: Mapping[str, int]) -> None:
+def delete_brought(removal: Removal, sources: Mapping[str, int]) -> None:
     """Delete what was taken over into other conversations from some whose texts go, and from there into further ones.
 
     Args:
@@ -195,7 +192,7 @@ def brought_from(removal: Removal, sources: Mapping[str, int]) -> None:
         .where(_R.persona_id == removal.persona, _S.break_row == _S.id)
         .order_by(_R.scene_id, _R.version_index)
     )
-    told = [(row, (read_object(row.metadata) or {}).get(FROM)) for row in removal.all(chosen)] if sources else []
+    told = [(row, (read_object(row.metadata) or {}).get(FROM)) for row in removal.read_rows(chosen)] if sources else []
     reached, stale = dict(sources), dict[tuple[int, str], list[int]]()
     more = True
     while more:
@@ -220,7 +217,7 @@ def _is_after(made: datetime | None, first: int) -> bool:
 def _take_back(removal: Removal, scene_id: int, numbers: Collection[int]) -> None:
     """Delete recaps of a scene that was brought; without another one the scene goes too."""
     removal.delete_in(scene_recaps, _R.version_index, numbers, _R.scene_id == scene_id)
-    left = removal.all(select(_R.version_index).where(_R.persona_id == removal.persona, _R.scene_id == scene_id))
+    left = removal.read_rows(select(_R.version_index).where(_R.persona_id == removal.persona, _R.scene_id == scene_id))
     if left:
         mine = (_S.persona_id == removal.persona, _S.id == scene_id)
         change = update(scene_table).where(*mine).values(current_recap_index=max(row.version_index for row in left))
@@ -230,11 +227,13 @@ def _take_back(removal: Removal, scene_id: int, numbers: Collection[int]) -> Non
         removal.delete(scene_table, _S.id == scene_id)
 
 
-def waiting_recaps(removal: Removal, keys: Collection[str], rows: Collection[int]) -> list[int]:
+def find_waiting(removal: Removal, keys: Collection[str], rows: Collection[int]) -> list[int]:
     """Return the operations of conversations that are about messages that go."""
     j = memory_jobs.c
     found: list[int] = []
     for part in chunks(sorted(keys), AT_ONCE):
         chosen = select(j.id, j.payload).where(j.persona_id == removal.persona, j.conversation_key.in_(part))
-        found += [row.id for row in removal.all(chosen) if (read_object(row.payload) or {}).get("message_id") in rows]
+        found += [
+            row.id for row in removal.read_rows(chosen) if (read_object(row.payload) or {}).get("message_id") in rows
+        ]
     return found

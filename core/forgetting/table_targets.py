@@ -23,13 +23,13 @@ _S, _U, _A = short_term_memories.c, user_relationships.c, audiences.c
 _TRIES = 5
 
 
-def person(connection: Connection, persona: str, participant: str) -> tuple[Person, set[str]]:
+def find_person(connection: Connection, persona: str, participant: str) -> tuple[Person, set[str]]:
     """Return the person behind a participant and their direct conversations; conversations and identities are held."""
     for _ in range(_TRIES):
         keys = _identities(connection, persona, participant)
         held: set[str] = set()
         while more := _conversations(connection, persona, keys) - held:
-            hold(connection, persona, more)
+            lock_conversations(connection, persona, more)
             held |= more
         for part in chunks(sorted(keys), AT_ONCE):
             mine = select(_P.participant_key).where(_P.persona_id == persona, _P.participant_key.in_(part))
@@ -38,7 +38,7 @@ def person(connection: Connection, persona: str, participant: str) -> tuple[Pers
             _conversations(connection, persona, keys) - held
         ):
             break
-    return Person(frozenset(keys), frozenset(_names(connection, persona, keys))), direct(connection, persona, keys)
+    return Person(frozenset(keys), frozenset(_names(connection, persona, keys))), find_direct(connection, persona, keys)
 
 
 def _identities(connection: Connection, persona: str, participant: str) -> set[str]:
@@ -48,7 +48,7 @@ def _identities(connection: Connection, persona: str, participant: str) -> set[s
     return {participant, who, *connection.execute(group).scalars()}
 
 
-def hold(connection: Connection, persona: str, keys: Iterable[str]) -> None:
+def lock_conversations(connection: Connection, persona: str, keys: Iterable[str]) -> None:
     """Hold conversations until the transaction ends."""
     for part in chunks(sorted(keys), AT_ONCE):
         mine = select(_K.id).where(_K.persona_id == persona, _K.conversation_key.in_(part))
@@ -57,7 +57,7 @@ def hold(connection: Connection, persona: str, keys: Iterable[str]) -> None:
 
 def _conversations(connection: Connection, persona: str, keys: Collection[str]) -> set[str]:
     """Return the conversations that hold something of the person."""
-    found = direct(connection, persona, keys)
+    found = find_direct(connection, persona, keys)
     for column, whose in (
         (_C.interface_path, _C.participant_key),
         (_C.interface_path, _C.triggered_by),
@@ -71,22 +71,22 @@ def _conversations(connection: Connection, persona: str, keys: Collection[str]) 
     return found
 
 
-def direct(connection: Connection, persona: str, keys: Collection[str]) -> set[str]:
+def find_direct(connection: Connection, persona: str, keys: Collection[str]) -> set[str]:
     """Return the direct conversations with a person."""
     found: set[str] = set()
-    rooms = direct_audiences(connection, persona, keys)
+    rooms = find_direct_audiences(connection, persona, keys)
     for part in chunks(sorted(keys), AT_ONCE):
         mine = or_(_K.direct_person_key.in_(part), _K.audience_id.in_(sorted(rooms)))
         found |= set(connection.execute(select(_K.conversation_key).where(_K.persona_id == persona, mine)).scalars())
     return found
 
 
-def direct_audiences(connection: Connection, persona: str, keys: Collection[str]) -> set[int]:
+def find_direct_audiences(connection: Connection, persona: str, keys: Collection[str]) -> set[int]:
     """Return the audiences of direct messages with a person."""
-    return audiences_of(connection, persona, "direct", keys)
+    return find_audiences(connection, persona, "direct", keys)
 
 
-def audiences_of(connection: Connection, persona: str, kind: str, refs: Collection[str]) -> set[int]:
+def find_audiences(connection: Connection, persona: str, kind: str, refs: Collection[str]) -> set[int]:
     """Return the audiences of a kind that belong to one of the keys."""
     found: set[int] = set()
     for part in chunks(sorted(refs), AT_ONCE):
@@ -111,7 +111,7 @@ def _names(connection: Connection, persona: str, keys: Collection[str]) -> set[s
     return found
 
 
-def messages_of(connection: Connection, persona: str, keys: Collection[str]) -> dict[int, str]:
+def find_messages_of(connection: Connection, persona: str, keys: Collection[str]) -> dict[int, str]:
     """Return the messages people wrote, or that answer theirs: row to conversation."""
     found: dict[int, str] = {}
     for column in (_C.participant_key, _C.triggered_by):
@@ -121,7 +121,9 @@ def messages_of(connection: Connection, persona: str, keys: Collection[str]) -> 
     return found
 
 
-def messages_in(connection: Connection, persona: str, keys: Collection[str], rooms: Collection[int]) -> dict[int, str]:
+def find_messages_in(
+    connection: Connection, persona: str, keys: Collection[str], rooms: Collection[int]
+) -> dict[int, str]:
     """Return the messages of conversations, and those that stand in audiences: row to conversation."""
     found: dict[int, str] = {}
     for column, values in ((_C.interface_path, keys), (_C.audience_id, rooms)):

@@ -50,7 +50,7 @@ _COUNTED = (
 )
 
 
-def unheld(connection: Connection, words: Iterable[str]) -> set[str]:
+def find_unheld(connection: Connection, words: Iterable[str]) -> set[str]:
     """Return those of the words that no row holds; the audiences with most rows are asked first."""
     left = {word for word in words if word != UNLISTED and len(word.encode("utf-8", "surrogatepass")) <= TERM_BYTES}
     everywhere = _by_size(connection) if left else []
@@ -70,9 +70,9 @@ def _by_size(connection: Connection) -> list[int]:
     return sorted(found, key=lambda each: (-found[each], each))
 
 
-def forget(connection: Connection, words: Iterable[str]) -> tuple[int, list[str]]:
+def remove_unheld(connection: Connection, words: Iterable[str]) -> tuple[int, list[str]]:
     """Take the words no row holds out of the vocabulary; return how many rows of it went, and the words."""
-    gone = sorted(unheld(connection, words))
+    gone = sorted(find_unheld(connection, words))
     return remove(connection, gone), gone
 
 
@@ -88,7 +88,7 @@ def remove(connection: Connection, words: Collection[str]) -> int:
     return rows
 
 
-def orphans(connection: Connection) -> set[str]:
+def find_orphans(connection: Connection) -> set[str]:
     """Return every word of the vocabulary that no row holds: also those of texts that were changed or deleted before.
 
     Reads the vocabulary and the counts of every audience once, in the order they lie in.
@@ -108,13 +108,13 @@ def orphans(connection: Connection) -> set[str]:
     return known
 
 
-def restore(db: Database, words: Collection[str]) -> int:
+def teach_again(db: Database, words: Collection[str]) -> int:
     """Teach again what somebody said while it was taken out, and return how many words these are."""
     if not words:
         return 0
 
     def work(connection: Connection) -> int:
-        said = set(words) - unheld(connection, words)
+        said = set(words) - find_unheld(connection, words)
         search_index.learn(connection, db.family, set(said))
         return len(said)
 

@@ -89,6 +89,7 @@ def silently_record_memory(
     """
     # 1. what to work with
     db = handle(db)
+    row_id = db.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
     settings = settings_for(settings, db)
     asking, label = read_scope(scope, label, settings)
     # 2. what was said
@@ -116,6 +117,7 @@ def silently_record_memory(
         privacy_default=settings.privacy_default,
         near_score=settings.near_duplicate_score,
         refused={content_digest(text) for text in recalled} | recalls.of_turn(db, asking),
+        row_id=row_id,
     )
 
 

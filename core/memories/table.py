@@ -55,16 +55,18 @@ def insert(
     *,
     privacy_default: str,
     of_person: bool = False,
+    row_id: int | None = None,
 ) -> WriteResult:
     """Store one item in the scope, or say that privacy forbids it.
 
     Args:
+        row_id: made when the item came in, before its time was taken; who is forgotten after that takes it along.
         of_person: it is what a person said; without participant in the scope that is somebody unknown.
 
     Raises:
         StoreWriteError: nothing was stored.
     """
-    row_id = db.ids.one()
+    row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
         if is_private(connection, scope, memory.tier, privacy_default, of_person):
@@ -85,10 +87,12 @@ def capture(
     privacy_default: str,
     near_score: float = 0.0,
     refused: Collection[bytes] = (),
+    row_id: int | None = None,
 ) -> WriteResult:
     """Store what a person said, once: said again, the item there is gets the new time.
 
     Args:
+        row_id: as in `insert`.
         near_score: NEAR_DUPLICATE_SCORE; 0 compares for equality alone.
         refused: digests of memories recalled for the same turn; such a text is `refused`.
 
@@ -98,7 +102,7 @@ def capture(
     Raises:
         StoreWriteError: nothing was changed.
     """
-    row_id = db.ids.one()
+    row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
         if is_private(connection, scope, memory.tier, privacy_default, True):

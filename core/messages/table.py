@@ -74,10 +74,12 @@ def insert(
     privacy_default: str,
     queues: bool = False,
     wishes: Wishes = (),
+    row_id: int | None = None,
 ) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
 
     Args:
+        row_id: made when the message came in, before its time was taken; who is forgotten after that takes it along.
         queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
         wishes: what the message wishes, stored in the same transaction (RECORD_WISHES).
 
@@ -85,7 +87,7 @@ def insert(
         StoreWriteError: nothing was stored.
     """
     own = scope_of(scope, message.conversation)
-    row_id = db.ids.one()
+    row_id = row_id or db.ids.one()
     stored = WriteResult(True, row_id, notes=message.notes)
 
     def work(connection: Connection) -> WriteResult:

@@ -84,7 +84,7 @@ from core.text import (
 from core.transfer import send_dates, survey
 from core.transfer.items import rows as item_rows
 from core.transfer.items.reader import Rows
-from core.transfer.sources import File
+from core.transfer.items.sources import File
 from core.upkeep import check as checking
 from core.wishes import rules as wishes
 from core.wishes.phrases import load_wish_words

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from core import jobs, relationships, short_term, stories
+from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import close_conversation
@@ -42,9 +43,9 @@ def given(db: Database, scope: Scope) -> dict[str, Any]:
 
 
 def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "ann", **more: Any) -> int | None:
-    """Store a line said now."""
+    """Store a line said now, by the clock of the door."""
     own = Scope(scope.persona, path, None if who == "self" else f"tg/{who}", **more)
-    return save_chat_message(path, text, who.title(), who, datetime.now(UTC), **given(db, own)).id
+    return save_chat_message(path, text, who.title(), who, **given(db, own)).id
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
@@ -96,6 +97,23 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
         assert {row.audience_id for row in rows_of(db, table, scope.persona)} <= known
     forget(participant=ANN, **given(db, scope))
     assert not [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
+
+
+def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
+    """A door is entered before the call: however late it comes to write, what it was given is gone."""
+    scope = own_scope()
+    own = Scope(scope.persona, GROUP, ANN)
+
+    def slow(text: str, kind: str) -> bool:
+        forget(participant=ANN, **given(db, scope))
+        return False
+
+    done = silently_record_memory("I like tea", "ok", screen=slow, **given(db, own))
+    assert (done.stored, done.reason) == (False, "privacy")
+    assert count(db, memories, scope.persona) == 0
+    entry = add_diary_entry("She likes tea", involved_users=["Bob", ANN], screen=slow, **given(db, own))
+    assert (entry.stored, entry.reason) == (False, "privacy")
+    assert silently_record_memory("I like tea after all", "ok", **given(db, own)).stored
 
 
 def _break(db: Database, scope: Scope, row: int, *, recap: bool) -> None:

@@ -25,10 +25,10 @@ from ...memories.rules import DEFAULT_KIND, WISH, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
 from ...text.times import parse_time
-from ..sources import File, Source
 from .pieces import MAX_BYTES, MAX_ITEMS
 from .reader import SYNTAXES, Rows, Syntax
 from .rows import Reading
+from .sources import File, Source
 from .storage import BATCH, Importing, ItemImport, ItemProblem, batches
 from .writer import MEDIA_TYPES, item_of, most_bytes, place_text, written
 

@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TextIO
 
 from ...errors import TransferError
-from .. import json_stream
-from ..sources import File
-from . import character_books, mem0, synth_tables, vtuber, world_info, yaml_safe
+from . import character_books, json_stream, mem0, synth_tables, vtuber, world_info, yaml_safe
 from .pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
 from .rows import Row
+from .sources import File
 
 Syntax = Literal["json", "yaml", "jsonl"]
 """json: one document. yaml: likewise. jsonl: one item a line."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from ...errors import TransferError
-from ..json_stream import shown
+from .json_stream import shown
 from .pieces import (
     MAX_DEPTH,
     MAX_ITEMS,

@@ -21,13 +21,12 @@ from hypothesis import strategies as st
 
 from core.errors import TransferError
 from core.scope import Scope
-from core.transfer import json_stream
-from core.transfer.items import yaml_safe
+from core.transfer.items import json_stream, yaml_safe
 from core.transfer.items.pieces import MAX_ITEMS, Piece
 from core.transfer.items.reader import SYNTAXES, Rows, is_items, syntax_of
 from core.transfer.items.rows import NotTakenError, Reading, Row, read
+from core.transfer.items.sources import File
 from core.transfer.items.writer import written
-from core.transfer.sources import File
 
 READING = Reading(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, 12, tzinfo=UTC), 604800)
 

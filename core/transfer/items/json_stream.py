@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ..errors import TransferError
-from .items.pieces import (
+from ...errors import TransferError
+from .pieces import (
     LINES,
     MAX_BYTES,
     MAX_DEPTH,

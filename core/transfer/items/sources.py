@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from ..errors import TransferError
-from .items import pieces
+from ...errors import TransferError
+from . import pieces
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 _GZIP = b"\x1f\x8b"
