@@ -18,7 +18,7 @@ from ..database.engine import Database
 from ..errors import ItemNotFoundError
 from ..lifelong import table_compaction as compacting
 from ..lifelong import table_runs as runs
-from ..memories import table_history as item_history
+from ..memories import table_history
 from ..memories.rules_retention import KEPT_KINDS
 
 Why = Literal["merged", "replaced", "dropped", "expired", "pruned", "deleted", "unknown"]
@@ -106,11 +106,11 @@ def of_many(db: Database, persona: str, items: Sequence[Mapping[str, Any]]) -> d
     if not gone:
         return {}
     notes: dict[int, list[dict[str, str]]] = {}
-    for old in item_history.of(db, persona, "memories", [item["id"] for item in gone]):
+    for old in table_history.read_texts(db, persona, "memories", [item["id"] for item in gone]):
         until = old.at.isoformat() if old.at else ""
         note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
         notes.setdefault(old.item_id, []).append(note)
-    ran = [row._mapping for row in runs.listed(db, persona, RUNS)]
+    ran = [row._mapping for row in runs.read_newest(db, persona, RUNS)]
     told = {item["id"]: tell(item, notes.get(item["id"], ()), ran) for item in gone}
     return {row_id: one for row_id, one in told.items() if one is not None}
 

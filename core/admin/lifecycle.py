@@ -107,7 +107,7 @@ def compact(
 def runs(context: Memory, conf_uid: ConfUid = "default", limit: Limit = 50) -> RunsAnswer:
     """Return the last runs of consolidation, deep consolidation and compaction, the newest first."""
     persona = context.scope(conf_uid).persona
-    return RunsAnswer(runs=[_run(row) for row in store.listed(context.database(), persona, limit)])
+    return RunsAnswer(runs=[_run(row) for row in store.read_newest(context.database(), persona, limit)])
 
 
 @router.get("/health", responses=says())

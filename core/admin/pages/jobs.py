@@ -42,7 +42,7 @@ def listing(page: Page) -> Response:
         operations=door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking()),
         most=MOST_LISTED,
         open_states=OPEN,
-        runs=runs.listed(page.context.database(), page.persona, MOST_RUNS),
+        runs=runs.read_newest(page.context.database(), page.persona, MOST_RUNS),
         settings=page.settings,
         flash=_SAID.get(page.query("note")),
     )

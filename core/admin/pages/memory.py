@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from ... import lifelong
-from ...memories import table_sources as item_sources
+from ...memories import table_history
 from ...memories.rules import WISH
 from .. import archive_reasons as former
 from . import form_values as reading
@@ -126,7 +126,7 @@ def item(page: Page) -> Response:
         item=found,
         former=former.of_one(page.context.database(), page.persona, found, page.operating()),
         versions=versions[:-1][::-1],
-        lines=item_sources.lines(page.context.database(), page.persona, found["source_message_ids"]),
+        lines=table_history.read_sources(page.context.database(), page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=flash(page),
     )

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...config import Settings
 from ...errors import CoreError, StoreError
-from ...lifelong import table_claims as persona_claims
+from ...lifelong import table_counters
 from .. import bodies, errors
 from .. import guard as guarding
 from ..context import AdminContext
@@ -159,7 +159,7 @@ class Page:
 
     def _personas(self) -> list[str]:
         try:
-            return persona_claims.personas(self.context.database())[:200]
+            return table_counters.read_personas(self.context.database())[:200]
         except StoreError:
             return []
 
