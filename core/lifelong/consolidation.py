@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from .. import llm
 from ..audience import table_conversations as conversations
@@ -38,6 +36,9 @@ from . import rules_consolidation as rules
 from . import table_windows
 from .rules_consolidation import Fact
 from .table_windows import Window
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"

@@ -10,9 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from ..base import logs
 from ..calls.call import Call, GivenSettings
@@ -28,6 +26,9 @@ from .call import open_persona_call
 from .consolidation import DEEP_OPERATION, OPERATION, Outcome
 from .pruning import read_limits
 from .table_runs import Counts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 LEASE = "consolidation"
 """Whoever holds it runs a cycle of the persona."""

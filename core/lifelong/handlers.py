@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from ..calls.call import Call
 from ..jobs import table as jobs_table
@@ -27,6 +26,9 @@ from .consolidation import OPERATION, Work
 from .cycles import DISABLED
 from .pruning import read_limits
 from .table_runs import Counts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 def consolidate(operation: Operation, tools: Tools) -> Effect | None:
