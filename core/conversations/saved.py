@@ -173,7 +173,7 @@ def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
     items = saved.listed(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only, former=True)
     chain = _chain(items, row_id)
     told: dict[int, list[FormerText]] = {}
-    for old in item_history.of(db, viewer.scope.persona, "memories", [item.id for item in chain]):
+    for old in item_history.read_texts(db, viewer.scope.persona, "memories", [item.id for item in chain]):
         told.setdefault(old.item_id, []).append(
             {
                 "id": old.item_id,

@@ -151,4 +151,4 @@ def _change(
     indexed.set_hidden(connection, db, MEMORIES, scope.persona, dropped, archived_at=now, updated_at=now)
     former = [(seen[at].id, seen[at].text, REPLACED) for at, _ in change.replaced]
     former += [(seen[at].id, seen[at].text, reason) for at, reason in change.dropped]
-    item_history.note(connection, db, scope.persona, table.name, former, changed_by=CHANGED_BY, now=now)
+    item_history.insert_texts(connection, db, scope.persona, table.name, former, changed_by=CHANGED_BY, now=now)

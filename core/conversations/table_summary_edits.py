@@ -41,7 +41,7 @@ def change(db: Database, persona: str, row_id: int, *, title: str, summary: str,
         if (row.title, row.summary) != (title, summary):
             former = [(row_id, f"{row.title}\n{row.summary}", EDITED)]
             name = conversation_summaries.name
-            item_history.note(connection, db, persona, name, former, changed_by=by, now=db.clock())
+            item_history.insert_texts(connection, db, persona, name, former, changed_by=by, now=db.clock())
         new = {"title": title, "summary": summary, "provenance": "manual"} | ({"occurred_at": at} if at else {})
         connection.execute(update(conversation_summaries).where(_listed(persona, row_id)).values(new))
         return True

@@ -1,11 +1,13 @@
 """Which function does an operation: by type, as `module:function`, imported when the first one of the type is run.
 
-A worker takes only operations whose type it knows; others wait for a worker that does.
+A worker takes only operations whose type it knows; others wait for a worker that does. The package's own handlers are
+named from `__package__`, so that they are found under whichever name the package was imported.
 """
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import cast
 
@@ -14,15 +16,17 @@ from ..scope import key_text
 from .rules import TYPE_BYTES
 from .tools import Handler
 
+_PACKAGE = __package__.partition(".")[0]
+
 _handlers: dict[str, str | Handler] = {
-    "RECAP": "core.stories.handlers:recap",
-    "SCENE_DETECTION": "core.stories.handlers:scene_detection",
-    "SCENE_RECAP": "core.stories.handlers:scene_recap",
-    "RUNNING_SCENE_RECAP": "core.stories.handlers:running_scene_recap",
-    "CONVERSATION_SUMMARY": "core.conversations.handlers:summary",
-    "CONSOLIDATION": "core.lifelong.handlers:consolidate",
-    "DEEP_CONSOLIDATION": "core.lifelong.handlers:deepen",
-    "EMBED": "core.semantic.handlers:embed",
+    "RECAP": f"{_PACKAGE}.stories.handlers:recap",
+    "SCENE_DETECTION": f"{_PACKAGE}.stories.handlers:scene_detection",
+    "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
+    "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.handlers:running_scene_recap",
+    "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.handlers:summary",
+    "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
+    "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
+    "EMBED": f"{_PACKAGE}.semantic.handlers:embed",
 }
 _changing = threading.Lock()
 
@@ -64,6 +68,24 @@ def find(type: str) -> Handler:  # noqa: A002 - as above
     with _changing:
         handler = _handlers[type]
     if isinstance(handler, str):
-        module, _, name = handler.partition(":")
-        return cast("Handler", getattr(import_module(module), name))
+        return _load(handler)
     return handler
+
+
+def _load(text: str) -> Handler:
+    """Return the function that `module:function` names.
+
+    What cannot be found as it stands is looked for in this package: a host may have written the text for the name that
+    the package bears elsewhere, in a checkout or in a wheel. The host's own module of that name comes first.
+    """
+    module, _, name = text.partition(":")
+    try:
+        return _import_function(module, name)
+    except (ImportError, AttributeError) as error:
+        with suppress(ImportError, AttributeError):
+            return _import_function(f"{_PACKAGE}.{module.partition('.')[2]}", name)
+        raise error from None
+
+
+def _import_function(module: str, name: str) -> Handler:
+    return cast("Handler", getattr(import_module(module), name))

@@ -20,6 +20,7 @@ from ..database.engine import Database
 from ..database.rows import read_list, read_object
 from ..database.schema_stories import memory_jobs
 from ..shapes import Operation, OperationState
+from ..upkeep.leases import is_free
 from . import rules
 from .rules import Waiting
 from .table import EMPTIED, version_of
@@ -109,7 +110,6 @@ def _next() -> Any:
     """One SELECT for each state, in the order of the index: over several at once a server would sort all there are."""
     now = bindparam("now", type_=Time())
     due = or_(_J.available_at.is_(None), _J.available_at <= now)
-    left = or_(_J.lease_until.is_(None), _J.lease_until <= now)
     branches = []
     for status in rules.OPEN:
         chosen = (
@@ -128,7 +128,7 @@ def _next() -> Any:
                 _J.persona_id == _P,
                 _J.status == status,
                 _J.type.in_(bindparam("types", expanding=True)),
-                left if status == "in_progress" else due,
+                is_free(_J, now) if status == "in_progress" else due,
             )
             .order_by(_J.priority, _J.created_at, _J.id)
             .limit(bindparam("most"))
@@ -147,10 +147,7 @@ def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds:
         StoreWriteError: it was not claimed; or that cannot be told, and then it is free again when the lease ends.
     """
     now = db.clock()
-    free = or_(
-        _J.status.in_(rules.TO_DO),
-        and_(_J.status == "in_progress", or_(_J.lease_until.is_(None), _J.lease_until <= now)),
-    )
+    free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, now)))
     change = (
         update(memory_jobs)
         .where(_J.persona_id == persona, _J.id == job_id, free, _J.queue_version == version_of(persona))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..calls.call import Call
 from ..config import Settings
+from ..database.engine import Database
 from ..scope import Scope
 from ..shapes import Operation
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from ..database.engine import Database
 
 Effect: TypeAlias = "Callable[[Connection], None]"
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
@@ -45,3 +45,8 @@ def operation_scope(operation: Operation) -> Scope:
     'tg/42'
     """
     return Scope(operation.persona, operation.conversation, operation.participant)
+
+
+def operation_call(operation: Operation, tools: Tools) -> Call:
+    """Return the call that the handler of an operation works with: in the operation's own scope."""
+    return Call(tools.db, tools.settings, operation_scope(operation))

@@ -17,33 +17,29 @@ from ..memories.shapes import (
     ItemVersion,
     Pruned,
 )
-from .items import (
-    add_facts_with_meta,
+from .changes import (
     delete_item,
     delete_items,
     edit_item,
-    get_item,
-    get_item_history,
     pin_item,
     pin_items,
     purge_items,
     restore_item,
     restore_items,
     retag_items,
-    search_items,
 )
-from .schedule import Scheduler
-from .upkeep import (
-    compact,
+from .compaction import compact
+from .cycles import (
     consolidate_history,
     deep_consolidation,
-    health,
     on_stream_end,
-    prune_ltm,
-    prune_session_by_ttl,
     run_cycle,
     trigger_memory_consolidation,
 )
+from .health import health
+from .items import add_facts_with_meta, get_item, get_item_history, search_items
+from .pruning import prune_ltm, prune_session_by_ttl
+from .schedule import Scheduler
 
 __all__ = ["Added", "BulkResult", "Compacted", "CycleResult", "Health", "Item", "ItemPage", "ItemVersion",
            "Pruned", "Scheduler", "add_facts_with_meta", "compact", "consolidate_history", "deep_consolidation",

@@ -1,6 +1,6 @@
 """From messages to memory items: what is read, asked of a model or chosen without one, and stored.
 
-Called by `lifelong`, by `lifelong.schedule` and by `lifelong.handlers` in the background. The model is
+Called by `lifelong.cycles`, and by `lifelong.handlers` in the background. The model is
 asked outside of any transaction; items and mark are stored in one, which looks again whether everything still holds:
 the messages, the mark, and what may be kept of whom.
 """
@@ -8,8 +8,8 @@ the messages, the mark, and what may be kept of whom.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import llm
@@ -17,22 +17,23 @@ from ..audience import table_conversations as conversations
 from ..audience import table_participants as participants
 from ..base import logs
 from ..calls import screening
+from ..calls.call import Call
 from ..config import Settings
 from ..conversations import summaries as summarising
 from ..conversations.rules_summaries import Line
 from ..database.engine import Database
 from ..errors import ModelError, StoreWriteError
-from ..jobs import table as jobs
-from ..memories import new_item as memory_input
-from ..memories import table_merges as item_merging
+from ..jobs import table as jobs_table
+from ..memories import new_item, table_merges
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules_retention import expires_at
+from ..memories.table_merges import Stored
 from ..scope import Scope
 from ..templates.phrases import load_phrases
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from . import rules_consolidation as rules
-from . import table_windows as windows
+from . import table_windows
 from .rules_consolidation import Fact
 from .table_windows import Window
 
@@ -73,30 +74,37 @@ class Work:
     """For a range of rows that was too many for the window before: the row it begins after."""
 
 
-@dataclass(slots=True)
-class Totals:
-    """What several windows came to."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a step of consolidation came to; several are added up."""
 
-    ids: list[int] = field(default_factory=list)
+    ids: tuple[int, ...] = ()
     merged: int = 0
     messages: int = 0
     conversations: int = 0
-    reasons: list[str] = field(default_factory=list)
+    pruned: int = 0
+    reasons: tuple[str, ...] = ()
+    """Why nothing came of it, or of a part of it; each once."""
 
-    def note(self, reason: str) -> None:
-        """Keep a reason, once."""
-        if reason and reason not in self.reasons:
-            self.reasons.append(reason)
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.ids + other.ids,
+            self.merged + other.merged,
+            self.messages + other.messages,
+            self.conversations + other.conversations,
+            self.pruned + other.pruned,
+            tuple(dict.fromkeys((*self.reasons, *other.reasons))),
+        )
 
 
 # From lines to facts
 
 
-def prepare(db: Database, settings: Settings, scope: Scope, window: Window, model: Any, *, deep: bool = False) -> Work:
+def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Work:
     """Return what is to be stored of a window.
 
     Args:
-        scope: persona and conversation of the window.
+        call: its scope is persona and conversation of the window.
         deep: deep consolidation, which leaves the mark alone.
 
     Raises:
@@ -104,44 +112,42 @@ def prepare(db: Database, settings: Settings, scope: Scope, window: Window, mode
         StoreReadError: nothing could be read.
     """
     source = "deep_consolidation" if deep else "consolidation"
-    made = Work(scope, window, source=source, mark=not deep)
+    work = Work(call.scope, window, source=source, mark=not deep)
     if not window.lines:
-        return replace(made, reason="no_messages")
-    lines = _allowed(db, settings, scope, window.lines)
+        return replace(work, reason="no_messages")
+    with call.db.connection(source="participants") as connection:
+        lines = _allowed_now(connection, call, window.lines)
     if not lines:
-        return replace(made, reason="privacy")
-    known = summarising.ask_whom(db, settings, scope, model)
-    if known is None:
+        return replace(work, reason="privacy")
+    settings = call.settings
+    chosen_model = summarising.ask_whom(call.db, settings, call.scope, model)
+    if chosen_model is None:
         phrases = load_phrases(settings.languages, settings.remember_phrases)
         facts: list[Fact] | None = rules.chosen_sentences(lines, phrases)
         if deep:
             facts = [_deepened(fact) for fact in facts or () if fact.tier == "long_term"]
-        return replace(made, lines=tuple(lines), facts=tuple(facts or ()), provenance="extract")
-    facts = asked(settings, known, lines, deep=deep)
+        return replace(work, lines=tuple(lines), facts=tuple(facts or ()), provenance="extract")
+    facts = ask(settings, chosen_model, lines, deep=deep)
     if facts is None:
-        return replace(made, reason="unreadable", is_usable=False)
+        return replace(work, reason="unreadable", is_usable=False)
     who, sources = rules.only_participant(lines), tuple(line.row_id for line in lines if line.row_id is not None)
     facts = [replace(fact, participant=who, sources=sources) for fact in facts]
-    return replace(made, lines=tuple(lines), facts=tuple(facts))
+    return replace(work, lines=tuple(lines), facts=tuple(facts))
 
 
 def _deepened(fact: Fact) -> Fact:
     return replace(fact, tags=(*fact.tags, rules.DEEP_TAG))
 
 
-def _allowed(db: Database, settings: Settings, scope: Scope, lines: Sequence[Line]) -> list[Line]:
-    with db.connection(source="participants") as connection:
-        return _allowed_now(connection, settings, scope, lines)
-
-
-def _allowed_now(connection: Connection, settings: Settings, scope: Scope, lines: Sequence[Line]) -> list[Line]:
+def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
     """Return the lines something may be kept of for long, by the levels as they are now."""
     names = {name for line in lines for name in line.people}
-    found = participants.known(connection, scope.persona, names, settings.privacy_default) if names else {}
-    return rules.kept_lines(lines, {name: each.level for name, each in found.items()}, settings.privacy_default)
+    default = call.settings.privacy_default
+    people = participants.known(connection, call.persona, names, default) if names else {}
+    return rules.kept_lines(lines, {name: each.level for name, each in people.items()}, default)
 
 
-def asked(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
+def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
     """Return what a model finds in these lines; None where an answer of it cannot be read.
 
     Raises:
@@ -150,7 +156,7 @@ def asked(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool =
     renderer = Renderer(settings.templates_dir, settings.template_steps)
     patterns = refused_patterns(settings.templates_dir)
     read = rules.read_deep_reply if deep else rules.read_reply
-    found: list[Fact] = []
+    facts: list[Fact] = []
     for piece in pieces(lines):
         shown = [
             json.dumps({"from": each.who or ("persona" if each.is_persona else "person"), "text": each.text},
@@ -158,11 +164,11 @@ def asked(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool =
             for each in piece
         ]  # fmt: skip
         prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=shown)
-        facts = read(llm.ask(model, [{"role": "user", "content": prompt}], settings), patterns=patterns)
-        if facts is None:
+        found = read(llm.ask(model, [{"role": "user", "content": prompt}], settings), patterns=patterns)
+        if found is None:
             return None
-        found += facts
-    return found
+        facts += found
+    return facts
 
 
 def pieces(lines: Sequence[Line], most_chars: int = PIECE_CHARS) -> Iterator[list[Line]]:
@@ -186,12 +192,12 @@ def pieces(lines: Sequence[Line], most_chars: int = PIECE_CHARS) -> Iterator[lis
 # Storing
 
 
-def new_items(db: Database, settings: Settings, work: Work) -> list[tuple[int, str | None, NewMemory]]:
+def new_items(call: Call, work: Work) -> list[tuple[int, str | None, NewMemory]]:
     """Return the items of a window with ids made beforehand and whose they are."""
-    now = db.clock()
-    made = []
+    now, settings = call.db.clock(), call.settings
+    items = []
     for fact in work.facts:
-        item = memory_input.read(
+        item = new_item.read(
             fact.text,
             now=now,
             author=AUTHOR,
@@ -207,29 +213,29 @@ def new_items(db: Database, settings: Settings, work: Work) -> list[tuple[int, s
         )
         if item is not None:
             flagged, _ = screening.is_flagged(item.content, "memory", settings=settings)
-            made.append((fact.participant, replace(item, quarantined=int(flagged))))
-    return [(row_id, who, item) for row_id, (who, item) in zip(db.ids.take(len(made)), made, strict=True)]
+            items.append((fact.participant, replace(item, quarantined=int(flagged))))
+    return [(row_id, who, item) for row_id, (who, item) in zip(call.db.ids.take(len(items)), items, strict=True)]
 
 
 Items = Sequence[tuple[int, "str | None", NewMemory]]
 
 
-def store(connection: Connection, db: Database, settings: Settings, work: Work, items: Items) -> item_merging.Stored:
+def store(connection: Connection, call: Call, work: Work, items: Items) -> Stored:
     """Store the items of a window and move the mark, in the caller's transaction.
 
     Raises:
         ChangedError: the messages, the mark, or what may be kept of somebody changed since they were read.
     """
-    persona, window = work.scope.persona, work.window
+    db, persona, window = call.db, work.scope.persona, work.window
     place = conversations.ensure(connection, db, work.scope)
-    if list(work.lines) != _allowed_now(connection, settings, work.scope, work.lines):
+    if list(work.lines) != _allowed_now(connection, call, work.lines):
         raise _changed()
-    if work.mark and not (window.last == 0 or windows.is_whole(connection, persona, window)):
+    if work.mark and not (window.last == 0 or table_windows.is_whole(connection, persona, window)):
         raise _changed()
-    if not work.mark and not windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines]):
+    if not work.mark and not table_windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines]):
         raise _changed()
     if work.mark and window.last:
-        if work.above is None and not windows.move_mark(connection, persona, window):
+        if work.above is None and not table_windows.move_mark(connection, persona, window):
             raise _changed()
         _queue_rest(connection, db, work)
     ids: list[int] = []
@@ -237,10 +243,10 @@ def store(connection: Connection, db: Database, settings: Settings, work: Work, 
     for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
         mine = [(row_id, item) for row_id, whose, item in items if whose == who]
         scope = replace(work.scope, participant=who)
-        done = item_merging.add(connection, db, scope, mine, place, near_score=settings.near_duplicate_score)
+        done = table_merges.add(connection, db, scope, mine, place, near_score=call.settings.near_duplicate_score)
         ids += done.ids
         joined += done.joined
-    return item_merging.Stored(tuple(sorted(ids)), joined)
+    return Stored(tuple(sorted(ids)), joined)
 
 
 def _changed() -> ChangedError:
@@ -251,7 +257,7 @@ def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
     """Queue the messages that were too many for the window, so that the mark passes over none."""
     above = work.window.mark if work.above is None else work.above
     if work.window.first > above + 1:
-        jobs.enqueue(
+        jobs_table.enqueue(
             connection,
             db,
             work.scope.persona,
@@ -262,73 +268,65 @@ def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
         )
 
 
-def consolidate(db: Database, settings: Settings, scope: Scope, model: Any, most: int, totals: Totals) -> None:
-    """Consolidate the newest messages of the scope's conversation, and add what came of it to `totals`."""
-    totals.conversations += 1
+def consolidate(call: Call, model: Any, most: int) -> Iterator[Outcome]:
+    """Consolidate the newest messages of the scope's conversation, and yield what comes of it."""
+    yield Outcome(conversations=1)
     for attempt in range(1, TRIES + 1):
-        window = windows.read(db, scope.persona, scope.conversation or "", most)
+        window = table_windows.read(call.db, call.persona, call.scope.conversation or "", most)
         if not window.last:
-            totals.note("no_messages")
+            yield Outcome(reasons=("no_messages",))
             return
-        if _done(db, settings, lambda window=window: prepare(db, settings, scope, window, model), totals, attempt):
+        outcome, is_done = _consolidate_window(call, window, model, attempt)
+        yield outcome
+        if is_done:
             return
 
 
-def deepen(db: Database, settings: Settings, scope: Scope, model: Any, most: int, totals: Totals) -> None:
-    """Extract the facts of the newest messages anew, and add what came of it to `totals`."""
-    for window in windows.newest(db, scope.persona, scope.conversation, most):
-        totals.conversations += 1
-        own = Scope(scope.persona, window.conversation, destination=scope.destination)
+def deepen(call: Call, model: Any, most: int) -> Iterator[Outcome]:
+    """Extract the facts of the newest messages anew, and yield what comes of it, conversation by conversation."""
+    for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, most):
+        yield Outcome(conversations=1)
+        scope = Scope(call.persona, window.conversation, destination=call.scope.destination)
         for attempt in range(1, TRIES + 1):
-            if _done(
-                db,
-                settings,
-                lambda window=window, own=own: prepare(db, settings, own, window, model, deep=True),
-                totals,
-                attempt,
-            ):
+            outcome, is_done = _consolidate_window(replace(call, scope=scope), window, model, attempt, deep=True)
+            yield outcome
+            if is_done:
                 break
 
 
-def _done(db: Database, settings: Settings, work_of: Any, totals: Totals, attempt: int) -> bool:
-    """Make and store one window, and return whether it is done with, well or not; False where it is to be read anew."""
+def _consolidate_window(
+    call: Call, window: Window, model: Any, attempt: int, *, deep: bool = False
+) -> tuple[Outcome, bool]:
+    """Make and store the items of one window; return what came of it, and False where it is to be read anew."""
     try:
-        work: Work = work_of()
+        work = prepare(call, window, model, deep=deep)
     except ModelError as error:
-        totals.note(f"model_{error.reason}")
         logs.warning("consolidation_without_model", reason=error.reason, error=error.error)
-        return True
-    totals.messages += len(work.window.lines)
-    totals.note(work.reason)
+        return Outcome(reasons=(f"model_{error.reason}",)), True
+    why = Outcome(reasons=(work.reason,) if work.reason else ())
+    outcome = why + Outcome(messages=len(window.lines))
     if not work.is_usable:
-        return True
-    items = new_items(db, settings, work)
+        return outcome, True
+    items = new_items(call, work)
     try:
-        done = db.transaction(
-            lambda connection: store(connection, db, settings, work, items),
-            source="memories",
-            confirm=_confirm(work, items),
+        done = call.db.transaction(
+            lambda connection: store(connection, call, work, items), source="memories", confirm=_confirm(work, items)
         )
     except ChangedError:
-        totals.messages -= len(work.window.lines)
-        if attempt == TRIES:
-            totals.note("changed")
-        return attempt == TRIES
+        is_last = attempt == TRIES
+        return (why + Outcome(reasons=("changed",)) if is_last else why), is_last
     except StoreWriteError as error:
-        totals.note("StoreWriteError")
         logs.warning("consolidation_not_stored", source=error.source, number=error.number)
-        return True
-    totals.ids += done.ids
-    totals.merged += done.joined
-    return True
+        return outcome + Outcome(reasons=("StoreWriteError",)), True
+    return outcome + Outcome(done.ids, done.joined), True
 
 
-def _confirm(work: Work, items: Items) -> Any:
+def _confirm(work: Work, items: Items) -> Callable[[Connection], Stored | None]:
     """Return what tells, after the answer to a commit was lost, whether the items are there."""
-    made = [row_id for row_id, _, _ in items]
+    row_ids = [row_id for row_id, _, _ in items]
 
-    def confirm(connection: Connection) -> item_merging.Stored | None:
-        there = item_merging.present(connection, work.scope.persona, made)
-        return item_merging.Stored(there, len(made) - len(there)) if there else None
+    def confirm(connection: Connection) -> Stored | None:
+        ids = table_merges.present(connection, work.scope.persona, row_ids)
+        return Stored(ids, len(row_ids) - len(ids)) if ids else None
 
     return confirm

@@ -1,62 +1,256 @@
 """One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona.
 
-Called by `lifelong` and `lifelong.schedule`. A cycle whose model fails cleans up all the same; what went
-wrong stands in its row of consolidation_runs.
+Offered by `lifelong`; `run` is called by `lifelong.schedule` too. A cycle whose model fails cleans up all the same;
+what went wrong stands in its row of consolidation_runs.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..base import logs
-from ..config import Settings
+from ..calls.call import Call, GivenSettings
 from ..database.engine import Database
-from ..errors import StoreError
-from ..jobs import table as jobs
-from ..memories.rules_retention import PruneMode
+from ..errors import MessageError, StoreError
+from ..jobs import table as jobs_table
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
-from . import consolidation
+from ..upkeep import leases
+from . import consolidation, table_counters, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
-from . import table_claims as persona_claims
-from . import table_pruning as pruning
-from . import table_runs as runs
-from . import table_windows as windows
-from .consolidation import DEEP_OPERATION, OPERATION, Totals
+from .call import open_persona_call
+from .consolidation import DEEP_OPERATION, OPERATION, Outcome
+from .pruning import read_limits
+from .table_runs import Counts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+LEASE = "consolidation"
+"""Whoever holds it runs a cycle of the persona."""
 BUSY = "busy"
 DISABLED = "disabled"
 
 
-def once(db: Database, settings: Settings, scope: Scope, model: Any, limit: object) -> Added:
-    """Consolidate one conversation; see `lifelong.consolidate_history`."""
-    run_id = runs.begin(db, scope.persona, "consolidation", "consolidate_history", scope.conversation or "")
-    totals = Totals()
-    if not settings.enable_memories:
-        totals.note(DISABLED)
-    else:
-        most = rules.window(limit, settings.consolidation_window)
-        _guarded(totals, lambda: consolidation.consolidate(db, settings, scope, model, most, totals))
-    _finish(db, scope.persona, run_id, totals, 0)
-    return Added(len(totals.ids), ids=totals.ids, merged=totals.merged, reason=", ".join(totals.reasons))
+# Doors
 
 
-def cycle(
-    db: Database,
-    settings: Settings,
-    scope: Scope,
-    model: Any,
-    reason: str,
+def consolidate_history(
+    history_uid: str | None = None,
+    limit_messages: int | None = None,
+    conf_uid: str | None = None,
     *,
-    shallow: bool = True,
-    deep: bool = False,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> Added:
+    """Make memory items of the newest messages of one conversation that were not consolidated yet.
+
+    Without a model, sentences that ask to be remembered, tell facts, likings or feelings are kept as said. Messages of
+    people at privacy level partial or full are left out. Where more wait than are read, the rest is queued.
+
+    Args:
+        history_uid: the conversation; the scope's by default.
+        limit_messages: most messages read, within 20 to 500; CONSOLIDATION_WINDOW by default.
+        conf_uid: the persona; the scope's by default.
+        model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL.
+
+    Returns:
+        The number of items stored, with `ids`, `merged`, and `reason` where nothing came of it: no_messages, disabled,
+        privacy, unreadable (the model's reply; the messages are tried again), model_timeout and the like, changed,
+        StoreWriteError.
+
+    Raises:
+        MessageError: no conversation is named.
+        StoreError: not even the run could be noted.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import consolidate_history
+    >>> db = open_database("sqlite://")
+    >>> done = consolidate_history("telegram/42", db=db)
+    >>> done, done.reason
+    (0, 'no_messages')
+    """
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    if call.scope.conversation is None:
+        raise MessageError(
+            "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
+        )
+    run_id = _begin_run(call, "consolidation", "consolidate_history")
+    outcome = Outcome(reasons=(DISABLED,))
+    if call.settings.enable_memories:
+        most = rules.window(limit_messages, call.settings.consolidation_window)
+        outcome = sum(_guard(consolidation.consolidate(call, model, most)), Outcome())
+    _finish_run(call, run_id, outcome)
+    return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=", ".join(outcome.reasons))
+
+
+def trigger_memory_consolidation(
+    reason: str = "by hand",
+    conf_uid: str | None = None,
+    history_uid: str | None = None,
+    *,
+    wait: bool = True,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> CycleResult:
+    """Consolidate the conversation named, or all that have something new, then archive what has expired.
+
+    Args:
+        reason: why, for the row of consolidation_runs.
+        conf_uid: the persona; the scope's by default.
+        history_uid: only this conversation, which counts as the active one; all of the persona by default.
+        wait: run it in the call; else queue it for a worker.
+        model: as for `consolidate_history`.
+
+    Returns:
+        What it did; reason `busy` while another process runs a cycle of the persona.
+
+    Raises:
+        StoreError: the cycle could not begin.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import trigger_memory_consolidation
+    >>> db = open_database("sqlite://")
+    >>> trigger_memory_consolidation("shutting down", db=db).reason
+    'no_messages'
+    >>> len(trigger_memory_consolidation(wait=False, db=db).queued)
+    1
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    call = replace(call, scope=replace(call.scope, conversation=history_uid))
+    if wait:
+        return run(call, model, str(reason))
+    job_id = call.db.transaction(
+        lambda connection: _enqueue(connection, call, {"reason": str(reason)[:100]}), source="memory_jobs"
+    )
+    return CycleResult(queued=tuple(job_id))
+
+
+def run_cycle(
+    conf_uid: str | None = None,
+    reason: str = "interval",
+    *,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> CycleResult:
+    """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up.
+
+    It is `trigger_memory_consolidation` of the whole persona.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import run_cycle
+    >>> run_cycle(db=open_database("sqlite://")).reason
+    'no_messages'
+    """
+    return trigger_memory_consolidation(reason, conf_uid, model=model, db=db, settings=settings, scope=scope)
+
+
+def deep_consolidation(
+    conf_uid: str | None = None,
+    history_uid: str | None = None,
+    reason: str = "by hand",
+    *,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> CycleResult:
+    """Prune long-term memory, then store the facts of the newest messages anew, tagged `deep`.
+
+    Args:
+        conf_uid: the persona; the scope's by default.
+        history_uid: only messages of this conversation; all of the persona by default.
+        reason, model: as for `trigger_memory_consolidation`.
+
+    Returns:
+        What it did; done again, nothing is there twice. Reason `busy` while another process runs a cycle.
+
+    Raises:
+        StoreError: it could not begin.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, deep_consolidation
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}], db=db)
+    >>> done = deep_consolidation(db=db)
+    >>> done.deep, done.pruned
+    (True, 1)
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    call = replace(call, scope=replace(call.scope, conversation=history_uid))
+    return run(call, model, str(reason), shallow=False, deep=True)
+
+
+def on_stream_end(
+    history_uid: str | None = None,
+    conf_uid: str | None = None,
+    *,
+    wait: bool = True,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> CycleResult:
+    """Tell that a stream has ended: consolidate, clean up, and on every Nth end consolidate deeply.
+
+    The number of ends is stored, so that a restart does not begin anew (DEEP_CONSOLIDATION_EVERY_N_STREAMS).
+
+    Args:
+        history_uid: the conversation that ended; the scope's by default, all of the persona where there is none.
+        conf_uid: the persona; the scope's by default.
+        wait: run it in the call; else queue it for a worker. It is queued also while another process runs a cycle, and
+            where the database does not let it begin.
+        model: as for `consolidate_history`.
+
+    Returns:
+        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead. Where the
+        cycle failed, `reason` says why (`StoreWriteError` and the like): the end is counted, do not tell it again.
+
+    Raises:
+        StoreError: the end was not counted.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import on_stream_end
+    >>> db = open_database("sqlite://")
+    >>> [on_stream_end("telegram/42", wait=False, db=db).deep for _ in range(5)]
+    [False, False, False, False, True]
+    """
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    # 1. count the end; without waiting, in one transaction with what is queued
+    if not wait:
+        return call.db.transaction(lambda connection: _count_and_enqueue(connection, call), source="memory_jobs")
+    deep = call.db.transaction(lambda connection: _count_end(connection, call), source="counters")
+    # 2. run what follows. Once the end is counted nothing raises: a host that repeated the call would count it twice.
+    try:
+        done = run(call, model, "on_stream_end", deep=deep)
+        if done.reason != BUSY:
+            return done
+    except StoreError as error:
+        logs.warning("cycle_not_begun", source=error.source, number=error.number)
+        done = CycleResult(reason=type(error).__name__)
+    # 3. what cannot be run now is queued
+    try:
+        ids = call.db.transaction(lambda connection: _enqueue_end(connection, call, deep), source="memory_jobs")
+    except StoreError as error:
+        logs.warning("cycle_not_queued", source=error.source, number=error.number)
+        return replace(done, reason=type(error).__name__, deep=deep)
+    return replace(done, queued=tuple(ids), deep=deep)
+
+
+# A cycle
+
+
+def run(call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False) -> CycleResult:
     """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up.
 
     Args:
@@ -66,174 +260,125 @@ def cycle(
     Returns:
         What it did; reason `busy`, and nothing done, while another process runs a cycle of the persona.
     """
-    persona, token = scope.persona, secrets.token_hex(16)
-    seconds = max(settings.job_lease_seconds, 3 * settings.llm_timeout_seconds)
-    if not persona_claims.take(db, persona, token, seconds):
+    db, persona, token = call.db, call.persona, secrets.token_hex(16)
+    seconds = max(call.settings.job_lease_seconds, 3 * call.settings.llm_timeout_seconds)
+    if not leases.take(db, persona, LEASE, token, seconds):
         return CycleResult(reason=BUSY)
+
+    def keep_lease() -> Iterator[Outcome]:
+        leases.take(db, persona, LEASE, token, seconds)
+        yield Outcome()
+
+    outcome = Outcome()
     try:
-        run_id = runs.begin(db, persona, "deep" if deep and not shallow else "cycle", reason, scope.conversation or "")
-        totals, pruned = Totals(), 0
-
-        def keep() -> None:
-            persona_claims.take(db, persona, token, seconds)
-
+        run_id = _begin_run(call, "deep" if deep and not shallow else "cycle", reason)
         try:
             if shallow:
-                _guarded(totals, lambda: _all(db, settings, scope, model, totals, keep))
+                for each in _guard(_consolidate_new(call, model, keep_lease)):
+                    outcome += each
         finally:
-            pruned += _cleaned(db, settings, scope, totals)
+            outcome = sum(_guard(_archive_expired(call)), outcome)
             if deep:
-                _guarded(totals, keep)
-                pruned += _deep(db, settings, scope, model, totals)
-            _guarded(totals, lambda: _finish(db, persona, run_id, totals, pruned))
-        return CycleResult(
-            len(totals.ids), pruned, totals.merged, totals.conversations, ", ".join(totals.reasons), deep, run_id
-        )
+                outcome = sum(_guard(keep_lease()), outcome)
+                outcome = sum(_consolidate_deeply(call, model), outcome)
+            outcome = sum(_guard(_note_outcome(call, run_id, outcome)), outcome)
+        why = ", ".join(outcome.reasons)
+        return CycleResult(len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations, why, deep, run_id)
     finally:
         with suppress(StoreError):  # it ends by itself
-            persona_claims.release(db, persona, token)
+            leases.release(db, persona, LEASE, token)
 
 
-def _guarded(totals: Totals, work: Any) -> None:
-    """Run a step; what the database refuses is noted, and the steps after it run."""
+def _guard(steps: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield what steps come to; what the database refuses is an outcome too, and what follows them runs."""
     try:
-        work()
+        yield from steps
     except StoreError as error:
-        totals.note(type(error).__name__)
         logs.warning("consolidation_step_failed", source=error.source, number=error.number)
+        yield Outcome(reasons=(type(error).__name__,))
 
 
-def _finish(db: Database, persona: str, run_id: int, totals: Totals, pruned: int) -> None:
-    runs.finish(
-        db,
-        persona,
-        run_id,
-        window=totals.messages,
-        added=len(totals.ids),
-        pruned=pruned,
-        error=", ".join(totals.reasons),
-    )
-
-
-def _all(db: Database, settings: Settings, scope: Scope, model: Any, totals: Totals, keep: Any) -> None:
-    if not settings.enable_memories:
-        totals.note(DISABLED)
+def _consolidate_new(call: Call, model: Any, keep_lease: Any) -> Iterator[Outcome]:
+    if not call.settings.enable_memories:
+        yield Outcome(reasons=(DISABLED,))
         return
-    keys = [scope.conversation] if scope.conversation is not None else windows.waiting(db, scope.persona)
+    scope = call.scope
+    here = scope.conversation
+    keys = [here] if here is not None else table_windows.read_waiting(call.db, call.persona)
     for key in keys:
-        own = Scope(scope.persona, key, destination=scope.destination)
-        most = settings.consolidation_window
-        _guarded(totals, lambda own=own: consolidation.consolidate(db, settings, own, model, most, totals))  # noqa: B023
-        keep()
+        own = replace(call, scope=Scope(call.persona, key, destination=scope.destination))
+        yield from _guard(consolidation.consolidate(own, model, call.settings.consolidation_window))
+        yield from keep_lease()
     if not keys:
-        totals.note("no_messages")
+        yield Outcome(reasons=("no_messages",))
 
 
-def _cleaned(db: Database, settings: Settings, scope: Scope, totals: Totals) -> int:
+def _archive_expired(call: Call) -> Iterator[Outcome]:
     """Archive the session items that have expired, those of the active conversation excepted."""
-    gone: list[Any] = []
-    _guarded(
-        totals,
-        lambda: gone.extend(
-            pruning.archive_expired(db, scope.persona, settings.session_ttl_sec, active=scope.conversation)
-        ),
-    )
-    return len(gone)
+    ttl_seconds = call.settings.session_ttl_sec
+    items = table_pruning.archive_expired(call.db, call.persona, ttl_seconds, active=call.scope.conversation)
+    yield Outcome(pruned=len(items))
 
 
-def limits_of(settings: Settings) -> pruning.Limits:
-    """Return what long-term items are pruned by where the caller says nothing."""
-    mode: PruneMode = settings.prune_mode
-    return pruning.Limits(
-        settings.prune_max_age_days, settings.prune_max_importance, mode, settings.prune_protect_importance
-    )
-
-
-def _deep(db: Database, settings: Settings, scope: Scope, model: Any, totals: Totals) -> int:
-    """Prune, then extract anew, and return how many items were pruned."""
-    gone: list[Any] = []
-    _guarded(totals, lambda: gone.extend(pruning.prune(db, scope.persona, limits_of(settings))))
-    if settings.enable_memories:
-        most = settings.deep_consolidation_window
-        _guarded(totals, lambda: consolidation.deepen(db, settings, scope, model, most, totals))
+def _consolidate_deeply(call: Call, model: Any) -> Iterator[Outcome]:
+    """Prune, then extract anew."""
+    yield from _guard(_prune(call))
+    if call.settings.enable_memories:
+        yield from _guard(consolidation.deepen(call, model, call.settings.deep_consolidation_window))
     else:
-        totals.note(DISABLED)
-    return len(gone)
+        yield Outcome(reasons=(DISABLED,))
 
 
-def stream_end(
-    db: Database, settings: Settings, scope: Scope, model: Any, *, wait: bool, conversation: str | None
-) -> CycleResult:
-    """Count the end of a stream and run what follows it; see `lifelong.on_stream_end`.
-
-    Once the end is counted nothing raises: a host that repeated the call would count it twice. What cannot be run now
-    is queued, and where not even that can be done the reason says so.
-    """
-    own = replace(scope, conversation=conversation)
-    if not wait:
-        return _queued(db, settings, own)
-    number = db.transaction(
-        lambda connection: persona_claims.count_stream(connection, db, own.persona), source="counters"
-    )
-    deep = rules.is_deep_end(number, settings.deep_consolidation_every_n_streams)
-    try:
-        done = cycle(db, settings, own, model, "on_stream_end", deep=deep)
-        if done.reason != BUSY:
-            return done
-    except StoreError as error:
-        logs.warning("cycle_not_begun", source=error.source, number=error.number)
-        done = CycleResult(reason=type(error).__name__)
-    try:
-        ids = db.transaction(lambda connection: _enqueue(connection, db, own, deep), source="memory_jobs")
-    except StoreError as error:
-        logs.warning("cycle_not_queued", source=error.source, number=error.number)
-        return replace(done, reason=type(error).__name__, deep=deep)
-    return replace(done, queued=tuple(ids), deep=deep)
+def _prune(call: Call) -> Iterator[Outcome]:
+    yield Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
 
 
-def _queued(db: Database, settings: Settings, scope: Scope) -> CycleResult:
-    """Count the end of a stream and queue what follows it, in one transaction."""
-
-    def work(connection: Connection) -> CycleResult:
-        number = persona_claims.count_stream(connection, db, scope.persona)
-        deep = rules.is_deep_end(number, settings.deep_consolidation_every_n_streams)
-        return CycleResult(deep=deep, queued=tuple(_enqueue(connection, db, scope, deep)))
-
-    return db.transaction(work, source="memory_jobs")
+def _begin_run(call: Call, kind: str, reason: str) -> int:
+    return table_runs.begin(call.db, call.persona, kind, reason, call.scope.conversation or "")
 
 
-def _enqueue(connection: Connection, db: Database, scope: Scope, deep: bool) -> list[int]:
-    made = []
+def _note_outcome(call: Call, run_id: int, outcome: Outcome) -> Iterator[Outcome]:
+    _finish_run(call, run_id, outcome)
+    yield Outcome()
+
+
+def _finish_run(call: Call, run_id: int, outcome: Outcome) -> None:
+    counts = Counts(outcome.messages, len(outcome.ids), outcome.pruned, ", ".join(outcome.reasons))
+    table_runs.finish(call.db, call.persona, run_id, counts)
+
+
+# Queueing
+
+
+def _count_end(connection: Connection, call: Call) -> bool:
+    """Count the end of a stream, and return whether deep consolidation follows it."""
+    number = table_counters.count_stream(connection, call.db, call.persona)
+    return rules.is_deep_end(number, call.settings.deep_consolidation_every_n_streams)
+
+
+def _count_and_enqueue(connection: Connection, call: Call) -> CycleResult:
+    deep = _count_end(connection, call)
+    return CycleResult(deep=deep, queued=tuple(_enqueue_end(connection, call, deep)))
+
+
+def _enqueue_end(connection: Connection, call: Call, deep: bool) -> list[int]:
     payload = {"reason": "on_stream_end"}
-    first = jobs.enqueue(
-        connection, db, scope.persona, OPERATION, conversation=scope.conversation, payload=payload, once=True
-    )
-    if first is not None:
-        made.append(first)
+    ids = _enqueue(connection, call, payload)
     if deep:
-        after = jobs.enqueue(connection, db, scope.persona, DEEP_OPERATION, payload=payload, depends_on=made)
-        made += [after] if after is not None else []
-    return made
+        after = jobs_table.enqueue(connection, call.db, call.persona, DEEP_OPERATION, payload=payload, depends_on=ids)
+        ids += [after] if after is not None else []
+    return ids
 
 
-def enqueue(db: Database, scope: Scope, reason: str) -> CycleResult:
-    """Queue a cycle instead of running it."""
-    ids = db.transaction(
-        lambda connection: [
-            each
-            for each in [
-                jobs.enqueue(
-                    connection,
-                    db,
-                    scope.persona,
-                    OPERATION,
-                    conversation=scope.conversation,
-                    payload={"reason": reason[:100]},
-                    once=True,
-                )
-            ]
-            if each is not None
-        ],
-        source="memory_jobs",
+def _enqueue(connection: Connection, call: Call, payload: dict[str, str]) -> list[int]:
+    """Queue a consolidation, unless one waits already; return its id, if there is one."""
+    job_id = jobs_table.enqueue(
+        connection,
+        call.db,
+        call.persona,
+        OPERATION,
+        conversation=call.scope.conversation,
+        payload=payload,
+        once=True,
     )
-    return CycleResult(queued=tuple(ids))
+    return [] if job_id is None else [job_id]

@@ -12,21 +12,20 @@ consolidation_runs are stored in the transaction that marks the operation comple
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..config import Settings
-from ..database.engine import Database
-from ..jobs import table as jobs
-from ..jobs.tools import Effect, Tools, operation_scope
+from ..calls.call import Call
+from ..jobs import table as jobs_table
+from ..jobs.tools import Effect, Tools, operation_call
 from ..scope import Scope
 from ..shapes import Operation
-from . import consolidation
-from . import table_pruning as pruning
-from . import table_runs as runs
-from . import table_windows as windows
+from . import consolidation, table_pruning, table_runs, table_windows
 from .consolidation import OPERATION, Work
-from .cycles import DISABLED, limits_of
+from .cycles import DISABLED
+from .pruning import read_limits
+from .table_runs import Counts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,23 +38,22 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
         ModelError: the model failed, and is asked again later.
         StoreError: nothing could be read; or, when its effect runs, something changed meanwhile.
     """
-    db, settings, scope = tools.db, tools.settings, operation_scope(operation)
-    reason = str(operation.payload.get("reason") or "queued")
+    call, reason = operation_call(operation, tools), _reason(operation)
+    settings, key = call.settings, call.scope.conversation
     if not settings.enable_memories:
-        return _recorded(db, scope, "consolidation", reason, [], DISABLED)
-    if scope.conversation is None:
-        pruning.archive_expired(db, scope.persona, settings.session_ttl_sec)
-        return _one_each(db, scope, reason)
+        return _note(call, "consolidation", reason, Counts(error=DISABLED))
+    if key is None:
+        table_pruning.archive_expired(call.db, call.persona, settings.session_ttl_sec)
+        return _enqueue_each(call, reason)
     above, up_to = operation.payload.get("above"), operation.payload.get("up_to")
     most = settings.consolidation_window
     if isinstance(above, int) and isinstance(up_to, int):
-        window = windows.read_range(db, scope.persona, scope.conversation, above, up_to, most)
-        work = consolidation.prepare(db, settings, scope, window, tools.model)
-        work = replace(work, above=above)
+        window = table_windows.read_range(call.db, call.persona, key, above, up_to, most)
+        work = replace(consolidation.prepare(call, window, tools.model), above=above)
     else:
-        window = windows.read(db, scope.persona, scope.conversation, most)
-        work = consolidation.prepare(db, settings, scope, window, tools.model)
-    return _effect(db, settings, scope, "consolidation", reason, [work])
+        window = table_windows.read(call.db, call.persona, key, most)
+        work = consolidation.prepare(call, window, tools.model)
+    return _store(call, "consolidation", reason, [work])
 
 
 def deepen(operation: Operation, tools: Tools) -> Effect | None:
@@ -64,67 +62,49 @@ def deepen(operation: Operation, tools: Tools) -> Effect | None:
     Raises:
         ModelError, StoreError: as `consolidate`.
     """
-    db, settings, scope = tools.db, tools.settings, operation_scope(operation)
-    reason = str(operation.payload.get("reason") or "queued")
-    gone = pruning.prune(db, scope.persona, limits_of(settings))  # done again, there is nothing left to prune
+    call, reason = operation_call(operation, tools), _reason(operation)
+    settings, key = call.settings, call.scope.conversation
+    pruned = len(table_pruning.prune(call.db, call.persona, read_limits(settings)))  # done again, nothing is left
     if not settings.enable_memories:
-        return _recorded(db, scope, "deep", reason, [], DISABLED, pruned=len(gone))
-    made = []
-    for window in windows.newest(db, scope.persona, scope.conversation, settings.deep_consolidation_window):
-        own = Scope(scope.persona, window.conversation)
-        made.append(consolidation.prepare(db, settings, own, window, tools.model, deep=True))
-    return _effect(db, settings, scope, "deep", reason, made, pruned=len(gone))
+        return _note(call, "deep", reason, Counts(pruned=pruned, error=DISABLED))
+    works = []
+    for window in table_windows.read_newest(call.db, call.persona, key, settings.deep_consolidation_window):
+        own = replace(call, scope=Scope(call.persona, window.conversation))
+        works.append(consolidation.prepare(own, window, tools.model, deep=True))
+    return _store(call, "deep", reason, works, pruned)
 
 
-def _one_each(db: Database, scope: Scope, reason: str) -> Effect | None:
-    keys = windows.waiting(db, scope.persona)
+def _reason(operation: Operation) -> str:
+    return str(operation.payload.get("reason") or "queued")
+
+
+def _enqueue_each(call: Call, reason: str) -> Effect | None:
+    keys = table_windows.read_waiting(call.db, call.persona)
 
     def effect(connection: Connection) -> None:
         for key in keys:
-            jobs.enqueue(
-                connection, db, scope.persona, OPERATION, conversation=key, payload={"reason": reason}, once=True
+            jobs_table.enqueue(
+                connection, call.db, call.persona, OPERATION, conversation=key, payload={"reason": reason}, once=True
             )
 
     return effect if keys else None
 
 
-def _effect(
-    db: Database, settings: Settings, scope: Scope, kind: str, reason: str, made: list[Work], *, pruned: int = 0
-) -> Effect:
-    ready = [(work, consolidation.new_items(db, settings, work)) for work in made if work.is_usable]
+def _store(call: Call, kind: str, reason: str, works: Sequence[Work], pruned: int = 0) -> Effect:
+    ready = [(work, consolidation.new_items(call, work)) for work in works if work.is_usable]
+    messages = sum(len(work.window.lines) for work in works)
+    why = ", ".join(dict.fromkeys(work.reason for work in works if work.reason))
 
     def effect(connection: Connection) -> None:
         added = 0
         for work, items in ready:
             if work.window.last or not work.mark:
-                added += len(consolidation.store(connection, db, settings, work, items).ids)
-        why = ", ".join(dict.fromkeys(work.reason for work in made if work.reason))
-        _recorded(db, scope, kind, reason, made, why, added=added, pruned=pruned)(connection)
+                added += len(consolidation.store(connection, call, work, items).ids)
+        _note(call, kind, reason, Counts(messages, added, pruned, why))(connection)
 
     return effect
 
 
-def _recorded(
-    db: Database,
-    scope: Scope,
-    kind: str,
-    reason: str,
-    made: list[Work],
-    error: str,
-    *,
-    added: int = 0,
-    pruned: int = 0,
-) -> Effect:
-    window = sum(len(work.window.lines) for work in made)
-    return lambda connection: runs.note(
-        connection,
-        db,
-        scope.persona,
-        kind,
-        reason,
-        scope.conversation or "",
-        window=window,
-        added=added,
-        pruned=pruned,
-        error=error,
-    )
+def _note(call: Call, kind: str, reason: str, counts: Counts) -> Effect:
+    key = call.scope.conversation or ""
+    return lambda connection: table_runs.insert_finished(connection, call.db, call.persona, kind, reason, key, counts)

@@ -1,21 +1,40 @@
-"""Items as hosts handle them: stored, found, changed, archived. Offered by `lifelong`."""
+"""Items as hosts handle them: stored, found, read. Offered by `lifelong`; changing stands in `lifelong.changes`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ..audience import table_conversations as conversations
+from ..calls import screening
+from ..calls.call import Call, GivenSettings
 from ..calls.screening import Screen
 from ..database.engine import Database
-from ..errors import MessageError
-from ..memories.rules import DEFAULT_KIND, read_id, read_ids
-from ..memories.shapes import Added, BulkResult, Item, ItemPage, ItemVersion
+from ..errors import ItemNotFoundError, MessageError
+from ..memories import new_item, rules, table_history, table_merges
+from ..memories import rules_retention as retention
+from ..memories import table as memories
+from ..memories import table_reading as items
+from ..memories.new_item import NewMemory
+from ..memories.rules import DEFAULT_KIND
+from ..memories.shapes import Added, Item, ItemPage, ItemVersion
+from ..memories.table_reading import ItemFilter
 from ..scope import Scope
-from ..shapes import WriteResult
-from . import table_item_changes as item_changes
-from . import work as rooms
-from .work import Given, asking
+from ..tags.rules import normal, tag_items
+from ..text.folding import clean
+from ..text.times import read_time
+from .call import find_seen, open_persona_call
+
+AUTHOR = "host"
+MOST_PAGE = 500
+MOST_WANTED = 200
+"""Words, and tags, of one search: each is a condition of the statement, and a database takes a few hundred."""
+MOST_ENTRIES = 10_000
+
+
+# Storing
 
 
 def add_facts_with_meta(
@@ -26,7 +45,7 @@ def add_facts_with_meta(
     *,
     screen: Screen | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Added:
     """Store facts as memory items, each once, and return how many were new.
@@ -38,6 +57,7 @@ def add_facts_with_meta(
         conf_uid: the persona; the scope's by default.
         history_uid: the conversation; the scope's by default. It decides who sees the items.
         default_kind: kind of entries that name none.
+        screen: screening hook for this call; that of `configure` by default.
 
     Returns:
         A number with `ids`, `merged` (those that say what an item there says: it takes over their tags, importance
@@ -46,9 +66,89 @@ def add_facts_with_meta(
     Raises:
         MessageError: an entry cannot be used; names its number. Nothing was stored.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, search_items
+    >>> db = open_database("sqlite://")
+    >>> add_facts_with_meta(["Ann likes green tea", {"text": "Ann lives in Rome", "importance": 0.9}], db=db)
+    2
+    >>> [(item["text"], item["importance"]) for item in search_items("rome", db=db)["items"]]
+    [('Ann lives in Rome', 0.9)]
     """
-    known_db, known, own = asking(db, settings, scope, conf_uid, history_uid)
-    return rooms.add(known_db, known, own, entries, default_kind, screen)
+    # 1. what is to be stored
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    new = _read_entries(call, entries, default_kind, screen)
+    if not new:
+        return Added(reason="empty")
+    # 2. each once, those that privacy allows
+    return _store(call, list(zip(call.db.ids.take(len(new)), new, strict=True)))
+
+
+def _store(call: Call, new: list[tuple[int, NewMemory]]) -> Added:
+    db, scope, settings = call.db, call.scope, call.settings
+    notes = tuple(note for _, memory in new for note in memory.notes)
+
+    def work(connection: Any) -> Added:
+        allowed = [
+            (row_id, memory)
+            for row_id, memory in new
+            if not memories.is_private(connection, scope, memory.tier, settings.privacy_default, False)
+        ]
+        if not allowed:
+            return Added(notes=notes, reason="privacy")
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        done = table_merges.add(connection, db, scope, allowed, place, near_score=settings.near_duplicate_score)
+        reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
+        return Added(len(done.ids), ids=done.ids, merged=done.joined, notes=notes, reason=reason)
+
+    def confirm(connection: Any) -> Added | None:
+        ids = table_merges.present(connection, scope.persona, [row_id for row_id, _ in new])
+        return Added(len(ids), ids=ids, notes=notes) if ids else None
+
+    return db.transaction(work, source="memories", confirm=confirm)
+
+
+def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen | None) -> list[NewMemory]:
+    """Return the items that a list of facts holds, blank ones left out.
+
+    Raises:
+        MessageError: it is no list, or an entry cannot be used; the message names its number.
+    """
+    if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
+        raise MessageError(
+            f"entries is of type {type(entries).__name__}. It must be a list of texts or mappings.", fields=("entries",)
+        )
+    kind = rules.kind_of(default_kind)
+    new = []
+    for number, given in enumerate(entries, 1):
+        if number > MOST_ENTRIES:
+            raise MessageError(
+                f"entries holds more than {MOST_ENTRIES} entries. Send them in several calls.", fields=("entries",)
+            )
+        try:
+            item = _read_item(call, given, kind, screen)
+        except MessageError as error:
+            raise MessageError(f"Entry {number}: {error}", fields=error.fields) from None
+        if item is not None:
+            new.append(item)
+    return new
+
+
+def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> NewMemory | None:
+    entry = rules.read_entry(given, kind)
+    if entry is None:
+        return None
+    more = {"author": AUTHOR, "source": "facts", **entry.more}
+    item = new_item.read(entry.text, now=call.db.clock(), kind=entry.kind, **more)
+    if item is None:
+        return None
+    if item.tier == "session" and item.expires_at is None:
+        item = replace(item, expires_at=retention.expires_at(item.at, call.settings.session_ttl_sec))
+    flagged, notes = screening.is_flagged(item.content, "memory", settings=call.settings, screen=screen)
+    return replace(item, quarantined=int(flagged or item.quarantined), notes=(*item.notes, *notes))
+
+
+# Looking
 
 
 def search_items(
@@ -67,7 +167,7 @@ def search_items(
     archived: bool = False,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemPage:
     """Return a page of the items that hold all words and filters, newest first, and how many there are in all.
@@ -76,6 +176,7 @@ def search_items(
         q: words; each must stand somewhere in the text, folded. Blank lists.
         kinds: only these kinds.
         tier: session or long_term.
+        conf_uid: the persona; the scope's by default.
         conversation: only items of this conversation.
         min_importance: 0 to 1.
         since, until: the earliest and latest time, both included.
@@ -92,25 +193,78 @@ def search_items(
     Raises:
         MessageError: a value out of its range; an unknown kind, naming the nearest.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, search_items
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta(["Ann likes green tea", "Ann likes rice"], db=db)
+    >>> page = search_items("TEA", kinds="KeyFacts", min_importance=0.2, db=db)
+    >>> page["total"], page["items"][0]["text"]
+    (1, 'Ann likes green tea')
     """
-    known_db, known, own = asking(db, settings, scope, conf_uid)
-    return rooms.search(
-        known_db,
-        known,
-        own,
-        operator,
-        q,
-        limit=limit,
-        offset=offset,
-        kinds=kinds,
-        tier=tier,
-        conversation=conversation,
-        min_importance=min_importance,
-        since=since,
-        until=until,
-        tags=tags,
+    call = open_persona_call(db, settings, scope, conf_uid)
+    most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
+    skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
+    wanted = ItemFilter(
+        words=_read_words(q),
+        kinds=_read_kinds(kinds),
+        tier=_read_tier(tier),
+        conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
+        min_importance=rules.read_share(min_importance, "min_importance", None),
+        since=_read_moment(since, "since"),
+        until=_read_moment(until, "until"),
+        tags=_read_tags(tags),
         archived=archived,
+        here=call.scope.conversation,
     )
+    seen = find_seen(call, operator)
+    return items.search(call.db, seen, wanted, ttl_seconds=call.settings.session_ttl_sec, limit=most, offset=skip)
+
+
+def _read_words(q: object) -> tuple[str, ...]:
+    if q is not None and not isinstance(q, str):
+        raise MessageError(f"q is of type {type(q).__name__}. It must be a text of words.", fields=("q",))
+    words = items.folded_words(clean(q or ""))
+    _check_number(words, "q", "words")
+    return words
+
+
+def _read_tags(tags: Iterable[str] | str | None) -> tuple[str, ...]:
+    given = () if tags is None else tag_items(tags)
+    wanted = tuple(dict.fromkeys(tag for each in given if (tag := normal(each))))
+    _check_number(wanted, "tags", "entries")
+    return wanted
+
+
+def _check_number(wanted: tuple[str, ...], name: str, what: str) -> None:
+    if len(wanted) > MOST_WANTED:
+        raise MessageError(
+            f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
+        )
+
+
+def _read_tier(tier: str | None) -> str:
+    if tier is not None and tier not in rules.TIERS:
+        raise MessageError(f"tier is {str(tier)[:40]!r}. It must be session or long_term.", fields=("tier",))
+    return str(tier or "")
+
+
+def _read_kinds(kinds: object) -> tuple[str, ...]:
+    if kinds is None:
+        return ()
+    words = [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
+    return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.WISH,)) for each in words))
+
+
+def _read_moment(value: object, name: str) -> datetime | None:
+    if value is None or value == "":
+        return None
+    moment, _ = read_time(value)
+    if moment is None:
+        raise MessageError(
+            f"{name} is {str(value)[:40]!r}. It must be a time, such as 2026-03-10T12:00:00Z.", fields=(name,)
+        )
+    return moment
 
 
 def get_item(
@@ -119,17 +273,35 @@ def get_item(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Item:
     """Return one item, archived or not.
 
+    Args:
+        id: the item's id.
+        conf_uid: the persona; the scope's by default.
+        operator: of all audiences of the persona, whatever the scope sees.
+
     Raises:
         ItemNotFoundError: there is none the scope may see.
+        MessageError: no id.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, get_item
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta(["Ann likes green tea"], db=db)
+    >>> item = get_item(added.ids[0], db=db)
+    >>> item["text"], item["kind"], item["tier"]
+    ('Ann likes green tea', 'KeyFacts', 'long_term')
     """
-    known_db, known, own = asking(db, settings, scope, conf_uid)
-    return rooms.get(known_db, rooms.seen_by(known_db, known, own, operator), id)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    row_id = rules.read_id(id)
+    item = items.find(call.db, find_seen(call, operator), row_id)
+    if item is None:
+        raise ItemNotFoundError(row_id)
+    return item
 
 
 def get_item_history(
@@ -138,190 +310,39 @@ def get_item_history(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ItemVersion]:
     """Return every text an item has had, the first one first, the present one last.
 
+    Args:
+        id, conf_uid, operator: as for `get_item`.
+
+    Returns:
+        One entry at least: of the present text `until`, `reason` and `changed_by` are blank.
+
     Raises:
         ItemNotFoundError: there is no such item.
+        MessageError: no id.
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item_history
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta(["Ann likes tea"], db=db)
+    >>> done = edit_item(added.ids[0], "Ann likes green tea", db=db)
+    >>> [version["text"] for version in get_item_history(added.ids[0], db=db)]
+    ['Ann likes tea', 'Ann likes green tea']
     """
-    known_db, known, own = asking(db, settings, scope, conf_uid)
-    return rooms.versions(known_db, rooms.seen_by(known_db, known, own, operator), id)
-
-
-def edit_item(
-    id: int,  # noqa: A002 - as above
-    new_content: str,
-    conf_uid: str | None = None,
-    *,
-    editor: str = "manual",
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> WriteResult:
-    """Give an item another text; id, tags, kind, importance and time stay, the former text goes to its history.
-
-    Args:
-        editor: who did it, for the history.
-
-    Returns:
-        `(True, id, "")`; `unchanged` where that is its text already.
-
-    Raises:
-        ItemNotFoundError: no such item, or it is archived.
-        MessageError: new_content is blank, no text, or over 16 MB.
-        StoreWriteError: nothing was changed.
-    """
-    known_db, known, own = asking(db, settings, scope, conf_uid)
-    seen = rooms.seen_by(known_db, known, own, operator)
-    return rooms.edit(known_db, known, seen, id, new_content, editor)
-
-
-def delete_item(
-    id: int,  # noqa: A002 - as above
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already."""
-    return delete_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
-
-
-def delete_items(
-    ids: Sequence[int],
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Archive up to 1,000 items in one transaction; `restore_items` brings them back.
-
-    Returns:
-        How many were archived by this call, and the ids there is no item of.
-
-    Raises:
-        MessageError: more than 1,000 ids, or something that is no id.
-        StoreWriteError: nothing was changed.
-    """
-    known = read_ids(ids)
-    known_db, values, own = asking(db, settings, scope, conf_uid)
-    return rooms.archive(known_db, rooms.seen_by(known_db, values, own, operator), known, archived=True)
-
-
-def restore_item(
-    id: int,  # noqa: A002 - as above
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> int:
-    """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds."""
-    return restore_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
-
-
-def restore_items(
-    ids: Sequence[int],
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back; as `delete_items` otherwise."""
-    known = read_ids(ids)
-    known_db, values, own = asking(db, settings, scope, conf_uid)
-    return rooms.archive(known_db, rooms.seen_by(known_db, values, own, operator), known, archived=False)
-
-
-def purge_items(
-    ids: Sequence[int],
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Remove up to 1,000 items for good, with their former texts; nothing brings them back.
-
-    Returns:
-        How many were removed, and the ids there is no item of.
-
-    Raises:
-        MessageError, StoreWriteError: as `delete_items`.
-    """
-    known = read_ids(ids)
-    known_db, values, own = asking(db, settings, scope, conf_uid)
-    return item_changes.purge(known_db, rooms.seen_by(known_db, values, own, operator), known)
-
-
-def pin_item(
-    id: int,  # noqa: A002 - as above
-    pinned: bool = True,
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> int:
-    """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed."""
-    return pin_items([read_id(id)], pinned, conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
-
-
-def pin_items(
-    ids: Sequence[int],
-    pinned: bool = True,
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Pin up to 1,000 items, or let them go; as `delete_items` otherwise."""
-    if not isinstance(pinned, bool):
-        raise MessageError(f"pinned is of type {type(pinned).__name__}. It must be True or False.", fields=("pinned",))
-    known = read_ids(ids)
-    known_db, values, own = asking(db, settings, scope, conf_uid)
-    seen = rooms.seen_by(known_db, values, own, operator)
-    return item_changes.set_pinned(known_db, seen, known, pinned=pinned)
-
-
-def retag_items(
-    ids: Sequence[int],
-    add: Iterable[str] = (),
-    remove: Iterable[str] = (),
-    tags: Iterable[str] | None = None,
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: Given = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Change the tags of up to 1,000 items in one transaction, index rows and uses of tags with them.
-
-    Args:
-        add, remove: tags that join, tags that go.
-        tags: these instead of those there are; then neither of the two.
-
-    Returns:
-        How many items have other tags now, and the ids there is no item of.
-
-    Raises:
-        MessageError: nothing to change, a tag over 255 bytes, or ids as for `delete_items`.
-        StoreWriteError: nothing was changed.
-    """
-    known_db, values, own = asking(db, settings, scope, conf_uid)
-    return rooms.retag(known_db, rooms.seen_by(known_db, values, own, operator), ids, add, remove, tags)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    item = get_item(id, operator=operator, db=call.db, settings=call.settings, scope=call.scope)
+    versions: list[ItemVersion] = [
+        {
+            "text": old.text,
+            "until": old.at.isoformat() if old.at else "",
+            "reason": old.reason,
+            "changed_by": old.changed_by,
+        }
+        for old in table_history.read_texts(call.db, call.persona, "memories", [item["id"]])
+    ]
+    return [*versions, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]

@@ -13,11 +13,12 @@ when an interval is over is a row in the database that one of them moves on, and
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
 from ..base import logs
+from ..calls.call import Call, GivenSettings
 from ..calls.defaults import settings_for
 from ..config import Settings
 from ..database.engine import Database
@@ -25,9 +26,7 @@ from ..database.ids import first_of
 from ..errors import StoreError
 from ..memories.shapes import CycleResult
 from ..scope import Scope
-from . import cycles as lifelong_cycles
-from . import table_claims as persona_claims
-from . import table_windows as windows
+from . import cycles, table_counters, table_windows
 from .cycles import BUSY
 
 POLL_SECONDS = 10.0
@@ -53,7 +52,7 @@ class Scheduler:
         db: Database,
         *,
         personas: Sequence[str] = (),
-        settings: Settings | Mapping[str, object] | None = None,
+        settings: GivenSettings = None,
         model: Any = None,
         told: Callable[[str, CycleResult], None] | None = None,
     ) -> None:
@@ -77,16 +76,16 @@ class Scheduler:
             StoreError: the database did not answer.
         """
         done: list[CycleResult] = []
-        for persona in self._only or persona_claims.personas(self._db):
+        for persona in self._only or table_counters.read_personas(self._db):
             settings = settings_for(self._settings, self._db)
-            if persona_claims.tick(self._db, persona, settings.memory_consolidation_interval_sec):
+            if table_counters.begin_interval(self._db, persona, settings.memory_consolidation_interval_sec):
                 done += self._run(settings, Scope(persona), INTERVAL)
             for key in self._full(settings, persona):
                 done += self._run(settings, Scope(persona, key), MESSAGES)
         return done
 
     def _run(self, settings: Settings, scope: Scope, reason: str) -> list[CycleResult]:
-        result = lifelong_cycles.cycle(self._db, settings, scope, self._model, reason)
+        result = cycles.run(Call(self._db, settings, scope), self._model, reason)
         if result.reason == BUSY:
             return []
         if self._told is not None:
@@ -99,15 +98,15 @@ class Scheduler:
         if not most:
             return []
         seen = self._seen.get(persona, first_of(self._db.clock() - LOOK_BACK))
-        keys, self._seen[persona] = windows.lively(self._db, persona, seen)
-        found = []
+        keys, self._seen[persona] = table_windows.read_active(self._db, persona, seen)
+        keys_due = []
         for key in keys:
             tried = self._tried.get((persona, key), 0)
-            count, newest = windows.count_new(self._db, persona, key, most, above=tried)
+            count, newest = table_windows.count_new(self._db, persona, key, most, above=tried)
             if count >= most:
                 self._tried[persona, key] = newest
-                found.append(key)
-        return found
+                keys_due.append(key)
+        return keys_due
 
     # In a thread
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..database.schema_lifelong import archived_memories
 from ..database.sources import MEMORIES
 from ..errors import StoreWriteError
 from ..index import indexed
-from ..memories import new_item as memory_input
+from ..memories import new_item
 from ..memories import table as memories
 from ..memories.new_item import NewMemory
 from ..memories.rules import DEFAULT_KIND
@@ -59,7 +60,7 @@ _OLD = (
 )  # fmt: skip
 
 
-def candidates(db: Database, persona: str, before: datetime, *, privacy_default: str, local: bool) -> list[Old]:
+def read_candidates(db: Database, persona: str, before: datetime, *, privacy_default: str, local: bool) -> list[Old]:
     """Return the oldest items with tags that may be compacted, oldest first.
 
     Args:
@@ -74,25 +75,21 @@ def candidates(db: Database, persona: str, before: datetime, *, privacy_default:
     people = {row.participant_key for row in rows if row.participant_key}
     with db.connection(source="participants") as connection:
         levels = participants.known(connection, persona, people, privacy_default) if people else {}
-    made = []
-    for row in rows:
-        tags = tuple(stored_tags(row.tags))
-        if tags and (not row.participant_key or levels[row.participant_key].level == "none"):
-            digest = bytes(row.content_hash or b"")
-            made.append(
-                Old(
-                    row.id,
-                    row.audience_id,
-                    row.participant_key,
-                    int(row.local_only),
-                    tags,
-                    row.content,
-                    row.kind or "",
-                    float(row.importance),
-                    digest,
-                )
-            )
-    return made
+    return [
+        Old(
+            row.id,
+            row.audience_id,
+            row.participant_key,
+            int(row.local_only),
+            tuple(tags),
+            row.content,
+            row.kind or "",
+            float(row.importance),
+            bytes(row.content_hash or b""),
+        )
+        for row in rows
+        if (tags := stored_tags(row.tags)) and (not row.participant_key or levels[row.participant_key].level == "none")
+    ]
 
 
 _HELD = (
@@ -106,27 +103,43 @@ _HELD = (
 )  # fmt: skip
 
 
-def replace_by(db: Database, persona: str, chosen: Chosen, summed: Summed, *, model: str, privacy_default: str) -> int:
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What many items become, as a model summed them up."""
+
+    persona: str
+    chosen: Chosen
+    summed: Summed
+    model: str
+    privacy_default: str
+
+    @property
+    def sources(self) -> list[Old]:
+        """Return the items that are replaced: of those shown to the model, the ones it names."""
+        return [item for item in self.chosen.items if item.id in set(self.summed.sources)]
+
+
+def store(db: Database, new: Replacement) -> int:
     """Store what many items became, read it back, archive them, and return the id of the new item.
 
     Raises:
         StoreWriteError: nothing was changed: the sources changed meanwhile, or what was read back differs.
     """
-    taken = [item for item in chosen.items if item.id in set(summed.sources)]
+    persona, sources = new.persona, new.sources
     row_id, archived_id = db.ids.take(2)
 
     def work(connection: Connection) -> int:
-        held = list(connection.execute(_HELD, {"persona": persona, "ids": sorted(summed.sources)}))
-        _check_sources(connection, persona, held, taken, privacy_default)
-        memory, scope, place = _new(db, persona, chosen, taken, summed, held)
+        rows = list(connection.execute(_HELD, {"persona": persona, "ids": sorted(new.summed.sources)}))
+        _check_sources(connection, new, rows)
+        memory, scope, place = _new_item(db, new, rows)
         memories.write(connection, db, scope, [(row_id, memory)], place)
         _read_back(connection, persona, row_id, memory)
-        note = _note(db, persona, archived_id, row_id, chosen, taken, summed, model)
-        note["compaction_level"] = 1 + _level(connection, persona, [item.id for item in taken])
+        note = _note(db, new, archived_id, row_id)
+        note["compaction_level"] = 1 + _level(connection, persona, [item.id for item in sources])
         connection.execute(insert(archived_memories).values(note))
         now = db.clock()
-        gone = {"archived_at": now, "superseded_by": row_id, "updated_at": now}
-        indexed.set_hidden(connection, db, MEMORIES, persona, [item.id for item in taken], **gone)
+        values = {"archived_at": now, "superseded_by": row_id, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, persona, [item.id for item in sources], **values)
         return row_id
 
     def confirm(connection: Connection) -> int | None:
@@ -135,47 +148,43 @@ def replace_by(db: Database, persona: str, chosen: Chosen, summed: Summed, *, mo
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-def _check_sources(
-    connection: Connection, persona: str, held: list[Any], taken: list[Old], privacy_default: str
-) -> None:
+def _check_sources(connection: Connection, new: Replacement, rows: list[Any]) -> None:
     """Refuse where a source is not what was shown to the model any more, or may not be used now."""
-    now = {row.id: row for row in held}
-    for item in taken:
-        row = now.get(item.id)
+    row_of = {row.id: row for row in rows}
+    for item in new.sources:
+        row = row_of.get(item.id)
         if row is None or row.archived_at is not None or row.superseded_by is not None or row.pinned:
             raise NotTheSameError("A source is gone, archived or pinned meanwhile.", source="memories")
         if bytes(row.content_hash or b"") != item.digest or row.audience_id != item.audience_id:
             raise NotTheSameError("A source was changed meanwhile.", source="memories")
-    people = {item.participant for item in taken if item.participant}
-    levels = participants.known(connection, persona, people, privacy_default) if people else {}
+    people = {item.participant for item in new.sources if item.participant}
+    levels = participants.known(connection, new.persona, people, new.privacy_default) if people else {}
     if any(each.level != "none" for each in levels.values()):
         raise NotTheSameError("A privacy level was set meanwhile.", source="participants")
 
 
-def _new(
-    db: Database, persona: str, chosen: Chosen, taken: list[Old], summed: Summed, held: list[Any]
-) -> tuple[NewMemory, Scope, Place]:
+def _new_item(db: Database, new: Replacement, rows: list[Any]) -> tuple[NewMemory, Scope, Place]:
     """Return the item, whose it is and where it belongs: where its sources do."""
-    first = taken[0]
-    keys = {row.conversation_key for row in held}
-    kinds = {item.kind for item in taken}
-    messages = list(dict.fromkeys(each for row in held for each in read_list(row.source_message_ids)))
-    tags, _ = stored_form([chosen.tag, *summed.tags])
-    memory = memory_input.read(
-        summed.summary,
+    first = new.sources[0]
+    keys = {row.conversation_key for row in rows}
+    kinds = {item.kind for item in new.sources}
+    messages = list(dict.fromkeys(each for row in rows for each in read_list(row.source_message_ids)))
+    tags, _ = stored_form([new.chosen.tag, *new.summed.tags])
+    memory = new_item.read(
+        new.summed.summary,
         now=db.clock(),
         author="synth",
         source=BY,
         tags=tags,
         kind=next(iter(kinds)) if len(kinds) == 1 else DEFAULT_KIND,
-        importance=max(item.importance for item in taken),
+        importance=max(item.importance for item in new.sources),
         provenance="model",
         local_only=bool(first.local_only),
         source_message_ids=messages or None,
-        emotion=summed.feeling[:50] or None,
+        emotion=new.summed.feeling[:50] or None,
     )
     assert memory is not None
-    scope = Scope(persona, next(iter(keys)) if len(keys) == 1 else None, first.participant)
+    scope = Scope(new.persona, next(iter(keys)) if len(keys) == 1 else None, first.participant)
     return memory, scope, Place(first.audience_id, bool(first.local_only))
 
 
@@ -189,28 +198,21 @@ def _read_back(connection: Connection, persona: str, row_id: int, memory: NewMem
         raise NotTheSameError("The summary read back is not the one that was stored.", source="memories")
 
 
-def _note(
-    db: Database,
-    persona: str,
-    archived_id: int,
-    row_id: int,
-    chosen: Chosen,
-    taken: list[Old],
-    summed: Summed,
-    model: str,
-) -> dict[str, Any]:
+def _note(db: Database, new: Replacement, archived_id: int, row_id: int) -> dict[str, Any]:
+    """Return the row of archived_memories."""
+    sources = new.sources
     return {
         "id": archived_id,
-        "persona_id": persona,
-        "audience_id": taken[0].audience_id,
-        "tag": [chosen.tag],
-        "summary": summed.summary,
-        "source_ids": [item.id for item in taken],
-        "source_count": len(taken),
-        "llm_model": model[:100],
-        "confidence": summed.confidence,
-        "total_source_chars": sum(len(item.text) for item in taken),
-        "summary_chars": len(summed.summary),
+        "persona_id": new.persona,
+        "audience_id": sources[0].audience_id,
+        "tag": [new.chosen.tag],
+        "summary": new.summed.summary,
+        "source_ids": [item.id for item in sources],
+        "source_count": len(sources),
+        "llm_model": new.model[:100],
+        "confidence": new.summed.confidence,
+        "total_source_chars": sum(len(item.text) for item in sources),
+        "summary_chars": len(new.summed.summary),
         "created_by": BY,
         "created_at": db.clock(),
         "memory_id": row_id,
@@ -219,8 +221,8 @@ def _note(
 
 def _level(connection: Connection, persona: str, ids: list[int]) -> int:
     """Return how many times the most compacted of these items was compacted."""
-    most = 0
+    highest = 0
     for part in chunks(ids, 500):
-        found = select(func.max(_A.compaction_level)).where(_A.persona_id == persona, _A.memory_id.in_(part))
-        most = max(most, int(connection.execute(found).scalar() or 0))
-    return most
+        chosen = select(func.max(_A.compaction_level)).where(_A.persona_id == persona, _A.memory_id.in_(part))
+        highest = max(highest, int(connection.execute(chosen).scalar() or 0))
+    return highest

@@ -6,7 +6,7 @@ Every change is one transaction with its index rows, tags and history, over rows
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..database.sources import MEMORIES
 from ..forgetting import table as forgetting
 from ..forgetting.table_rows import Removal
 from ..index import indexed
-from ..memories import table_history as item_history
+from ..memories import table_history
 from ..memories import table_reading as items
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import Seen
@@ -39,7 +39,7 @@ def _is_former(row: Any) -> bool:
 
 
 def edit(
-    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, reason: str = EDITED, quarantined: bool = False
+    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, quarantined: bool = False
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay. None where there is no such item.
 
@@ -51,20 +51,19 @@ def edit(
     rows.check_size(folded, "new_content in its folded form")
 
     def work(connection: Connection) -> WriteResult | None:
-        found = [row for row in items.locked(connection, seen, [row_id]) if not _is_former(row)]
-        if not found:
+        row = next(iter(items.locked(connection, seen, [row_id])), None)
+        if row is None or _is_former(row):
             return None
-        if found[0].content == text:
+        if row.content == text:
             return WriteResult(False, row_id, "unchanged")
         now = db.clock()
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
-        note = [(row_id, found[0].content, reason)]
-        item_history.note(connection, db, seen.persona, memories.name, note, changed_by=editor, now=now)
+        change = [(row_id, row.content, EDITED)]
+        table_history.insert_texts(connection, db, seen.persona, memories.name, change, changed_by=editor, now=now)
         values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": now}
         if quarantined:
             values["quarantined"] = 1
-        change = update(memories).where(_C.persona_id == seen.persona, _C.id == row_id).values(values)
-        connection.execute(change)
+        connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == row_id).values(values))
         new = [replace(each, folded=folded, findable=each.findable and not quarantined) for each in old]
         indexed.exchange(connection, db, MEMORIES, old, new)
         return WriteResult(True, row_id)
@@ -79,34 +78,40 @@ def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool
         StoreWriteError: nothing was changed.
     """
 
-    def work(connection: Connection) -> BulkResult:
-        found = items.locked(connection, seen, ids)
-        changed = [row.id for row in found if _is_former(row) != archived]
+    def work(connection: Connection, rows: Sequence[Any]) -> int:
+        changed = [row.id for row in rows if _is_former(row) != archived]
         now = db.clock()
         values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
         indexed.set_hidden(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
-        return BulkResult(len(changed), _unknown(ids, found))
+        return len(changed)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return _change(db, seen, ids, work)
 
 
-def _unknown(ids: Sequence[int], found: Collection[Any]) -> tuple[int, ...]:
-    there = {row.id for row in found}
-    return tuple(each for each in ids if each not in there)
+def _change(
+    db: Database, seen: Seen, ids: Sequence[int], work: Callable[[Connection, Sequence[Any]], int]
+) -> BulkResult:
+    """Change the items that are seen of these ids in one transaction; `work` returns how many it changed."""
+
+    def change(connection: Connection) -> BulkResult:
+        rows = items.locked(connection, seen, ids)
+        there = {row.id for row in rows}
+        return BulkResult(work(connection, rows), tuple(each for each in ids if each not in there))
+
+    return db.transaction(change, source="memories", confirm=lambda _: None)
 
 
 def set_pinned(db: Database, seen: Seen, ids: Sequence[int], *, pinned: bool) -> BulkResult:
     """Pin items, or let them go; those that are so already do not count."""
 
-    def work(connection: Connection) -> BulkResult:
-        found = items.locked(connection, seen, ids)
-        changed = [row.id for row in found if bool(row.pinned) != pinned]
+    def work(connection: Connection, rows: Sequence[Any]) -> int:
+        changed = [row.id for row in rows if bool(row.pinned) != pinned]
         for part in chunks(changed, 500):
             where = (_C.persona_id == seen.persona, _C.id.in_(part))
             connection.execute(update(memories).where(*where).values(pinned=int(pinned), updated_at=db.clock()))
-        return BulkResult(len(changed), _unknown(ids, found))
+        return len(changed)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return _change(db, seen, ids, work)
 
 
 def retag(
@@ -125,22 +130,21 @@ def retag(
         only: these tags instead of those there are; then `add` and `remove` are not asked.
     """
 
-    def made(held: Sequence[str]) -> list[str]:
+    def changed_tags(old: Sequence[str]) -> list[str]:
         if only is not None:
             return list(only)
-        return list(dict.fromkeys([tag for tag in held if tag not in remove] + [tag for tag in add if tag not in held]))
+        return list(dict.fromkeys([tag for tag in old if tag not in remove] + [tag for tag in add if tag not in old]))
 
-    def work(connection: Connection) -> BulkResult:
-        found = items.locked(connection, seen, ids)
-        new = {row.id: made(stored_tags(row.tags)) for row in found}
-        changed = {row.id: new[row.id] for row in found if new[row.id] != stored_tags(row.tags)}
-        set_tags(connection, db, seen.persona, changed)
-        return BulkResult(len(changed), _unknown(ids, found))
+    def work(connection: Connection, rows: Sequence[Any]) -> int:
+        old = {row.id: stored_tags(row.tags) for row in rows}
+        changed = {row_id: new for row_id, tags in old.items() if (new := changed_tags(tags)) != tags}
+        _set_tags(connection, db, seen.persona, changed)
+        return len(changed)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return _change(db, seen, ids, work)
 
 
-def set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
+def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
     """Give held rows other tags, index rows and uses of tags with them, in the caller's transaction."""
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
@@ -148,7 +152,7 @@ def set_tags(connection: Connection, db: Database, persona: str, wanted: dict[in
         old = indexed.lock(connection, MEMORIES, persona, part)
         values = [{"who": persona, "what": each.id, "new": wanted[each.id], "at": db.clock()} for each in old]
         for value in values:
-            connection.execute(_SET_TAGS, value)
+            connection.execute(_TAGS_OF_ONE, value)
         indexed.exchange(connection, db, MEMORIES, old, [replace(each, tags=tuple(wanted[each.id])) for each in old])
         for each in old:
             before, after = Counter(each.tags), Counter(wanted[each.id])
@@ -158,7 +162,7 @@ def set_tags(connection: Connection, db: Database, persona: str, wanted: dict[in
     tags.raise_uses(connection, db, persona, raised)
 
 
-_SET_TAGS = (
+_TAGS_OF_ONE = (
     update(memories)
     .where(_C.persona_id == bindparam("who"), _C.id == bindparam("what"))
     .values(tags=bindparam("new", type_=_C.tags.type), updated_at=bindparam("at", type_=Time()))
@@ -168,10 +172,8 @@ _SET_TAGS = (
 def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
     """Remove items for good: their texts, former texts and versions, index rows, and what was made of them."""
 
-    def work(connection: Connection) -> BulkResult:
-        found = items.locked(connection, seen, ids)
-        known = [row.id for row in found]
-        forgetting.remove_items(Removal(connection, db, seen.persona), known)
-        return BulkResult(len(known), _unknown(ids, found))
+    def work(connection: Connection, rows: Sequence[Any]) -> int:
+        forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
+        return len(rows)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return _change(db, seen, ids, work)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
@@ -10,114 +11,103 @@ from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, u
 from ..database.engine import Database
 from ..database.schema_lifelong import consolidation_runs
 
-KINDS = ("cycle", "consolidation", "deep", "compaction")
 KEPT_DAYS = 180
 _R = consolidation_runs.c
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a run came to."""
+
+    window: int = 0
+    """Messages looked at, or items."""
+    added: int = 0
+    pruned: int = 0
+    error: str = ""
+    """Why nothing came of it, or of a part; a word or class, never a text."""
+
+    def columns(self, now: datetime) -> dict[str, Any]:
+        """Return the columns of a run that is over."""
+        return {
+            "window_size": self.window,
+            "items_added": self.added,
+            "items_pruned": self.pruned,
+            "error": self.error[:500] or None,
+            "finished_at": now,
+        }
+
+
+def _new_row(db: Database, persona: str, kind: str, reason: str, conversation: str) -> dict[str, Any]:
+    return {
+        "id": db.ids.one(),
+        "persona_id": persona,
+        "kind": kind,
+        "conversation_key": conversation,
+        "reason": reason[:100],
+        "started_at": db.clock(),
+    }
 
 
 def begin(db: Database, persona: str, kind: str, reason: str, conversation: str = "") -> int:
     """Note that a run has begun and return its id; runs of long ago go.
 
+    Args:
+        kind: cycle, consolidation, deep or compaction.
+
     Raises:
         StoreWriteError: nothing was stored.
     """
-    row_id, now = db.ids.one(), db.clock()
-    row = {
-        "id": row_id,
-        "persona_id": persona,
-        "kind": kind,
-        "conversation_key": conversation,
-        "reason": reason[:100],
-        "started_at": now,
-    }
-    old = select(_R.id).where(_R.persona_id == persona).order_by(_R.id).limit(1)
+    row = _new_row(db, persona, kind, reason, conversation)
+    oldest = select(_R.id).where(_R.persona_id == persona).order_by(_R.id).limit(1)
 
     def work(connection: Connection) -> int:
-        first = connection.execute(old).scalar()
+        first = connection.execute(oldest).scalar()
         if first is not None:
-            _forget(connection, persona, now - timedelta(days=KEPT_DAYS), first)
+            _forget(connection, persona, row["started_at"] - timedelta(days=KEPT_DAYS), first)
         connection.execute(insert(consolidation_runs).values(row))
-        return row_id
+        return int(row["id"])
 
     def confirm(connection: Connection) -> int | None:
-        there = select(_R.id).where(_R.persona_id == persona, _R.id == row_id)
+        there = select(_R.id).where(_R.persona_id == persona, _R.id == row["id"])
         return connection.execute(there).scalar()
 
     return db.transaction(work, source="consolidation_runs", confirm=confirm)
 
 
-def _forget(connection: Connection, persona: str, before: Any, first: int) -> None:
+def _forget(connection: Connection, persona: str, before: datetime, first: int) -> None:
     is_old = (_R.persona_id == persona, _R.id == first, _R.started_at < before)
     if connection.execute(select(_R.id).where(*is_old)).first() is not None:
         connection.execute(delete(consolidation_runs).where(_R.persona_id == persona, _R.started_at < before))
 
 
-def finish(
-    db: Database, persona: str, run_id: int, *, window: int = 0, added: int = 0, pruned: int = 0, error: str = ""
-) -> None:
-    """Note what a run came to.
-
-    Args:
-        window: messages looked at, or items.
-        error: why nothing came of it, or of a part; a word or class, never a text.
-    """
+def finish(db: Database, persona: str, run_id: int, counts: Counts) -> None:
+    """Note what a run came to."""
     change = (
-        update(consolidation_runs)
-        .where(_R.persona_id == persona, _R.id == run_id)
-        .values(
-            window_size=window,
-            items_added=added,
-            items_pruned=pruned,
-            error=error[:500] or None,
-            finished_at=db.clock(),
-        )
+        update(consolidation_runs).where(_R.persona_id == persona, _R.id == run_id).values(counts.columns(db.clock()))
     )
     db.transaction(
         lambda connection: connection.execute(change).rowcount, source="consolidation_runs", confirm=lambda _: None
     )
 
 
-def note(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    kind: str,
-    reason: str,
-    conversation: str,
-    *,
-    window: int,
-    added: int,
-    pruned: int,
-    error: str,
+def insert_finished(
+    connection: Connection, db: Database, persona: str, kind: str, reason: str, conversation: str, counts: Counts
 ) -> None:
     """Note a run that is over, in the caller's transaction."""
-    now = db.clock()
-    row = {
-        "id": db.ids.one(),
-        "persona_id": persona,
-        "kind": kind,
-        "conversation_key": conversation,
-        "reason": reason[:100],
-        "window_size": window,
-        "items_added": added,
-        "items_pruned": pruned,
-        "started_at": now,
-        "finished_at": now,
-        "error": error[:500] or None,
-    }
-    connection.execute(insert(consolidation_runs).values(row))
+    row = _new_row(db, persona, kind, reason, conversation)
+    connection.execute(insert(consolidation_runs).values({**row, **counts.columns(row["started_at"])}))
 
 
-def listed(db: Database, persona: str, most: int) -> list[Any]:
+def read_newest(db: Database, persona: str, most: int) -> list[Any]:
     """Return the newest runs of a persona, the last one first.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    return list(db.read(_LISTED, {"persona": persona, "most": most}, source="consolidation_runs"))
+    return list(db.read(_NEWEST, {"persona": persona, "most": most}, source="consolidation_runs"))
 
 
-_LISTED = (
+_NEWEST = (
     select(*consolidation_runs.columns)
     .where(_R.persona_id == bindparam("persona"))
     .order_by(_R.id.desc())

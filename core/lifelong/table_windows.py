@@ -121,7 +121,7 @@ _NEWEST_HERE = (
 )
 
 
-def newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
+def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
     """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation.
 
     Raises:
@@ -159,7 +159,7 @@ _AFTER = (
 _MOST_LOOKED_AT = 10_000
 
 
-def waiting(db: Database, persona: str) -> list[str]:
+def read_waiting(db: Database, persona: str) -> list[str]:
     """Return the conversations with messages that were not consolidated yet, the quietest first.
 
     Raises:
@@ -169,7 +169,7 @@ def waiting(db: Database, persona: str) -> list[str]:
     return [row.conversation_key for row in found]
 
 
-def lively(db: Database, persona: str, above: int) -> tuple[list[str], int]:
+def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
     """Return the conversations something was stored in after a row, and the newest row seen.
 
     Raises:

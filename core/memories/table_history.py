@@ -1,6 +1,7 @@
-"""The texts an item had before it was changed (table item_history).
+"""Where an item comes from: the texts it had before (table item_history), the messages it was made of.
 
-Written in the transaction of the change, by whoever makes it; read by the doors that show what became of an item.
+Former texts are written in the transaction of the change, by whoever makes it; both are read to show what became of an
+item. What a host named its own way (a text, an id of another program) is not found among the messages.
 """
 
 from __future__ import annotations
@@ -13,11 +14,19 @@ from sqlalchemy import Connection, bindparam, select
 
 from ..database import rows
 from ..database.bulk import chunks
+from ..database.dialects import ID, Key
 from ..database.engine import Database
+from ..database.schema import chat_history_cache
 from ..database.schema_recent import item_history
 
-_C = item_history.c
+_C, _M = item_history.c, chat_history_cache.c
 NAME_CHARS = 100
+MOST_SOURCES = 40
+"""Messages that are read of one item."""
+MOST_ID = 2**63
+
+
+# Former texts
 
 
 class OldText(NamedTuple):
@@ -30,7 +39,7 @@ class OldText(NamedTuple):
     at: datetime | None
 
 
-def note(
+def insert_texts(
     connection: Connection,
     db: Database,
     persona: str,
@@ -47,7 +56,7 @@ def note(
         changes: id, text as it was, and the reason, which is cut to its column.
         changed_by: `model`, `file`, or the name of whoever did it.
     """
-    made = list(changes)
+    listed = list(changes)
     entries = [
         {
             "id": row_id,
@@ -59,12 +68,12 @@ def note(
             "changed_by": changed_by[:NAME_CHARS],
             "changed_at": now,
         }
-        for row_id, (item_id, text, reason) in zip(db.ids.take(len(made)), made, strict=True)
+        for row_id, (item_id, text, reason) in zip(db.ids.take(len(listed)), listed, strict=True)
     ]
     rows.insert_rows(connection, item_history, entries)
 
 
-_OF = (
+_TEXTS_OF = (
     select(_C.item_id, _C.old_text, _C.reason, _C.changed_by, _C.changed_at)
     .where(
         _C.persona_id == bindparam("persona"),
@@ -75,14 +84,55 @@ _OF = (
 )
 
 
-def of(db: Database, persona: str, table: str, ids: Sequence[int]) -> list[OldText]:
+def read_texts(db: Database, persona: str, table: str, ids: Sequence[int]) -> list[OldText]:
     """Return the texts that items had, in the order they were changed.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    found: list[OldText] = []
+    texts: list[OldText] = []
     for part in chunks(sorted(set(ids)), 500):
         values = {"persona": persona, "table": table, "ids": part}
-        found += [OldText(*row) for row in db.read(_OF, values, source="item_history")]
-    return found
+        texts += [OldText(*row) for row in db.read(_TEXTS_OF, values, source="item_history")]
+    return texts
+
+
+# Messages
+
+
+class SourceLine(NamedTuple):
+    """One message."""
+
+    id: int
+    conversation: str
+    sender: str
+    text: str
+    at: datetime | None
+
+
+def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[SourceLine]:
+    """Return the messages of these ids, oldest first, then by id; at most MOST_SOURCES, those not there left out.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    wanted = [each for each in ids if isinstance(each, int) and not isinstance(each, bool) and 0 < each < MOST_ID]
+    if not wanted:
+        return []
+    rows = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
+    return [
+        SourceLine(
+            int(row.id), row.interface_path, row.sender_name or row.sender_id or "", row.message_text, row.timestamp
+        )
+        for row in rows
+    ]
+
+
+_LINES = (
+    select(_M.id, _M.interface_path, _M.sender_name, _M.sender_id, _M.message_text, _M.timestamp)
+    .where(
+        _M.persona_id == bindparam("persona", type_=Key(64)),
+        _M.id.in_(bindparam("ids", expanding=True, type_=ID)),
+    )
+    .order_by(_M.timestamp, _M.id)
+)

@@ -6,30 +6,34 @@ Changing stands in `lifelong.table_item_changes`, pruning in `lifelong.table_pru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select, union_all
 
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
-from ..database.schema import memories
+from ..database.schema import audiences, memories, search_stats
+from ..database.sources import MEMORIES, audience_index
 from ..text.folding import fold
 from ..text.hits import stored_tags
 from ..text.times import iso_text
-from . import table_pages as item_pages
-from . import table_words as item_words
-from .shapes import Item
+from . import table_words
+from .shapes import Item, ItemPage
 
-_C = memories.c
-AUDIENCES_AT_ONCE = 1000
+_C, _A, _S = memories.c, audiences.c, search_stats.c
+_BY_TIME = audience_index(MEMORIES)
 MOST_COUNTED = 10_000
 """Matching items that are counted; one more says that there are more."""
+FEW_ITEMS = 20_000
+"""A persona of no more items than these is read as a whole; all matching ones are counted."""
+ALONE = 40
+"""Audiences that are walked by themselves, those with most items; the others are sorted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ class Seen:
         return made
 
 
-class Filters(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
     """What items are looked for by; all of them must hold."""
 
     words: tuple[str, ...] = ()
@@ -65,7 +70,6 @@ class Filters(NamedTuple):
     kinds: tuple[str, ...] = ()
     tier: str = ""
     conversation: str | None = None
-    participant: str | None = None
     min_importance: float | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -78,12 +82,12 @@ class Filters(NamedTuple):
     @property
     def is_wide(self) -> bool:
         """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
-        return not (self.kinds or self.conversation or self.participant or self.tags or self.archived)
+        return not (self.kinds or self.conversation or self.tags or self.archived)
 
     @property
     def is_blank(self) -> bool:
         """Return whether all items are asked for."""
-        return self == Filters(here=self.here)
+        return self == ItemFilter(here=self.here)
 
 
 COLUMNS = (
@@ -138,43 +142,32 @@ def is_kept() -> Any:
     return or_(unset, _C.expires_at > now, _C.conversation_key == bindparam("here", type_=Key(512)))
 
 
-def _conditions(seen: Seen, asked: Filters) -> list[Any]:
-    made = seen.conditions()
-    if asked.archived:
-        made += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
+def _conditions(seen: Seen, wanted: ItemFilter) -> list[Any]:
+    where = seen.conditions()
+    if wanted.archived:
+        where += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
     else:
-        made += is_there()
-    for number, word in enumerate(asked.words):
-        made.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
-    for number, tag in enumerate(asked.tags):
-        made.append(json_has_text(_C.tags, bindparam(f"tag{number}", tag)) > 0)
-    if asked.kinds:
-        made.append(_C.kind.in_(asked.kinds))
-    if asked.tier:
-        made.append(_C.tier == asked.tier)
-    if asked.conversation is not None:
-        made.append(_C.conversation_key == asked.conversation)
-    if asked.participant is not None:
-        made.append(_C.participant_key == asked.participant)
-    if asked.min_importance is not None:
-        made.append(_C.importance >= asked.min_importance)
-    if asked.since is not None:
-        made.append(_C.timestamp >= bindparam("since", asked.since, type_=Time()))
-    if asked.until is not None:
-        made.append(_C.timestamp <= bindparam("until", asked.until, type_=Time()))
-    return made
+        where += is_there()
+    for number, word in enumerate(wanted.words):
+        where.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
+    for number, tag in enumerate(wanted.tags):
+        where.append(json_has_text(_C.tags, bindparam(f"tag{number}", tag)) > 0)
+    if wanted.kinds:
+        where.append(_C.kind.in_(wanted.kinds))
+    if wanted.tier:
+        where.append(_C.tier == wanted.tier)
+    if wanted.conversation is not None:
+        where.append(_C.conversation_key == wanted.conversation)
+    if wanted.min_importance is not None:
+        where.append(_C.importance >= wanted.min_importance)
+    if wanted.since is not None:
+        where.append(_C.timestamp >= bindparam("since", wanted.since, type_=Time()))
+    if wanted.until is not None:
+        where.append(_C.timestamp <= bindparam("until", wanted.until, type_=Time()))
+    return where
 
 
-class Found(NamedTuple):
-    """A page of items, and how many there are."""
-
-    items: list[Item]
-    total: int
-    at_least: bool = False
-    """There may be more than `total`."""
-
-
-def search(db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit: int, offset: int) -> Found:
+def search(db: Database, seen: Seen, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
     """Return a page of items, newest first, then by id, the later one first, and how many there are in all.
 
     Args:
@@ -184,43 +177,107 @@ def search(db: Database, seen: Seen, asked: Filters, *, ttl_seconds: int, limit:
         StoreReadError: nothing could be read.
     """
     if seen.is_nobody:
-        return Found([], 0)
-    where = _conditions(seen, asked)
+        return {"items": [], "total": 0}
+    where = _conditions(seen, wanted)
     values: dict[str, Any] = {}
     ids = None
-    if not asked.archived:
+    if not wanted.archived:
         where.append(is_kept())
-        values = expiry_values(db, ttl_seconds, asked.here)
-        ids = item_words.candidates(db, seen.persona, seen.audiences, asked.words) if asked.words else None
+        values = expiry_values(db, ttl_seconds, wanted.here)
+        ids = table_words.candidates(db, seen.persona, seen.audiences, wanted.words) if wanted.words else None
         if ids is not None:
             where.append(_C.id.in_(bindparam("ids", ids, expanding=True, type_=ID)))
-    if ids is None and asked.is_wide:
-        sizes = item_pages.sizes(db, seen.persona, seen.audiences)
-        if sum(sizes.values()) > item_pages.FEW_ITEMS:
-            return _of_very_many(db, seen, asked, sizes, values, limit, offset)
-    total = int(db.read(item_pages.counted(where, MOST_COUNTED + 1), values, source="memories")[0][0])
+    if ids is None and wanted.is_wide:
+        sizes = _read_sizes(db, seen.persona, seen.audiences)
+        if sum(sizes.values()) > FEW_ITEMS:
+            return _search_very_many(db, seen, wanted, sizes, values, limit, offset)
+    some = select(_C.id).where(*where).limit(bindparam("most", MOST_COUNTED + 1, type_=Integer())).subquery()
+    total = int(db.read(select(func.count()).select_from(some), values, source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
-        return Found([], total)
+        return {"items": [], "total": total}
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
     found = [item_of(row) for row in db.read(page, values, source="memories")]
-    return Found(found, max(total, offset + len(found)) if found else total, total > MOST_COUNTED)
+    return _page(found, max(total, offset + len(found)) if found else total, total > MOST_COUNTED)
 
 
-def _of_very_many(
-    db: Database, seen: Seen, asked: Filters, sizes: dict[int, int], values: dict[str, Any], limit: int, offset: int
-) -> Found:
+def _page(found: list[Item], total: int, at_least: bool = False) -> ItemPage:
+    page: ItemPage = {"items": found, "total": total}
+    return {**page, "at_least": True} if at_least else page
+
+
+# Of very many: what is read goes by the page, not by the persona. The newest of each audience are walked in
+# `ix_memories_audience` and put in order together: by persona alone there is no order to walk, and a server would sort
+# a million rows for fifty.
+
+
+def _search_very_many(
+    db: Database, seen: Seen, wanted: ItemFilter, sizes: dict[int, int], values: dict[str, Any], limit: int, offset: int
+) -> ItemPage:
     """Return a page of a persona whose matching items are too many to count: one more than the page is looked for."""
-    where = [*_conditions(Seen(seen.persona, None, seen.local), asked), is_kept()]
-    ids = item_pages.newest(db, sizes, where, values, limit=limit + 1, offset=offset)
+    where = [*_conditions(Seen(seen.persona, None, seen.local), wanted), is_kept()]
+    ids = _read_newest_ids(db, list(sizes), where, values, limit=limit + 1, offset=offset)
     rows = db.read(_by_id(), {"persona": seen.persona, "ids": ids[:limit]}, source="memories") if ids else []
     by_id = {int(row.id): item_of(row) for row in rows}
     found = [by_id[each] for each in ids[:limit] if each in by_id]
     more = len(ids) > limit
-    if asked.is_blank and seen.local and (more or not ids):
+    if wanted.is_blank and seen.local and (more or not ids):
         # As they are counted when they are stored: expired ones that still lie there are among them.
-        return Found(found, sum(sizes.values()))
-    return Found(found, offset + len(ids), more)
+        return _page(found, sum(sizes.values()))
+    return _page(found, offset + len(ids), more)
+
+
+def _read_sizes(db: Database, persona: str, seen: Sequence[int] | None) -> dict[int, int]:
+    """Return how many items that hold each audience has, the largest first; expired ones that still lie there count.
+
+    Args:
+        seen: audiences; None for all of the persona.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    values: dict[str, Any] = {"persona": persona, "source": MEMORIES.number}
+    if seen is not None:
+        values["seen"] = list(seen)
+    found = db.read(_sizes_statement(seen is not None), values, source="search_stats")
+    return {int(row[0]): int(row[1]) for row in sorted(found, key=lambda row: (-row[1], row[0]))}
+
+
+@lru_cache(maxsize=2)
+def _sizes_statement(some: bool) -> Any:
+    joined = audiences.join(search_stats, _S.audience_id == _A.audience_id)
+    made = select(_A.audience_id, _S.docs).select_from(joined)
+    made = made.where(_A.persona_id == bindparam("persona", type_=Key(64)), _S.source == bindparam("source"))
+    return made.where(_A.audience_id.in_(bindparam("seen", expanding=True, type_=ID))) if some else made
+
+
+def _read_newest_ids(
+    db: Database, order: list[int], where: Sequence[Any], values: Mapping[str, Any], *, limit: int, offset: int
+) -> list[int]:
+    """Return the ids of a page, newest first, then by id, the later one first.
+
+    Args:
+        order: audiences, those with most items first.
+        where: conditions of the items, without those of the audience.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    groups = [[audience] for audience in order[:ALONE]] + ([order[ALONE:]] if order[ALONE:] else [])
+    branches = []
+    for group in groups:
+        of_group = _C.audience_id == group[0] if len(group) == 1 else _C.audience_id.in_(group)
+        walked = select(_C.id, _C.timestamp).where(*where, of_group).order_by(_C.timestamp.desc(), _C.id.desc())
+        walked = walked.with_hint(memories, f"FORCE INDEX ({_BY_TIME})", "mysql")
+        walked = walked.with_hint(memories, f"FORCE INDEX ({_BY_TIME})", "mariadb")
+        walked = walked.with_hint(memories, f"INDEXED BY {_BY_TIME}", "sqlite")
+        part = walked.limit(bindparam("reach", type_=Integer())).subquery()
+        branches.append(select(part.c.id, part.c.timestamp))
+    every = union_all(*branches).subquery()
+    page = select(every.c.id).order_by(every.c.timestamp.desc(), every.c.id.desc())
+    page = page.limit(bindparam("page", type_=Integer())).offset(bindparam("skip", type_=Integer()))
+    asked = {**values, "reach": offset + limit, "page": limit, "skip": offset}
+    return [int(row[0]) for row in db.read(page, asked, source="memories")]
 
 
 def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:

@@ -1,6 +1,13 @@
 """One worker at a time, on every server: a lease in a row of `counters`, taken and kept by conditional updates.
 
-No lock of the server is used: clusters have none that all nodes see. Called by `upkeep.migration`.
+Conditions of one UPDATE decide and its row count tells; no lock of the server is used, since clusters have none that
+all nodes see. A lease is kept by taking it again with the same token, and ends by itself.
+
+| Called by | For |
+|---|---|
+| `upkeep.migration` | `lease`: one migrates the whole database, the others wait |
+| `lifelong.cycles` | `take`, `release`: one runs a cycle of a persona, the others do something else |
+| `jobs.table_claiming` | `is_free`: which operation a worker may take, in rows of its own |
 """
 
 from __future__ import annotations
@@ -10,8 +17,9 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import Connection, or_, update
+from sqlalchemy import Connection, or_, select, update
 
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
@@ -22,6 +30,49 @@ from . import ddl
 LEASE_SECONDS = 60.0
 """A worker that said nothing for so long is taken for dead."""
 WAIT_SECONDS = 600.0
+EVERYBODY = "default"
+"""Persona of the row of a lease that is about the whole database."""
+_C = counters.c
+
+
+def is_free(columns: Any, now: Any) -> Any:
+    """Return the condition of a row with `lease_until` that nobody holds."""
+    return or_(columns.lease_until.is_(None), columns.lease_until <= now)
+
+
+def take(db: Database, persona: str, name: str, token: str, seconds: float) -> bool:
+    """Take or keep a lease of a persona and return whether it is held now by `token`.
+
+    Raises:
+        StoreWriteError: it could not be asked.
+    """
+    now = db.clock()
+    row = {"persona_id": persona, "name": name, "value": 0}
+    change = (
+        update(counters)
+        .where(_C.persona_id == persona, _C.name == name, or_(is_free(_C, now), _C.claimed_by == token))
+        .values(claimed_by=token, lease_until=now + timedelta(seconds=seconds))
+    )
+    holder = select(_C.claimed_by).where(_C.persona_id == persona, _C.name == name)
+
+    def work(connection: Connection) -> bool:
+        connection.execute(insert_ignore(counters, db.family), row)
+        return connection.execute(change).rowcount > 0
+
+    def confirm(connection: Connection) -> bool | None:
+        return True if connection.execute(holder).scalar() == token else None
+
+    return db.transaction(work, source="counters", confirm=confirm)
+
+
+def release(db: Database, persona: str, name: str, token: str) -> None:
+    """Give a lease back, if `token` still holds it."""
+    change = (
+        update(counters)
+        .where(_C.persona_id == persona, _C.name == name, _C.claimed_by == token)
+        .values(claimed_by=None, lease_until=None)
+    )
+    db.transaction(lambda connection: connection.execute(change).rowcount, source="counters", confirm=lambda _: None)
 
 
 @contextlib.contextmanager
@@ -35,9 +86,9 @@ def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Ite
         StoreError: another worker still held it after `wait_seconds`.
     """
     mine = secrets.token_hex(16)
-    _make_row(db, name)
+    _make_table(db)
     deadline = time.monotonic() + wait_seconds
-    while not _take(db, name, mine):
+    while not take(db, EVERYBODY, name, mine, LEASE_SECONDS):
         if time.monotonic() >= deadline:
             raise StoreError(
                 f"Another process has been at work on the database ({name}) for {wait_seconds:.0f} s. Wait until it is "
@@ -45,42 +96,22 @@ def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Ite
                 source=name,
             )
         time.sleep(0.05)
+
+    def keep() -> None:
+        take(db, EVERYBODY, name, mine, LEASE_SECONDS)
+
     try:
-        yield lambda: _keep(db, name, mine)
+        yield keep
     finally:
-        _release(db, name, mine)
+        release(db, EVERYBODY, name, mine)
 
 
-def _make_row(db: Database, name: str) -> None:
+def _make_table(db: Database) -> None:
     def work(connection: Connection) -> None:
         for statement in ddl.create_all(counters, db.family):
             connection.exec_driver_sql(statement)
         for column in (counters.c.value, counters.c.lease_until, counters.c.claimed_by):
             if not ddl.has_column(connection, counters.name, column.name):
                 connection.exec_driver_sql(ddl.add_column(counters, column, db.family))
-        connection.execute(insert_ignore(counters, db.family), {"persona_id": "default", "name": name, "value": 0})
 
     db.transaction(work, source="counters")
-
-
-def _change(db: Database, name: str, mine: str, *, claimed_by: str | None, seconds: float) -> bool:
-    c, now = counters.c, db.clock()
-    free = or_(c.lease_until.is_(None), c.lease_until <= now, c.claimed_by == mine)
-    change = (
-        update(counters)
-        .where(c.persona_id == "default", c.name == name, free)
-        .values(claimed_by=claimed_by, lease_until=now + timedelta(seconds=seconds), value=c.value + 1)
-    )
-    return db.transaction(lambda connection: connection.execute(change).rowcount, source="counters") > 0
-
-
-def _take(db: Database, name: str, mine: str) -> bool:
-    return _change(db, name, mine, claimed_by=mine, seconds=LEASE_SECONDS)
-
-
-def _keep(db: Database, name: str, mine: str) -> None:
-    _change(db, name, mine, claimed_by=mine, seconds=LEASE_SECONDS)
-
-
-def _release(db: Database, name: str, mine: str) -> None:
-    _change(db, name, mine, claimed_by=None, seconds=0)

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from core.database import schema, schema_lifelong, schema_recent, schema_stories
 from core.database.engine import Database
 from core.db import verify_index
-from core.lifelong import table_claims as persona_claims
+from core.lifelong import table_counters
 from tests.faults.host import PERSON, Told
 from tests.store.world import index_differences, rows_of
 
@@ -101,7 +101,7 @@ def _ids(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:
 def _numbers(db: Database, persona: str, told: Sequence[Told]) -> Iterable[str]:
     by = Counter((each.kind, each.state) for each in told)
     c = schema.counters.c
-    asked = select(c.value).where(c.persona_id == persona, c.name == persona_claims.STREAMS)
+    asked = select(c.value).where(c.persona_id == persona, c.name == table_counters.STREAMS)
     ended = db.read(asked, source="counters")
     people = [row for row in rows_of_people(db, persona) if row.user_id == PERSON]
     numbers = {

@@ -21,10 +21,11 @@ from core.config import Settings
 from core.database import schema, schema_stories
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.lifelong import Scheduler
-from core.lifelong import table_claims as persona_claims
 from core.lifelong import table_windows as windows
+from core.lifelong.cycles import LEASE
 from core.memories import table_merges as item_merging
 from core.scope import Scope
+from core.upkeep import leases
 from tests.spec.lifelong_world import ANN, BOB, MEMORIES, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
@@ -385,15 +386,15 @@ def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
 
 def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     talk(life, 3)
-    assert persona_claims.take(life.db, life.persona, "another process", 600)
+    assert leases.take(life.db, life.persona, LEASE, "another process", 600)
     assert life.run_cycle(model=facts("a")).reason == "busy"
     assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
     still.now = NOW + timedelta(seconds=600)
     assert life.run_cycle(model=facts("a")).stored == 1
-    assert persona_claims.take(life.db, life.persona, "another process", 600)
-    persona_claims.release(life.db, life.persona, "a third")
+    assert leases.take(life.db, life.persona, LEASE, "another process", 600)
+    leases.release(life.db, life.persona, LEASE, "a third")
     assert life.run_cycle(model=facts("a")).reason == "busy"
-    persona_claims.release(life.db, life.persona, "another process")
+    leases.release(life.db, life.persona, LEASE, "another process")
     assert life.run_cycle().reason == "no_messages"
 
 
@@ -489,7 +490,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
 
 def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
     talk(life, 2)
-    persona_claims.take(life.db, life.persona, "another process", 600)
+    leases.take(life.db, life.persona, LEASE, "another process", 600)
     done = life.on_stream_end(HERE)
     assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
 

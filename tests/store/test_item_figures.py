@@ -13,8 +13,8 @@ from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
 from core.memories import table_figures as item_figures
+from core.memories import table_history
 from core.memories import table_recalls as recalls
-from core.memories import table_sources as item_sources
 from core.memories.table_figures import Age, Growth
 from core.scope import Scope
 from tests.store.world import NOW, open_db, own_scope
@@ -100,10 +100,10 @@ def test_l1_the_messages_an_item_was_made_of_are_read_in_their_order(db: Databas
         ).id
         for text, age in (("second", 1), ("first", 2))
     ]
-    found = item_sources.lines(db, scope.persona, [*ids, "m-7", True, None, 5, 2**70])
+    found = table_history.read_sources(db, scope.persona, [*ids, "m-7", True, None, 5, 2**70])
     assert [(line.text, line.sender, line.conversation) for line in found] == [
         ("first", "Ann", "tg/42"),
         ("second", "Ann", "tg/42"),
     ]
     assert found[0].at == NOW - timedelta(minutes=2)
-    assert item_sources.lines(db, own_scope().persona, ids) == []
+    assert table_history.read_sources(db, own_scope().persona, ids) == []

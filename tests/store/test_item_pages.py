@@ -11,7 +11,6 @@ import pytest
 from core.config import Settings
 from core.database.engine import Database
 from core.lifelong import search_items
-from core.memories import table_pages as item_pages
 from core.memories import table_reading as items
 from core.memories import table_words as item_words
 from core.scope import Scope
@@ -65,8 +64,8 @@ def test_l5_a_page_of_very_many_is_that_of_few(
     """The newest of each audience put in order together are the newest of all."""
     monkeypatch.setattr(item_words, "MOST_IDS", 0)  # the words are no help
     few = page(db, scope, **asked)
-    monkeypatch.setattr(item_pages, "FEW_ITEMS", 10)
-    monkeypatch.setattr(item_pages, "ALONE", 3)
+    monkeypatch.setattr(items, "FEW_ITEMS", 10)
+    monkeypatch.setattr(items, "ALONE", 3)
     many = page(db, scope, **asked)
     assert many["items"] == few["items"]
     if many.get("at_least"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -174,6 +175,36 @@ def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() ->
         door.register_handler("OF_A_HOST", "no place")
     with pytest.raises(MessageError, match="33 bytes"):
         door.register_handler("X" * 33, counted)
+
+
+def test_a_handler_named_for_the_installed_package_is_found_in_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host writes its texts once, for whichever of the two names; its own modules of that name come first."""
+    monkeypatch.setitem(sys.modules, "prompt_engine", None)  # not installed under that name
+    with handled(ELSEWHERE="prompt_engine.semantic.handlers:embed"):  # type: ignore[arg-type]
+        assert handlers.find("ELSEWHERE") is handlers.find("EMBED")
+    nowhere: Any = {"NOWHERE": "prompt_engine.semantic.handlers:nothing"}
+    with handled(**nowhere), pytest.raises(ModuleNotFoundError, match="prompt_engine"):
+        handlers.find("NOWHERE")
+
+
+_RENAMED = """
+import sys
+sys.modules["core"] = None
+from prompt_engine.jobs import handlers
+for type in handlers.known():
+    assert handlers.find(type).__module__.startswith("prompt_engine."), type
+handlers.register_handler("OF_A_CHECKOUT", "core.semantic.handlers:embed")
+assert handlers.find("OF_A_CHECKOUT").__module__ == "prompt_engine.semantic.handlers"
+"""
+
+
+def test_handlers_are_found_when_the_package_bears_another_name(tmp_path: Path) -> None:
+    """In a wheel the folder `core` is `prompt_engine`, and nothing is called `core`."""
+    (tmp_path / "prompt_engine").symlink_to(Path(handlers.__file__).parents[1])
+    paths = os.pathsep.join([str(tmp_path), *(path for path in sys.path if path.endswith("site-packages"))])
+    subprocess.run(
+        [sys.executable, "-S", "-c", _RENAMED], env={**os.environ, "PYTHONPATH": paths}, check=True, timeout=60
+    )
 
 
 def test_s46_a_handler_that_is_missing_is_a_failure_like_others(db: Database) -> None:

@@ -1,0 +1,332 @@
+"""Items as hosts change them: edited, archived, restored, removed, pinned, retagged. Offered by `lifelong`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..calls import screening
+from ..calls.call import GivenSettings
+from ..database.engine import Database
+from ..database.rows import text as read_text
+from ..errors import ItemNotFoundError, MessageError
+from ..memories.rules import read_id, read_ids
+from ..memories.shapes import BulkResult
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..tags.rules import stored_form
+from . import table_item_changes as item_changes
+from .call import find_seen, open_persona_call
+
+
+def edit_item(
+    id: int,  # noqa: A002 - the name of the specification
+    new_content: str,
+    conf_uid: str | None = None,
+    *,
+    editor: str = "manual",
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give an item another text; id, tags, kind, importance and time stay, the former text goes to its history.
+
+    Args:
+        id: the item's id.
+        new_content: the text, not blank, at most 16 MB.
+        conf_uid: the persona; the scope's by default.
+        editor: who did it, for the history.
+        operator: of all audiences of the persona, whatever the scope sees.
+
+    Returns:
+        `(True, id, "")`; `unchanged` where that is its text already.
+
+    Raises:
+        ItemNotFoundError: no such item, or it is archived.
+        MessageError: new_content is blank, no text, or over 16 MB.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta(["Ann likes tea"], db=db)
+    >>> edit_item(added.ids[0], "Ann likes green tea", db=db).stored
+    True
+    >>> get_item(added.ids[0], db=db)["text"]
+    'Ann likes green tea'
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    seen = find_seen(call, operator)
+    row_id = read_id(id)
+    text = _read_content(new_content)
+    flagged, notes = screening.is_flagged(text, "memory", settings=call.settings)
+    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), quarantined=flagged)
+    if done is None:
+        raise ItemNotFoundError(row_id)
+    return WriteResult(*done, notes=notes) if notes else done
+
+
+def _read_content(value: object) -> str:
+    if not isinstance(value, str):
+        raise MessageError(
+            f"new_content is of type {type(value).__name__}. It must be a text.", fields=("new_content",)
+        )
+    text = read_text(value, "new_content")
+    if not text.strip():
+        raise MessageError(
+            "new_content is blank. An item needs a text; delete_item archives it.", fields=("new_content",)
+        )
+    return text
+
+
+def delete_item(
+    id: int,  # noqa: A002 - as above
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Archive an item and return 1; 0 where there is none, or it is archived already. Otherwise as `delete_items`.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_item, restore_item
+    >>> db = open_database("sqlite://")
+    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
+    >>> delete_item(item, db=db), delete_item(item, db=db), restore_item(item, db=db)
+    (1, 0, 1)
+    """
+    return delete_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
+
+
+def delete_items(
+    ids: Sequence[int],
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Archive up to 1,000 items in one transaction; `restore_items` brings them back.
+
+    Args:
+        ids: ids of items, each counts once.
+        conf_uid: the persona; the scope's by default.
+        operator: of all audiences of the persona, whatever the scope sees.
+
+    Returns:
+        How many were archived by this call, and the ids there is no item of.
+
+    Raises:
+        MessageError: more than 1,000 ids, or something that is no id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items
+    >>> db = open_database("sqlite://")
+    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> delete_items([*ids, 7], db=db)
+    BulkResult(count=2, unknown=(7,))
+    """
+    wanted = read_ids(ids)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    return item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
+
+
+def restore_item(
+    id: int,  # noqa: A002 - as above
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds.
+
+    Otherwise as `restore_items`; an example stands at `delete_item`.
+    """
+    return restore_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
+
+
+def restore_items(
+    ids: Sequence[int],
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Bring up to 1,000 archived or replaced items back; arguments and errors as for `delete_items`.
+
+    Returns:
+        How many were brought back by this call, and the ids there is no item of.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items, restore_items
+    >>> db = open_database("sqlite://")
+    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> done = delete_items(ids[:1], db=db)
+    >>> restore_items(ids, db=db)
+    BulkResult(count=1, unknown=())
+    """
+    wanted = read_ids(ids)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    return item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=False)
+
+
+def purge_items(
+    ids: Sequence[int],
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Remove up to 1,000 items for good, with their former texts; nothing brings them back.
+
+    Arguments and errors are those of `delete_items`.
+
+    Returns:
+        How many were removed, and the ids there is no item of.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, purge_items, search_items
+    >>> db = open_database("sqlite://")
+    >>> ids = add_facts_with_meta(["Ann likes tea"], db=db).ids
+    >>> purge_items(ids, db=db).count, search_items(archived=True, db=db)["total"]
+    (1, 0)
+    """
+    wanted = read_ids(ids)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    return item_changes.purge(call.db, find_seen(call, operator), wanted)
+
+
+def pin_item(
+    id: int,  # noqa: A002 - as above
+    pinned: bool = True,
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed.
+
+    Otherwise as `pin_items`.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, pin_item
+    >>> db = open_database("sqlite://")
+    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
+    >>> pin_item(item, db=db), pin_item(item, db=db), pin_item(item, False, db=db)
+    (1, 0, 1)
+    """
+    return pin_items([read_id(id)], pinned, conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
+
+
+def pin_items(
+    ids: Sequence[int],
+    pinned: bool = True,
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Pin up to 1,000 items, or let them go.
+
+    Args:
+        ids, conf_uid, operator: as for `delete_items`.
+        pinned: False lets them go.
+
+    Returns:
+        How many were changed by this call, and the ids there is no item of.
+
+    Raises:
+        MessageError: pinned is no bool, or ids as for `delete_items`.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, pin_items
+    >>> db = open_database("sqlite://")
+    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> pin_items(ids, db=db)
+    BulkResult(count=2, unknown=())
+    """
+    if not isinstance(pinned, bool):
+        raise MessageError(f"pinned is of type {type(pinned).__name__}. It must be True or False.", fields=("pinned",))
+    wanted = read_ids(ids)
+    call = open_persona_call(db, settings, scope, conf_uid)
+    return item_changes.set_pinned(call.db, find_seen(call, operator), wanted, pinned=pinned)
+
+
+def retag_items(
+    ids: Sequence[int],
+    add: Iterable[str] = (),
+    remove: Iterable[str] = (),
+    tags: Iterable[str] | None = None,
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Change the tags of up to 1,000 items in one transaction, index rows and uses of tags with them.
+
+    Args:
+        ids, conf_uid, operator: as for `delete_items`.
+        add, remove: tags that join, tags that go.
+        tags: these instead of those there are; then neither of the two.
+
+    Returns:
+        How many items have other tags now, and the ids there is no item of.
+
+    Raises:
+        MessageError: nothing to change, a tag over 255 bytes, or ids as for `delete_items`.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, get_item, retag_items
+    >>> db = open_database("sqlite://")
+    >>> (item,) = add_facts_with_meta([{"text": "Ann likes tea", "tags": ["ann"]}], db=db).ids
+    >>> retag_items([item], add=["tea"], db=db).count, get_item(item, db=db)["tags"]
+    (1, ['ann', 'tea'])
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    seen = find_seen(call, operator)
+    wanted = read_ids(ids)
+    if tags is not None and (add or remove):
+        raise MessageError("tags stands beside add or remove. Give one or the other.", fields=("tags",))
+    if tags is None and not add and not remove:
+        raise MessageError("Nothing is to be changed: give add, remove or tags.", fields=("add", "remove", "tags"))
+    return item_changes.retag(
+        call.db,
+        seen,
+        wanted,
+        add=_read_tags(add, "add"),
+        remove=set(_read_tags(remove, "remove")),
+        only=None if tags is None else _read_tags(tags, "tags"),
+    )
+
+
+def _read_tags(value: object, name: str) -> list[str]:
+    """Return tags as they are stored.
+
+    Raises:
+        MessageError: no texts, or one that is too long.
+    """
+    try:
+        tags, too_long = stored_form(value)
+    except TypeError as error:
+        raise MessageError(f"{name} holds something that is no tag. {error}", fields=(name,)) from None
+    if too_long:
+        raise MessageError(f"{name} holds a tag of {too_long[0]} bytes. At most 255 are allowed.", fields=(name,))
+    return tags

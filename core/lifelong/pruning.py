@@ -1,0 +1,118 @@
+"""What is not kept any longer, as hosts ask for it: expired session items, old or unimportant ones.
+
+Offered by `lifelong`.
+"""
+
+from __future__ import annotations
+
+from ..calls.call import GivenSettings
+from ..config import Settings
+from ..database.engine import Database
+from ..memories import rules
+from ..memories import rules_retention as retention
+from ..memories.shapes import Pruned
+from ..scope import Scope
+from . import table_pruning
+from .call import open_persona_call
+from .table_pruning import Limits
+
+
+def read_limits(settings: Settings) -> Limits:
+    """Return what long-term items are pruned by where the caller says nothing."""
+    return Limits(
+        settings.prune_max_age_days,
+        settings.prune_max_importance,
+        settings.prune_mode,
+        settings.prune_protect_importance,
+    )
+
+
+def prune_session_by_ttl(
+    ttl_sec: int | None = 0,
+    exclude_history_uid: str | None = None,
+    conf_uid: str | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> Pruned:
+    """Archive the session items of the persona that have expired, and return how many.
+
+    Args:
+        ttl_sec: age in seconds; 0 and None are SESSION_TTL_SEC, 1 to 59 become 60 with a note.
+        exclude_history_uid: the active conversation, whose items stay; the scope's by default.
+        conf_uid: the persona; the scope's by default.
+
+    Returns:
+        A number with `items` and `notes`; done again: 0.
+
+    Raises:
+        MessageError: ttl_sec is negative or no whole number.
+        StoreError: what was archived before is archived; calling again does the rest.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, prune_session_by_ttl
+    >>> db = open_database("sqlite://")
+    >>> old = {"text": "Ann is tired", "tier": "session", "timestamp": "2026-01-01T12:00:00Z"}
+    >>> added = add_facts_with_meta([old], db=db)
+    >>> prune_session_by_ttl(3600, db=db), prune_session_by_ttl(3600, db=db)
+    (1, 0)
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    seconds, notes = retention.session_ttl(ttl_sec, call.settings.session_ttl_sec)
+    active = call.scope.conversation
+    if exclude_history_uid is not None:
+        active = Scope(call.persona, exclude_history_uid).conversation
+    items = table_pruning.archive_expired(call.db, call.persona, seconds, given=bool(ttl_sec), active=active)
+    return Pruned(len(items), items, notes=notes)
+
+
+def prune_ltm(
+    conf_uid: str | None = None,
+    max_age_days: int | None = None,
+    max_importance: float | None = None,
+    mode: str | None = None,
+    *,
+    dry_run: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> Pruned:
+    """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
+
+    Pinned items, saved ones, and those of PRUNE_PROTECT_IMPORTANCE stay.
+
+    Args:
+        conf_uid: the persona; the scope's by default.
+        max_age_days: items at least this old are too old, 1 to 36,500; PRUNE_MAX_AGE_DAYS by default.
+        max_importance: items below are too unimportant, 0 to 1; PRUNE_MAX_IMPORTANCE by default.
+        mode: any (one of the two is enough) or all; PRUNE_MODE by default.
+        dry_run: change nothing.
+
+    Returns:
+        A number with `items`: id and reasons of each.
+
+    Raises:
+        MessageError: a value out of its range.
+        StoreError: what was archived before is archived; calling again does the rest.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, prune_ltm
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}, "Ann likes tea"], db=db)
+    >>> done = prune_ltm(max_importance=0.2, dry_run=True, db=db)
+    >>> done, done.items[0][1]
+    (1, ('importance',))
+    """
+    call = open_persona_call(db, settings, scope, conf_uid)
+    usual = read_limits(call.settings)
+    share = rules.read_share(max_importance, "max_importance", usual.max_importance)
+    assert share is not None
+    limits = Limits(
+        rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days),
+        share,
+        retention.read_mode(mode, usual.mode),
+        usual.protect_importance,
+    )
+    items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)
+    return Pruned(len(items), items)
