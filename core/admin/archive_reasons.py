@@ -105,11 +105,11 @@ def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]])
     if not gone:
         return {}
     notes: dict[int, list[dict[str, str]]] = {}
-    for old in table_history.of(db, persona, "memories", [item["id"] for item in gone]):
+    for old in table_history.read_texts(db, persona, "memories", [item["id"] for item in gone]):
         until = old.at.isoformat() if old.at else ""
         note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
         notes.setdefault(old.item_id, []).append(note)
-    ran = [row._mapping for row in table_runs.listed(db, persona, RUNS)]
+    ran = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
     told = {item["id"]: tell(item, notes.get(item["id"], ()), ran) for item in gone}
     return {row_id: one for row_id, one in told.items() if one is not None}
 

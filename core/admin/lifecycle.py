@@ -92,7 +92,7 @@ def compact(
 @router.get("/runs", responses=says())
 def runs(admin: MemoryAdmin, limit: Limit = 50) -> RunsAnswer:
     """Return the last runs of consolidation, deep consolidation and compaction, the newest first."""
-    rows = table_runs.listed(admin.call.db, admin.call.persona, limit)
+    rows = table_runs.read_newest(admin.call.db, admin.call.persona, limit)
     return RunsAnswer(runs=[_build_run(row) for row in rows])
 
 

@@ -99,7 +99,7 @@ def _rows(counted: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...],
 
 def _last_run(db: Any, persona: str) -> dict[str, Family]:
     """Return what the last run that has ended came to; nothing where there was none."""
-    done = next((row for row in table_runs.listed(db, persona, 20) if row.finished_at is not None), None)
+    done = next((row for row in table_runs.read_newest(db, persona, 20) if row.finished_at is not None), None)
     if done is None:
         return {}
     numbers = {

@@ -49,7 +49,7 @@ def listing(page: Page) -> Response:
         operations=door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking()),
         most=MOST_LISTED,
         open_states=OPEN,
-        runs=table_runs.listed(page.db, page.persona, MOST_RUNS),
+        runs=table_runs.read_newest(page.db, page.persona, MOST_RUNS),
         settings=page.settings,
         flash=_SAID.get(page.query("note")),
     )

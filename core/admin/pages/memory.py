@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ... import lifelong
 from ...lifelong import BulkResult
-from ...memories import table_sources
+from ...memories import table_history
 from ...memories.rules import WISH
 from .. import archive_reasons
 from . import form_values
@@ -129,7 +129,7 @@ def item(page: Page) -> Response:
         item=found,
         former=archive_reasons.find_reason(page.db, page.persona, found, page.operating()),
         versions=versions[:-1][::-1],
-        lines=table_sources.lines(page.db, page.persona, found["source_message_ids"]),
+        lines=table_history.read_sources(page.db, page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=flash(page),
     )

@@ -26,7 +26,7 @@ from ...calls import defaults
 from ...config import Settings
 from ...database.engine import Database
 from ...errors import CoreError, StoreError
-from ...lifelong import table_claims
+from ...lifelong import table_counters
 from .. import bodies, errors, guard
 from ..context import AdminCall, AdminContext
 from ..sessions import COOKIE
@@ -195,7 +195,7 @@ class Page:
 
     def _personas(self) -> list[str]:
         try:
-            return table_claims.personas(defaults.handle(self.context.db))[:200]
+            return table_counters.read_personas(defaults.handle(self.context.db))[:200]
         except StoreError:
             return []
 
