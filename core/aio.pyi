@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from .calls import screening
+from .calls.call import GivenSettings
 from .calls.screening import Screen
 from .chat_history_cache import CacheStats
 from .config.flags import Settings
@@ -953,7 +954,7 @@ async def accept_refused(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a refused text after all, as if it had not been refused, and take it from the list."""
@@ -964,7 +965,7 @@ async def add_alternative(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Store another version of a message and return its number; which one is current stays as it is."""
@@ -980,7 +981,7 @@ async def add_running_recap_version(
     storage: Mapping[str, Any] | None = None,
     provenance: str = "model",
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int | None:
     """Store a new version of the running recap, make it current and return its number."""
@@ -993,7 +994,7 @@ async def add_scene_break(
     recap: bool = True,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """End a scene with a message, and say what became of it; the scene's recap is queued."""
@@ -1003,7 +1004,7 @@ async def auto_hide_plan(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> HidePlan:
     """Return which messages are to be hidden and which shown, changes only, as ranges of indexes; nothing is changed."""
@@ -1014,7 +1015,7 @@ async def branch_conversation(
     at_message: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Branched:
     """Take a story over into another conversation up to a message: breaks, scene recaps, versions and their counter."""
@@ -1026,7 +1027,7 @@ async def check_message_exclusion(
     disabled: Collection[str] = ...,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Reason:
     """Return why a message takes no part in recaps: the first rule that holds, blank when it takes part."""
@@ -1037,7 +1038,7 @@ async def choose_alternative(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make an alternative the current one: its text is the message's, its recap the message's recap."""
@@ -1048,13 +1049,17 @@ async def choose_scene_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make a version of a scene's recap current."""
 
 async def clear_all(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> dict[str, int]:
     """Take away what is kept beside the messages of a conversation, and return how many had each key."""
 
@@ -1064,13 +1069,18 @@ async def concatenate_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
     """Return a text of recaps with that of an older message put before it; the text itself where it has none."""
 
 async def copy_recaps(
-    source: object, target: object, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    source: object,
+    target: object,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> WriteResult:
     """Take what the recaps of one chat say into another, as a scene before its first message."""
 
@@ -1079,7 +1089,7 @@ async def delete_running_recap_version(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Delete a version of the running recap; of the current one the highest left takes the place."""
@@ -1089,7 +1099,7 @@ async def dismiss_refused(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Take a refused text from the list for good."""
@@ -1101,7 +1111,7 @@ async def edit_memory(
     interface_path: object = None,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill."""
@@ -1113,7 +1123,7 @@ async def edit_scene_break(
     visible: object = None,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a scene break another name, or let it count or not for what is hidden."""
@@ -1127,7 +1137,7 @@ async def get_data(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Any:
     """Return what is kept beside a message under a key, None where nothing is."""
@@ -1137,13 +1147,17 @@ async def get_memory(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str | None:
     """Return the recap of a message, of its current alternative, stale or not; None where there is none."""
 
 async def get_recap_text(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> str:
     """Return the included recaps of a conversation, oldest first, one a line; blank without any."""
 
@@ -1153,7 +1167,7 @@ async def get_running_recap(
     conversation: object = None,
     storage: Mapping[str, Any] | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapVersion | None:
     """Return a version of the running recap, None where there is none."""
@@ -1167,7 +1181,7 @@ async def get_running_recap_injection(
     scan: bool | None = None,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Injection:
     """Return what is to be put into a prompt for the running recap, and where."""
@@ -1177,7 +1191,7 @@ async def get_running_recap_storage(
     storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapStorage:
     """Return the running recap of a conversation with all its versions; an empty one where there is none."""
@@ -1187,7 +1201,7 @@ async def get_running_recap_versions(
     storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RunningRecapVersion]:
     """Return the versions of a running recap that were not deleted, lowest number first."""
@@ -1197,7 +1211,7 @@ async def get_scene_range(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[int, int]:
     """Return the indexes of the first and last message of the scene that ends with a message."""
@@ -1207,13 +1221,13 @@ async def get_scene_recaps(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneRecap]:
     """Return every version of the recap of the scene that ends with a message, the first one first."""
 
 async def get_short_token_limit(
-    *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Return the tokens message recaps may take together."""
 
@@ -1222,7 +1236,7 @@ async def list_alternatives(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
     """Return the alternatives of a message by number; [] for one that has none but itself."""
@@ -1232,18 +1246,26 @@ async def list_refused(
     *,
     target: RecapTarget | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RefusedRecap]:
     """Return the texts that were refused as recaps of a conversation, oldest first."""
 
 async def list_scenes(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first; [] without any."""
 
 async def queue_recaps(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> int:
     """Queue the recap of every message that has none or a stale one, oldest first, and return how many were queued."""
 
@@ -1253,7 +1275,7 @@ async def refresh_memory(
     disabled: Collection[str] = ...,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Refreshed:
     """Hide and show messages, work out which recaps are included, and return both with what is injected."""
@@ -1263,7 +1285,7 @@ async def remove_scene_break(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Remove the break that lies on a message, with the recaps of its scene; the next break's scene begins earlier."""
@@ -1279,7 +1301,7 @@ async def set_current_running_recap(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make a version of the running recap current."""
@@ -1293,7 +1315,7 @@ async def set_data(
     provenance: Provenance = "manual",
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Keep a value beside a message, apart from the message's own fields, on its current alternative too."""
@@ -1304,7 +1326,7 @@ async def set_scene_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a scene's recap written by hand: another version, which is current from then on."""
@@ -1314,7 +1336,7 @@ async def switch_stories(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Switch stories on or off for a conversation: off, nothing is injected and operations make nothing new."""
@@ -1331,7 +1353,7 @@ async def update_message_inclusion_flags(
     disabled: Collection[str] = ...,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[int, ...]:
     """Work out which recaps are included, and return their messages' row ids, oldest first."""

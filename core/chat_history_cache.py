@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 from .audience.view import Request, Viewer
 from .audience.view_statement import look
 from .base import logs
+from .calls.call import open_call
 from .calls.defaults import handle, scope_for, scope_of, settings_for
 from .config import Settings
 from .context import attachments
@@ -36,7 +37,7 @@ from .messages.table_reading import Line
 from .scope import KEY_BYTES, Scope, key_text
 from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
-from .stories.calls import of_conversation
+from .stories.calls import open_conversation
 from .stories.recaps import refresh as refreshing
 from .wishes import recognition as wishing
 
@@ -301,7 +302,7 @@ def edit_chat_message(
         return WriteResult(False, None, "empty")
     db = handle(db)
     settings = settings_for(settings, db)
-    found = _find(db, scope_for(scope, settings), message, interface_path)
+    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
     if found is None:
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
@@ -332,13 +333,13 @@ def delete_chat_message(
     """
     db = handle(db)
     settings = settings_for(settings, db)
-    found = _find(db, scope_for(scope, settings), message, interface_path)
+    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
     if found is None:
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
     done = chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
     if chat_changes.SCENE_GONE in done.notes:  # its messages may have been hidden
-        refreshing.refresh(of_conversation(found[1], db, settings, scope))
+        refreshing.refresh(open_conversation(open_call(db, settings, scope), found[1]))
     return done
 
 
@@ -354,19 +355,6 @@ def _viewer(db: Database, settings: Settings, scope: Scope | None, conversation:
     return look(
         db, scope, Request(), destination=destination, private_stays_private=settings.private_stays_private
     ).viewer
-
-
-def _find(db: Database, scope: Scope, message: object, interface_path: object) -> tuple[int, str] | None:
-    if interface_path is not None:
-        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
-        return chat_reading.find_message(db, scope.persona, key, key_text(message, "message_id", 191))
-    if isinstance(message, bool) or not isinstance(message, int):
-        raise MessageError(
-            f"message is of type {type(message).__name__}. It must be the row id that saving returned, or the "
-            "platform's message id together with interface_path.",
-            fields=("message",),
-        )
-    return chat_reading.find_row(db, scope.persona, message) if 0 <= message < 2**63 else None
 
 
 def _limit(limit: object, default: int) -> int:

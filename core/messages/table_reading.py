@@ -16,6 +16,9 @@ from ..database.engine import Database
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
+from ..errors import MessageError
+from ..scope import KEY_BYTES, key_text
+from .new_message import MESSAGE_ID_BYTES
 
 _C = chat_history_cache.c
 _COLUMNS = (
@@ -175,6 +178,28 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
     values = {"persona": persona, "conversation": conversation, "message_id": message_id}
     found = db.read(_BY_MESSAGE, values, source="chat_history_cache")
     return (found[0].id, found[0].interface_path) if found else None
+
+
+def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
+    """Return `(row id, conversation)` of the message a host names, None where there is none.
+
+    Args:
+        message: the row id that saving returned; with `interface_path` the platform's message id.
+
+    Raises:
+        MessageError: a value that can be neither.
+        StoreReadError: nothing could be read.
+    """
+    if interface_path is not None:
+        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
+        return find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
+    if isinstance(message, bool) or not isinstance(message, int):
+        raise MessageError(
+            f"message is of type {type(message).__name__}. It must be the row id that saving returned, or the "
+            "platform's message id together with interface_path.",
+            fields=("message",),
+        )
+    return find_row(db, persona, message) if 0 <= message < 2**63 else None
 
 
 # Every message of a conversation, a page at a time, for an export; hidden and excluded ones too

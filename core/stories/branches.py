@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from ..audience import table_conversations as conversations
+from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database import readers
 from ..database.engine import Database
@@ -15,7 +16,7 @@ from ..messages import table_scenes as scenes
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
 from . import table_branches as branching
-from .calls import NO_CONVERSATION, Call, Given, of_conversation
+from .calls import NO_CONVERSATION, StoryCall, open_conversation
 from .recaps import refresh as refreshing
 from .recaps.rules import concatenate
 from .running import table as running_recaps
@@ -56,7 +57,7 @@ def branch_conversation(
     at_message: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Branched:
     """Take a story over into another conversation up to a message: breaks, scene recaps, versions and their counter.
@@ -76,9 +77,9 @@ def branch_conversation(
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
     """
-    call, key = _two(source, target, db, settings, scope)
-    there_already = of_conversation(key, call.db, call.settings, scope)
-    if call.place is None or (_is_unseen(there_already)):
+    call, goal = _open_two(open_call(db, settings, scope), source, target)
+    key = goal.conversation
+    if call.place is None or _is_unseen(goal):
         return _not("unchanged")
 
     def work(connection: Connection) -> Branched:
@@ -101,7 +102,7 @@ def branch_conversation(
     return call.db.transaction(work, source="conversations")
 
 
-def _is_unseen(call: Call) -> bool:
+def _is_unseen(call: StoryCall) -> bool:
     """Return whether a conversation is there and the scope does not see it."""
     return (
         call.place is None
@@ -109,7 +110,7 @@ def _is_unseen(call: Call) -> bool:
     )
 
 
-def _taken(connection: Connection, call: Call, told: Told, last: int, target: ConversationFacts) -> Branched:
+def _taken(connection: Connection, call: StoryCall, told: Told, last: int, target: ConversationFacts) -> Branched:
     persona, db = call.persona, call.db
     mine = told.rows[: last + 1]
     theirs = placing.read(readers.on(connection), persona, target.key).rows
@@ -155,12 +156,13 @@ def _index(told: Told, at_message: object) -> int | None:
     return at_message if 0 <= at_message < len(told.rows) else None
 
 
-def _two(source: object, target: object, db: Database | None, settings: Given, scope: Scope | None) -> tuple[Call, str]:
+def _open_two(call: Call, source: object, target: object) -> tuple[StoryCall, StoryCall]:
+    """Return the calls about the conversation a story is taken from, and the one it goes on in."""
     key = conversations.check_key(target)
-    call = of_conversation(source, db, settings, scope)
-    if key == call.conversation:
+    mine = open_conversation(call, source)
+    if key == mine.conversation:
         raise MessageError("source and target are the same conversation. Name two.", fields=("target",))
-    return call, key
+    return mine, open_conversation(call, key)
 
 
 def _is_wider(source: ConversationFacts, target: ConversationFacts, settings: Settings) -> bool:
@@ -184,7 +186,7 @@ def copy_recaps(
     target: object,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Take what the recaps of one chat say into another, as a scene before its first message.
@@ -203,8 +205,7 @@ def copy_recaps(
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
     """
-    call, key = _two(source, target, db, settings, scope)
-    there = of_conversation(key, call.db, call.settings, scope)
+    call, there = _open_two(open_call(db, settings, scope), source, target)
     if call.place is None or there.place is None:
         return NO_CONVERSATION
     if not _said(call.reader("running_recaps"), call.persona, call.conversation).strip():
@@ -216,7 +217,7 @@ def copy_recaps(
         text = _said(readers.on(connection), call.persona, call.conversation)
         if not text.strip():
             return WriteResult(False, None, "empty")
-        theirs = conversations.find(connection, call.persona, key, lock=True)
+        theirs = conversations.find(connection, call.persona, there.conversation, lock=True)
         if mine is None or theirs is None:
             return NO_CONVERSATION
         if _is_wider(mine, theirs, call.settings):
@@ -236,7 +237,7 @@ def _said(read: Reader, persona: str, conversation: str) -> str:
     return made or concatenate(memory for _, memory in table_recaps.read_memories(read, persona, told.rows))
 
 
-def _brought(connection: Connection, there: Call, source: str, text: str) -> WriteResult:
+def _brought(connection: Connection, there: StoryCall, source: str, text: str) -> WriteResult:
     """Store a text as the recap of the scene that was brought from a conversation, which is made where it is not."""
     read, persona = readers.on(connection), there.persona
     scene_id = None

@@ -1,4 +1,4 @@
-"""What every door of stories begins with: handle, settings, scope, and the conversation or message that is meant.
+"""The call of a door of stories: what every call begins with, and the conversation or message that is meant.
 
 A conversation that the scope does not see is as if it were not there. A scope that names no conversation reads and
 changes the one asked for in that conversation's own right, as in `chat_history_cache`.
@@ -6,66 +6,76 @@ changes the one asked for in that conversation's own right, as in `chat_history_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..audience.view import Request
-from ..audience.view_statement import look
-from ..calls.defaults import handle, scope_for, settings_for
+from ..calls.call import Call, look_around
 from ..config import Settings
 from ..database import readers
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..errors import MessageError
-from ..messages import table_lines
-from ..messages import table_reading as chat_reading
+from ..messages import table_lines, table_reading
 from ..messages.table_lines import StoryPlace
 from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import WriteResult
-
-Given = Settings | Mapping[str, object] | None
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such conversation",))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a door."""
+class StoryCall:
+    """A call about one conversation, or one message of it."""
 
-    db: Database
-    settings: Settings
-    scope: Scope
-    """Its conversation is the one that is meant."""
+    call: Call
+    """Its scope names the conversation that is meant; its viewer is who asks for it."""
     place: StoryPlace | None
     """The stored conversation; None where there is none, or none the caller sees."""
-    audiences: tuple[int, ...] = ()
-    """Those the caller sees."""
     row_id: int | None = None
     """The message that is meant; None where there is none, or none the caller sees."""
     stays_here: bool = False
     """The conversation is local_only and the destination is not."""
 
     @property
+    def db(self) -> Database:
+        """Return the database."""
+        return self.call.db
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings."""
+        return self.call.settings
+
+    @property
+    def scope(self) -> Scope:
+        """Return the scope in the conversation that is meant."""
+        return self.call.scope
+
+    @property
     def persona(self) -> str:
         """Return the persona."""
-        return self.scope.persona
+        return self.call.scope.persona
 
     @property
     def conversation(self) -> str:
         """Return the key of the conversation."""
-        return self.scope.conversation or ""
+        return self.call.scope.conversation or ""
 
-    def handed_out(self) -> Call:
+    @property
+    def audiences(self) -> tuple[int, ...]:
+        """Return those the caller sees."""
+        return self.call.viewer.audiences if self.call.viewer is not None else ()
+
+    def handed_out(self) -> StoryCall:
         """Return the call for a door that hands out texts: what may not leave this machine is not there."""
         return replace(self, place=None, row_id=None) if self.stays_here else self
 
     def reader(self, source: str = "message_recaps") -> Reader:
-        """Return what reads from the handle."""
+        """Return what reads from the database."""
         return readers.of(self.db, source)
 
 
-def of_conversation(conversation: object, db: Database | None, settings: Given, scope: Scope | None) -> Call:
+def open_conversation(call: Call, conversation: object) -> StoryCall:
     """Return a call about a conversation.
 
     Args:
@@ -75,24 +85,18 @@ def of_conversation(conversation: object, db: Database | None, settings: Given, 
         MessageError: no key is given and the scope names none, or the key cannot be one.
         StoreReadError: nothing could be read.
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    asking = scope_for(scope, known)
     if conversation is None:
-        conversation = asking.conversation
+        conversation = call.scope.conversation
     if conversation is None:
         raise MessageError(
             "conversation is None, and the scope names none. Pass its key `interface/chat[/thread]`, or a Scope "
             "with it.",
             fields=("conversation",),
         )
-    key = key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
-    return _seen(db, known, asking, key)
+    return _see(call, key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True))
 
 
-def of_message(
-    message: object, interface_path: object, db: Database | None, settings: Given, scope: Scope | None
-) -> Call:
+def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
     """Return a call about a message.
 
     Args:
@@ -102,24 +106,12 @@ def of_message(
         MessageError: a value that can be neither.
         StoreReadError: nothing could be read.
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    asking = scope_for(scope, known)
-    if interface_path is not None:
-        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
-        found = chat_reading.find_message(db, asking.persona, key, key_text(message, "message_id", 191))
-    elif isinstance(message, bool) or not isinstance(message, int):
-        raise MessageError(
-            f"message is of type {type(message).__name__}. It must be the row id that saving returned, or the "
-            "platform's message id together with interface_path.",
-            fields=("message",),
-        )
-    else:
-        found = chat_reading.find_row(db, asking.persona, message) if 0 <= message < 2**63 else None
-    if found is None:
-        return Call(db, known, asking, None)
-    call = _seen(db, known, asking, found[1])
-    return call if call.place is None else replace(call, row_id=found[0])
+    named = table_reading.find_named(call.db, call.persona, message, interface_path)
+    if named is None:
+        return StoryCall(call, None)
+    row_id, conversation = named
+    story = _see(call, conversation)
+    return story if story.place is None else replace(story, row_id=row_id)
 
 
 def no_such_message() -> MessageError:
@@ -131,17 +123,11 @@ def no_such_message() -> MessageError:
     )
 
 
-def _seen(db: Database, settings: Settings, asking: Scope, key: str) -> Call:
+def _see(call: Call, key: str) -> StoryCall:
     """Return the call with what the scope sees of the conversation."""
-    looking = asking if asking.conversation is not None else replace(asking, conversation=key)
-    viewer = look(
-        db,
-        looking,
-        Request(),
-        destination=looking.destination or settings.prompt_destination,
-        private_stays_private=settings.private_stays_private,
-    ).viewer
-    place = table_lines.find_place(readers.of(db, "conversations"), asking.persona, key)
-    seen = place if place is not None and place.audience_id in viewer.audiences else None
-    stays = seen is not None and seen.local_only and not viewer.sees_local_only
-    return Call(db, settings, replace(asking, conversation=key), seen, viewer.audiences, stays_here=stays)
+    there = replace(call, scope=replace(call.scope, conversation=key))
+    viewer = look_around(there if call.scope.conversation is None else call).viewer
+    place = table_lines.find_place(readers.of(call.db, "conversations"), call.persona, key)
+    if place is None or place.audience_id not in viewer.audiences:
+        return StoryCall(replace(there, viewer=viewer), None)
+    return StoryCall(replace(there, viewer=viewer), place, stays_here=place.local_only and not viewer.sees_local_only)

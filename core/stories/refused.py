@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..messages import table_changes as chat_changes
 from ..messages import table_recaps as message_recaps
@@ -12,7 +13,7 @@ from ..scope import Scope
 from ..shapes import RecapTarget, WriteResult
 from . import table_refused as refused_recaps
 from . import token_counts as counting
-from .calls import Call, Given, of_conversation
+from .calls import StoryCall, open_conversation
 from .recaps import refresh as refreshing
 from .running import table as running_recaps
 from .running.table import NewVersion
@@ -48,7 +49,7 @@ def list_refused(
     *,
     target: RecapTarget | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RefusedRecap]:
     """Return the texts that were refused as recaps of a conversation, oldest first.
@@ -63,7 +64,7 @@ def list_refused(
     """
     if target is not None and target not in get_args(RecapTarget):
         raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
-    call = of_conversation(conversation, db, settings, scope).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return []
     found = refused_recaps.of_conversation(call.reader("refused_recaps"), call.persona, call.conversation)
@@ -75,7 +76,7 @@ def accept_refused(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a refused text after all, as if it had not been refused, and take it from the list.
@@ -92,7 +93,8 @@ def accept_refused(
     Raises:
         StoreWriteError: nothing was stored.
     """
-    call, found = _find(refused_id, conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
+    found = _find(call, refused_id)
     if found is None:
         return NO_REFUSED
     if not found.content.strip():
@@ -106,7 +108,7 @@ def accept_refused(
     return call.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
 
 
-def _accepted(connection: Connection, call: Call, found: Refused) -> WriteResult:
+def _accepted(connection: Connection, call: StoryCall, found: Refused) -> WriteResult:
     data, text = found.data or {}, found.content
     if found.target == "running":
         names = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
@@ -150,7 +152,7 @@ def dismiss_refused(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Take a refused text from the list for good.
@@ -160,7 +162,8 @@ def dismiss_refused(
     Returns:
         `(True, its id, "")`, or `unchanged` where there is none.
     """
-    call, found = _find(refused_id, conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
+    found = _find(call, refused_id)
     if found is None:
         return NO_REFUSED
     gone = call.db.transaction(
@@ -171,19 +174,12 @@ def dismiss_refused(
     return WriteResult(True, found.id) if gone else NO_REFUSED
 
 
-def _find(
-    refused_id: object, conversation: object, db: Database | None, settings: Given, scope: Scope | None
-) -> tuple[Call, Refused | None]:
-    call = of_conversation(conversation, db, settings, scope)
-    if (
-        call.place is None
-        or isinstance(refused_id, bool)
-        or not isinstance(refused_id, int)
-        or not 0 <= refused_id < 2**63
-    ):
-        return call, None
-    found = refused_recaps.find(call.reader("refused_recaps"), call.persona, refused_id)
-    return call, found if found is not None and found.conversation == call.conversation else None
+def _find(call: StoryCall, refused_id: object) -> Refused | None:
+    is_number = isinstance(refused_id, int) and not isinstance(refused_id, bool) and 0 <= refused_id < 2**63
+    if call.place is None or not is_number:
+        return None
+    refused = refused_recaps.find(call.reader("refused_recaps"), call.persona, int(str(refused_id)))
+    return refused if refused is not None and refused.conversation == call.conversation else None
 
 
 def _shown(refused: Refused) -> RefusedRecap:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..calls.call import GivenSettings, open_call
 from ..database import readers, rows
 from ..database.bulk import chunks
 from ..database.engine import Database
@@ -31,7 +32,7 @@ from ..shapes import WriteResult
 from ..text.counters import Counter
 from . import delayed_writes as saving
 from . import token_counts as counting
-from .calls import NO_MESSAGE, Call, Given, of_conversation, of_message
+from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .delayed_writes import Pending
 from .recaps import refresh as refreshing
 from .recaps import rules
@@ -57,7 +58,7 @@ def set_data(
     provenance: Provenance = "manual",
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Keep a value beside a message, apart from the message's own fields, on its current alternative too.
@@ -82,7 +83,7 @@ def set_data(
     rules.check_provenance(provenance)
     notes: list[str] = []
     made = _stored(key, recap_keys.read_value(key, value), notes)
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
     if key == "include":
@@ -110,7 +111,7 @@ def _stored(key: str, value: Any, notes: list[str]) -> Any:
     return rows.json_value(value, key, notes) if isinstance(value, dict) else value
 
 
-def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: list[str]) -> WriteResult:
+def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes: list[str]) -> WriteResult:
     """Write one value at once."""
     row_id, persona, conversation = call.row_id, call.persona, call.conversation
     assert row_id is not None
@@ -144,7 +145,7 @@ def _write(call: Call, key: str, value: Any, columns: dict[str, Any], notes: lis
     return WriteResult(True, row_id, notes=tuple(notes))
 
 
-def _is_private(connection: Connection, call: Call, row: Any) -> bool:
+def _is_private(connection: Connection, call: StoryCall, row: Any) -> bool:
     """Return whether no text about a message may be kept: somebody concerned has the level full."""
     return chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
 
@@ -156,7 +157,7 @@ def edit_memory(
     interface_path: object = None,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
@@ -164,7 +165,7 @@ def edit_memory(
     Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
     """
     made = _stored("memory", recap_keys.read_value("memory", memory), [])
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
@@ -201,7 +202,7 @@ def get_data(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Any:
     """Return what is kept beside a message under a key, None where nothing is.
@@ -216,12 +217,12 @@ def get_data(
     """
     if key is not None:
         recap_keys.check_key(key, recap_keys.READABLE)
-    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     found = {} if call.row_id is None else _all(call, call.row_id, key)
     return found if key is None else found.get(key)
 
 
-def _all(call: Call, row_id: int, key: str | None) -> dict[str, Any]:
+def _all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key only where that lies is asked."""
     read, found = call.reader(), dict[str, Any]()
     if key not in recap_keys.SCENE and key != "exclude":
@@ -243,7 +244,7 @@ def get_memory(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str | None:
     """Return the recap of a message, of its current alternative, stale or not; None where there is none.
@@ -258,7 +259,11 @@ def get_memory(
 
 
 def clear_all(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> dict[str, int]:
     """Take away what is kept beside the messages of a conversation, and return how many had each key.
 
@@ -273,7 +278,7 @@ def clear_all(
     Raises:
         StoreWriteError: nothing was changed.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {}
 
@@ -360,7 +365,11 @@ PART = 200
 
 
 def queue_recaps(
-    conversation: object = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    conversation: object = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> int:
     """Queue the recap of every message that has none or a stale one, oldest first, and return how many were queued.
 
@@ -373,7 +382,7 @@ def queue_recaps(
     Raises:
         StoreWriteError: the part at hand was not queued; those before it are.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
     waiting = story_rows.without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)

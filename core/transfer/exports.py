@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from ..audience.rules import split_key
+from ..calls.call import Call
 from ..calls.defaults import handle, scope_for, settings_for
 from ..config import Settings
 from ..database import written_files as forgetting_files
@@ -29,7 +30,7 @@ from ..messages.table_reading import PageLine
 from ..scope import Scope
 from ..stories import delayed_writes as saving
 from ..stories import table_imported as beside
-from ..stories.calls import Call, of_conversation
+from ..stories.calls import StoryCall, open_conversation
 from ..stories.running import table as running_recaps
 from ..stories.table_imported import NOTHING, Beside
 from .places import Places
@@ -101,7 +102,7 @@ def export_chat(
     known = settings_for(settings, db)
     asking = scope_for(scope, known)
     saving.of(db).flush()  # what is worked out and not written yet
-    call = of_conversation(conversation, db, known, asking)
+    call = open_conversation(Call(db, known, asking), conversation)
     is_local = (asking.destination or known.prompt_destination) == "local"
     if call.place is None or (call.place.local_only and not is_local):
         raise TransferError(
@@ -144,7 +145,7 @@ def _opened(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def _written(call: Call, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
+def _written(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
     """Write header and messages, a page at a time."""
     size = count = 0
 
@@ -179,7 +180,7 @@ def _said(row: PageLine, lies_beside: Beside, header: dict[str, Any]) -> Said:
     return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
 
 
-def _header(call: Call) -> tuple[dict[str, Any], list[str]]:
+def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
@@ -195,7 +196,7 @@ def _header(call: Call) -> tuple[dict[str, Any], list[str]]:
     return made, tavern_json.kept_lines(metadata, tavern_json.AFTER)
 
 
-def _places(call: Call) -> Places:
+def _places(call: StoryCall) -> Places:
     """Return where messages will stand in the file."""
     found: list[int] = []
     line = 0
@@ -207,7 +208,7 @@ def _places(call: Call) -> Places:
     return Places(found, range(len(found)))
 
 
-def _new_header(call: Call) -> dict[str, Any]:
+def _new_header(call: StoryCall) -> dict[str, Any]:
     """Return the first line of a conversation that came from no such file."""
     read = call.reader("chat_history_cache")
     where = (call.persona, call.conversation, call.audiences)
@@ -231,7 +232,7 @@ def _human(at: datetime | None) -> str:
     return f"{at.year}-{at.month}-{at.day} @{at:%H}h {at:%M}m {at:%S}s {at.microsecond // 1000}ms"
 
 
-def _notes(call: Call) -> tuple[str, ...]:
+def _notes(call: StoryCall) -> tuple[str, ...]:
     found = scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
     brought = sum(scene.is_brought for scene in found)
     return (f"{_BROUGHT}: {brought}",) if brought else ()

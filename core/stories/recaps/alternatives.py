@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from ...calls.call import GivenSettings, open_call
 from ...database import readers, rows
 from ...database.engine import Database
 from ...errors import MessageError
@@ -25,7 +26,7 @@ from ...scope import Scope
 from ...search.rules_arguments import shown
 from ...shapes import WriteResult
 from .. import delayed_writes as saving
-from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_message
+from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
 from . import refresh as refreshing
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def list_alternatives(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
     """Return the alternatives of a message by number; [] for one that has none but itself.
@@ -56,7 +57,7 @@ def list_alternatives(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     if call.row_id is None:
         return []
     found = alternatives.read(call.reader("message_alternatives"), call.persona, call.row_id)
@@ -69,7 +70,7 @@ def add_alternative(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Store another version of a message and return its number; which one is current stays as it is.
@@ -84,7 +85,7 @@ def add_alternative(
     made = rows.text(text, "text")
     if not made.strip():
         raise MessageError("text is blank. An alternative needs a text.", fields=("text",))
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         raise no_such_message()
@@ -120,7 +121,7 @@ def choose_alternative(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make an alternative the current one: its text is the message's, its recap the message's recap.
@@ -136,7 +137,7 @@ def choose_alternative(
     """
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"number is {shown(number)}. It must be the number of an alternative.")
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
@@ -151,7 +152,7 @@ def choose_alternative(
     return result
 
 
-def _choose(connection: Connection, call: Call, row_id: int, number: int) -> WriteResult:
+def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -> WriteResult:
     row = chat_changes.hold(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE

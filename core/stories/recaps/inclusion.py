@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...base import logs
+from ...calls.call import GivenSettings, open_call
 from ...calls.defaults import settings_for
 from ...config import Settings
 from ...database import rows as values
@@ -26,7 +27,7 @@ from ...shapes import PERSONA_SENDER
 from ...text.counters import Counter
 from .. import delayed_writes as saving
 from .. import token_counts as counting
-from ..calls import Call, Given, no_such_message, of_conversation, of_message
+from ..calls import StoryCall, no_such_message, open_conversation, open_message
 from ..delayed_writes import Pending
 from ..token_counts import Counting
 from . import rules
@@ -214,7 +215,7 @@ def check_message_exclusion(
     disabled: Collection[str] = (),
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Reason:
     """Return why a message takes no part in recaps: the first rule that holds, blank when it takes part.
@@ -231,7 +232,7 @@ def check_message_exclusion(
         MessageError: there is no such message, or none that the scope sees.
         StoreReadError: nothing could be read.
     """
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
     if row is None:
         raise no_such_message()
@@ -241,7 +242,7 @@ def check_message_exclusion(
     return rules.left_out(message_of(row, tokens), chosen)
 
 
-def _text_tokens(call: Call, row: Line, by: Counting) -> int:
+def _text_tokens(call: StoryCall, row: Line, by: Counting) -> int:
     """Return the tokens of a message's text as stored, else counted now and kept."""
     if row.tokens is not None and row.counter == by.name:
         return row.tokens
@@ -258,7 +259,7 @@ def _text_tokens(call: Call, row: Line, by: Counting) -> int:
 def get_short_token_limit(
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> int:
     """Return the tokens message recaps may take together."""
@@ -271,7 +272,7 @@ def update_message_inclusion_flags(
     disabled: Collection[str] = (),
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[int, ...]:
     """Work out which recaps are included, and return their messages' row ids, oldest first.
@@ -285,7 +286,7 @@ def update_message_inclusion_flags(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return ()
     saver = saving.of(call.db)
@@ -313,7 +314,7 @@ def get_recap_text(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
     """Return the included recaps of a conversation, oldest first, one a line; blank without any.
@@ -321,7 +322,7 @@ def get_recap_text(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call = of_conversation(conversation, db, settings, scope).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return ""
     held = saving.of(call.db).pending(call.persona, call.conversation)
@@ -335,7 +336,7 @@ def concatenate_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
     """Return a text of recaps with that of an older message put before it; the text itself where it has none.
@@ -349,6 +350,6 @@ def concatenate_recap(
         StoreReadError: nothing could be read.
     """
     known = values.text(recap, "recap")
-    call = of_message(message, interface_path, db, settings, scope).handed_out()
+    call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     found = None if call.row_id is None else message_recaps.find(call.reader(), call.persona, call.row_id)
     return rules.concatenate([found.memory if found and found.memory else "", *known.splitlines()])

@@ -16,6 +16,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from ...audience import table_conversations as conversations
+from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...database import readers, rows
 from ...database.engine import Database
@@ -26,7 +27,7 @@ from ...scope import Scope
 from ...text.counters import Counter
 from .. import delayed_writes as saving
 from .. import token_counts as counting
-from ..calls import Call, Given, of_conversation
+from ..calls import StoryCall, open_conversation
 from ..delayed_writes import Pending
 from . import inclusion
 from . import rules_hiding as rules
@@ -46,7 +47,7 @@ class Done(NamedTuple):
     """Recaps whose `include` changed."""
 
 
-def refresh(call: Call, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
+def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
     """Work out what is hidden and included, and keep what changed for the next write."""
     if call.place is None:
         return Done()
@@ -97,7 +98,7 @@ def auto_hide_plan(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> HidePlan:
     """Return which messages are to be hidden and which shown, changes only, as ranges of indexes; nothing is changed.
@@ -115,7 +116,7 @@ def auto_hide_plan(
         StoreReadError: nothing could be read.
     """
     asked = rows.number(count, "count")
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = call.settings.auto_hide_scene_count if asked is None else asked

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from ...base import logs
+from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...context import injection as rules
 from ...context.injection import Injection
@@ -17,7 +18,7 @@ from ...shapes import WriteResult
 from ...templates.render import Renderer
 from ...text.counters import Counter
 from .. import token_counts as counting
-from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps import refresh as refreshing
 from ..recaps.rules import corrected, limit_tokens
 from . import table as running_recaps
@@ -91,7 +92,7 @@ def get_running_recap_injection(
     scan: bool | None = None,
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Injection:
     """Return what is to be put into a prompt for the running recap, and where.
@@ -112,12 +113,12 @@ def get_running_recap_injection(
         ValueError: position, depth or role cannot be used; names what can.
         StoreReadError: nothing could be read.
     """
-    call = of_conversation(conversation, db, settings, scope).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     return of_call(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
 
 
 def of_call(
-    call: Call,
+    call: StoryCall,
     *,
     position: object = None,
     depth: object = None,
@@ -163,7 +164,7 @@ def switch_stories(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Switch stories on or off for a conversation: off, nothing is injected and operations make nothing new.
@@ -181,7 +182,7 @@ def switch_stories(
         StoreWriteError: nothing was changed.
     """
     switched = rows.yes_no(on, "on") == 1
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
     if call.place.stories_off is not switched:
@@ -217,7 +218,7 @@ def refresh_memory(
     disabled: Collection[str] = (),
     counter: Counter | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Refreshed:
     """Hide and show messages, work out which recaps are included, and return both with what is injected.
@@ -233,7 +234,7 @@ def refresh_memory(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     done = refreshing.refresh(call, disabled, counter)
     placed = of_call(call.handed_out(), counter=counter)
     return {

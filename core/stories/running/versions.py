@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...base import logs
+from ...calls.call import GivenSettings, open_call
 from ...database import readers, rows
 from ...database.engine import Database
 from ...errors import MessageError
@@ -20,7 +21,7 @@ from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
 from ...text.refusals import refusal
 from .. import table_refused as refused_recaps
-from ..calls import NO_CONVERSATION, Call, Given, of_conversation
+from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
 from . import table as running_recaps
 from .table import NewVersion, Version
@@ -67,7 +68,7 @@ def add_running_recap_version(
     storage: Mapping[str, Any] | None = None,
     provenance: str = "model",
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int | None:
     """Store a new version of the running recap, make it current and return its number.
@@ -115,7 +116,7 @@ def add_running_recap_version(
     return call.db.transaction(lambda connection: _add(connection, call, new), source="running_recaps")
 
 
-def _add(connection: Connection, call: Call, new: NewVersion) -> int | None:
+def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None:
     """Store a version within a transaction, or keep it as refused."""
     read = readers.on(connection)
     running_recaps.hold(connection, call.persona, call.conversation)
@@ -140,7 +141,7 @@ def get_running_recap_storage(
     storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapStorage:
     """Return the running recap of a conversation with all its versions; an empty one where there is none.
@@ -169,7 +170,7 @@ def get_running_recap_versions(
     storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RunningRecapVersion]:
     """Return the versions of a running recap that were not deleted, lowest number first.
@@ -189,7 +190,7 @@ def get_running_recap(
     conversation: object = None,
     storage: Mapping[str, Any] | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapVersion | None:
     """Return a version of the running recap, None where there is none.
@@ -219,7 +220,7 @@ def set_current_running_recap(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make a version of the running recap current.
@@ -232,7 +233,7 @@ def set_current_running_recap(
         StoreWriteError: nothing was changed.
     """
     number = _needed(version)
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
     chosen = call.db.transaction(
@@ -252,7 +253,7 @@ def delete_running_recap_version(
     *,
     conversation: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Delete a version of the running recap; of the current one the highest left takes the place.
@@ -267,7 +268,7 @@ def delete_running_recap_version(
         StoreWriteError: nothing was changed.
     """
     number = _needed(version)
-    call = of_conversation(conversation, db, settings, scope)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
     now = call.db.clock()
@@ -287,8 +288,12 @@ def _needed(version: object) -> int:
 
 
 def _call(
-    conversation: object, storage: Mapping[str, Any] | None, db: Database | None, settings: Given, scope: Scope | None
-) -> Call:
+    conversation: object,
+    storage: Mapping[str, Any] | None,
+    db: Database | None,
+    settings: GivenSettings,
+    scope: Scope | None,
+) -> StoryCall:
     """Return the call, about the conversation named, else the scope's, else that of the storage handed in."""
     if storage is not None and not isinstance(storage, Mapping):
         raise MessageError(
@@ -297,10 +302,10 @@ def _call(
         )
     if conversation is None and storage is not None and (scope is None or scope.conversation is None):
         conversation = storage.get("chat_id")
-    return of_conversation(conversation, db, settings, scope)
+    return open_conversation(open_call(db, settings, scope), conversation)
 
 
-def _is_own(call: Call, storage: Mapping[str, Any] | None) -> bool:
+def _is_own(call: StoryCall, storage: Mapping[str, Any] | None) -> bool:
     """Return whether a storage handed in is of the conversation asked for; another one is told, once."""
     if storage is None or storage.get("chat_id") == call.conversation:
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from ...calls.call import Call, GivenSettings, open_call
 from ...database import rows
 from ...database.engine import Database
 from ...errors import MessageError
@@ -17,7 +18,7 @@ from ...messages import table_changes as chat_changes
 from ...messages import table_scenes as scenes
 from ...scope import Scope
 from ...shapes import WriteResult
-from ..calls import NO_MESSAGE, Call, Given, no_such_message, of_conversation, of_message
+from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
 from ..recaps import refresh as refreshing
 from . import positions as placing
 from .positions import PlacedScene, Told
@@ -57,7 +58,7 @@ def add_scene_break(
     recap: bool = True,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """End a scene with a message, and say what became of it; the scene's recap is queued.
@@ -79,7 +80,7 @@ def add_scene_break(
     notes: list[str] = []
     called = rows.name(name, "name", scenes.NAME_CHARS, notes)
     shown = rows.yes_no(visible, "visible")
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.place is None or call.row_id is None:
         return NO_MESSAGE
     row_id, queues = call.row_id, recap and not call.place.stories_off
@@ -141,7 +142,7 @@ def edit_scene_break(
     visible: object = None,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a scene break another name, or let it count or not for what is hidden.
@@ -163,7 +164,7 @@ def edit_scene_break(
         wanted["name"] = rows.name(name, "name", scenes.NAME_CHARS, notes)
     if visible is not None:
         wanted["visible"] = rows.yes_no(visible, "visible")
-    call, scene = scene_of(message, interface_path, db, settings, scope)
+    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
     now = {"name": scene.name, "visible": int(scene.visible)}
@@ -184,7 +185,7 @@ def remove_scene_break(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Remove the break that lies on a message, with the recaps of its scene; the next break's scene begins earlier.
@@ -196,7 +197,7 @@ def remove_scene_break(
     Raises:
         StoreWriteError: nothing was removed.
     """
-    call, scene = scene_of(message, interface_path, db, settings, scope)
+    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
     gone = call.db.transaction(
@@ -212,7 +213,7 @@ def list_scenes(
     conversation: object = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first; [] without any.
@@ -220,7 +221,7 @@ def list_scenes(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call = of_conversation(conversation, db, settings, scope).handed_out()
+    call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return []
     told = placing.read(call.reader("scenes"), call.persona, call.conversation)
@@ -247,7 +248,7 @@ def get_scene_range(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[int, int]:
     """Return the indexes of the first and last message of the scene that ends with a message.
@@ -258,7 +259,7 @@ def get_scene_range(
         MessageError: there is no such message, or no break lies on it.
         StoreReadError: nothing could be read.
     """
-    call = of_message(message, interface_path, db, settings, scope)
+    call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         raise no_such_message()
     told = placing.read(call.reader("scenes"), call.persona, call.conversation)
@@ -268,17 +269,16 @@ def get_scene_range(
     return told.first_of(placed), placed.index
 
 
-def follow(connection: Connection, call: Call) -> None:
+def follow(connection: Connection, call: StoryCall) -> None:
     """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)
 
 
-def scene_of(
-    message: object, interface_path: object, db: Database | None, settings: Given, scope: Scope | None
-) -> tuple[Call, scenes.Scene | None]:
-    call = of_message(message, interface_path, db, settings, scope)
-    if call.row_id is None:
-        return call, None
-    return call, scenes.find(call.reader("scenes"), call.persona, call.row_id)
+def open_scene(call: Call, message: object, interface_path: object) -> tuple[StoryCall, scenes.Scene | None]:
+    """Return a call about a message, and the scene that ends with it; None where no break lies on it."""
+    story = open_message(call, message, interface_path)
+    if story.row_id is None:
+        return story, None
+    return story, scenes.find(story.reader("scenes"), story.persona, story.row_id)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from ...calls.call import GivenSettings, open_call
 from ...database import rows
 from ...database.engine import Database
 from ...messages import table_scenes as scenes
 from ...scope import Scope
 from ...shapes import WriteResult
-from ..calls import Given
-from .breaks import NO_BREAK, follow, scene_of
+from .breaks import NO_BREAK, follow, open_scene
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -34,7 +34,7 @@ def get_scene_recaps(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneRecap]:
     """Return every version of the recap of the scene that ends with a message, the first one first.
@@ -42,7 +42,7 @@ def get_scene_recaps(
     Raises:
         StoreReadError: nothing could be read.
     """
-    call, scene = scene_of(message, interface_path, db, settings, scope)
+    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None or call.stays_here:
         return []
     return [
@@ -63,7 +63,7 @@ def set_scene_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a scene's recap written by hand: another version, which is current from then on.
@@ -79,7 +79,7 @@ def set_scene_recap(
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call, scene = scene_of(message, interface_path, db, settings, scope)
+    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
     if scene.recap == text:
@@ -100,7 +100,7 @@ def choose_scene_recap(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Make a version of a scene's recap current.
@@ -112,7 +112,7 @@ def choose_scene_recap(
     Raises:
         StoreWriteError: nothing was changed.
     """
-    call, scene = scene_of(message, interface_path, db, settings, scope)
+    call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
     number = rows.number(version, "version")
