@@ -9,9 +9,12 @@ from typing import Any, Protocol
 
 from ..audience.view import Viewer
 from ..config import Settings
-from ..database.section_parts import SectionPart, SectionRow
+from ..database.row_shapes import Branch
 from ..shapes import IncomingMessage, LeftOut
 from .history import HistoryLists
+
+StoredRows = Mapping[int, Sequence[Any]]
+"""What the branches of all sections brought, by number of the kind; `Shape.rows_in` gives the rows of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,8 @@ class Section(Protocol):
     KEY: str
     """Its key in `context.context.CONTEXT_KEYS`."""
 
-    def wanted(self, asked: Asked) -> Sequence[SectionPart]:
-        """Return the parts to read; none where the section is switched off."""
+    def wanted(self, asked: Asked) -> Sequence[Branch]:
+        """Return the branches to read; none where the section is switched off."""
 
-    def build(self, asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
-        """Return the section from the rows of its parts, by part number; a part that failed has none."""
+    def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
+        """Return the section from the rows of its branches; one that failed has none."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..context.history import HistoryLists
-from ..context.section_base import Asked, Built
-from ..database.rows import read_time
-from ..database.section_parts import SectionPart, SectionRow
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from . import table_summaries as summaries
@@ -17,7 +16,7 @@ KEY = "recent_conversations"
 CUT = "cut"
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the parts to read; none where the switch is off or the mode reads nothing."""
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
@@ -25,19 +24,20 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     return summaries.section_parts(settings.recent_in_prompt)
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut."""
     settings = asked.settings
-    newest = sorted(rows.get(summaries.SHOWN, ()), key=_moment, reverse=True)
-    rest = list(rows.get(summaries.REST, ()))
-    on_list = newest_of_each([*newest, *rest], settings.max_recent_conversations, lambda row: int(row.folded))
+    newest = sorted(summaries.SHOWN.rows_in(rows), key=_moment, reverse=True)
+    rest = list(summaries.REST.rows_in(rows))
+    both: list[summaries.RecentSummary | summaries.SummaryBeyond] = [*newest, *rest]
+    on_list = newest_of_each(both, settings.max_recent_conversations, lambda row: row.audience)
     left = {row.id for row in on_list}
     shown = [row for row in reversed(newest) if row.id in left]
     value = [
         {
-            "title": row.text0 or "",
-            "time": shown_time(read_time(row.at), settings.timezone),
-            "summary": row.text1 or "",
+            "title": row.title or "",
+            "time": shown_time(row.at, settings.timezone),
+            "summary": row.summary or "",
         }
         for row in shown
     ]
@@ -45,6 +45,5 @@ def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: History
     return Built(value, left_out, tuple(str(row.id) for row in shown))
 
 
-def _moment(row: SectionRow) -> tuple[bool, object, int]:
-    at = read_time(row.at)
-    return at is not None, at, row.id
+def _moment(row: summaries.RecentSummary) -> tuple[bool, object, int]:
+    return row.at is not None, row.at, row.id

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..context.history import HistoryLists
-from ..context.section_base import Asked, Built
-from ..database.rows import read_time
-from ..database.section_parts import SectionPart, SectionRow
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text.folding import collapsed
@@ -18,7 +17,7 @@ KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the parts to read; none where the switches are off or the mode reads nothing."""
     settings = asked.settings
     wishes = section_wishes.wanted(asked)
@@ -27,23 +26,22 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     return (*wishes, *saved.section_parts(settings.saved_in_prompt))
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the wishes, then the texts of the newest SAVED_IN_PROMPT memories, each oldest first; others are cut.
 
     One message can be both a wish and saved: then it stands here once.
     """
     wishes = section_wishes.build(asked, rows)
     known = {collapsed(text) for text in wishes.value}
-    newest = sorted(rows.get(saved.SHOWN, ()), key=_moment)
-    shown = [row for row in newest if collapsed(row.text0 or "") not in known]
+    newest = sorted(saved.SHOWN.rows_in(rows), key=_moment)
+    shown = [row for row in newest if collapsed(row.content or "") not in known]
     left_out = (
         *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in newest if row not in shown),
-        *(LeftOut(KEY, CUT, str(row.id)) for row in rows.get(saved.REST, ())),
+        *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    texts = [*wishes.value, *(row.text0 or "" for row in shown)]
+    texts = [*wishes.value, *(row.content or "" for row in shown)]
     return Built(texts, (*wishes.left_out, *left_out), (*wishes.ids, *(str(row.id) for row in shown)))
 
 
-def _moment(row: SectionRow) -> tuple[bool, object, int]:
-    at = read_time(row.at)
-    return at is not None, at, row.id
+def _moment(row: saved.SavedText) -> tuple[bool, object, int]:
+    return row.at is not None, row.at, row.id

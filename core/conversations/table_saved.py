@@ -19,8 +19,8 @@ from ..audience.view import is_seen
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape
 from ..database.schema import memories as table
-from ..database.section_parts import FIRST, SectionPart, columns
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
 from ..index import indexed
@@ -220,15 +220,30 @@ def listed(
 
 # For a prompt
 
-SHOWN, REST = FIRST + 22, FIRST + 23
-"""Numbers of the parts that bring the newest with their texts, and the ids of those beyond."""
+
+class SavedText(NamedTuple):
+    """One of the newest saved memories, as a prompt shows it."""
+
+    id: int
+    content: str | None
+    at: datetime | None
+
+
+class SavedBeyond(NamedTuple):
+    """A saved memory beyond those a prompt shows."""
+
+    id: int
+
+
+SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, at=TIME)
+REST = Shape(FIRST + 23, SavedBeyond)
 MOST_COUNTED = 1000
 
 
 @lru_cache(maxsize=4)
-def _part(number: int, family: str) -> Part:
-    texts = (_C.content,) if number == SHOWN else ()
-    made = select(*columns(number, _C.id, texts=texts, at=_C.timestamp)).where(
+def _part(shape: Shape[Any], family: str) -> Part:
+    shown = {"content": _C.content, "at": _C.timestamp} if shape is SHOWN else {}
+    made = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _of_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
@@ -238,9 +253,9 @@ def _part(number: int, family: str) -> Part:
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
-def section_parts(most: int) -> tuple[SectionPart, ...]:
+def section_parts(most: int) -> tuple[Branch, ...]:
     """Return what brings the newest `most` saved memories a prompt may show, and the ids of the others."""
     return (
-        SectionPart(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, table.name),
-        SectionPart(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, table.name),
+        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, table.name),
+        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, table.name),
     )

@@ -20,8 +20,8 @@ from ..audience.rules import AudienceKey
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema_recent import conversation_summaries
-from ..database.section_parts import FIRST, SectionPart, columns
 from ..database.statements import Part
 from ..shapes import WriteResult
 from .rules_summaries import newest_of_each
@@ -178,15 +178,33 @@ def listed(
 
 # For a prompt
 
-SHOWN, REST = FIRST + 20, FIRST + 21
-"""Numbers of the parts that bring the newest with their texts, and the ids of those beyond."""
+
+class RecentSummary(NamedTuple):
+    """One of the newest summaries, as a prompt shows it."""
+
+    id: int
+    title: str | None
+    summary: str | None
+    audience: int
+    at: datetime | None
+
+
+class SummaryBeyond(NamedTuple):
+    """A summary beyond those a prompt shows."""
+
+    id: int
+    audience: int
+
+
+SHOWN = Shape(FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, audience=NUMBER, at=TIME)
+REST = Shape(FIRST + 21, SummaryBeyond, audience=NUMBER)
 MOST_COUNTED = 1000
 
 
 @lru_cache(maxsize=4)
-def _part(number: int, family: str) -> Part:
-    texts = (_C.title, _C.summary) if number == SHOWN else ()
-    made = select(*columns(number, _C.id, texts=texts, extra=_C.audience_id, at=_C.occurred_at)).where(
+def _part(shape: Shape[Any], family: str) -> Part:
+    shown = {"title": _C.title, "summary": _C.summary, "at": _C.occurred_at} if shape is SHOWN else {}
+    made = select(*shape.columns(id=_C.id, audience=_C.audience_id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
@@ -196,10 +214,10 @@ def _part(number: int, family: str) -> Part:
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
-def section_parts(most: int) -> tuple[SectionPart, ...]:
+def section_parts(most: int) -> tuple[Branch, ...]:
     """Return what brings the newest `most` summaries a prompt may show, and the ids of the others."""
     name = conversation_summaries.name
     return (
-        SectionPart(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, name),
-        SectionPart(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, name),
+        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, name),
+        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, name),
     )

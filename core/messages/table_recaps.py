@@ -17,11 +17,10 @@ from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func,
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, insert_ignore, upsert
 from ..database.readers import Reader
+from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import message_alternatives, message_recaps
-from ..database.section_parts import FIRST, SectionPart
-from ..database.section_parts import columns as section_columns
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
 from .table_lines import AT_ONCE, FACTS, Line, build_line
@@ -149,22 +148,32 @@ def read_memories(read: Reader, persona: str, rows: Collection[int]) -> list[tup
 
 # The prompt
 
-SECTION = FIRST + 10
-"""Number of the part that brings the included recaps of the conversation."""
+
+class IncludedRecap(NamedTuple):
+    """An included recap of the conversation, as a prompt needs it."""
+
+    id: int
+    """Of its message."""
+    memory: str
+    digest: Any
+    """Of the message's text."""
+    at: datetime | None
+
+
+INCLUDED = Shape(FIRST + 10, IncludedRecap, memory=TEXT, digest=PLAIN, at=TIME)
 _MOST_LINES = 2000
 
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
-    """Return what brings the included recaps of `conversation`, unless stories are off for it: text0 is the recap,
-    digest that of the message's text."""
+    """Return what brings the included recaps of `conversation`, unless stories are off for it."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
     )
     joined = message_recaps.join(chat_history_cache, and_(_C.persona_id == _R.persona_id, _C.id == _R.message_row))
     made = (
-        select(*section_columns(SECTION, _C.id, texts=(_R.memory,), digest=_C.content_hash, at=_C.timestamp))
+        select(*INCLUDED.columns(id=_C.id, memory=_R.memory, digest=_C.content_hash, at=_C.timestamp))
         .select_from(joined)
         .where(
             _R.persona_id == bindparam("persona", type_=Key(64)),
@@ -182,9 +191,9 @@ def section(family: str) -> Part:
     return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
-def section_part(conversation: str) -> SectionPart:
+def section_part(conversation: str) -> Branch:
     """Return the part of a prompt's last statement that brings the included recaps of a conversation."""
-    return SectionPart(SECTION, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
+    return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
 # Token counts

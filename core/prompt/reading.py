@@ -17,7 +17,7 @@ from ..context.live import read_message
 from ..context.plan import CURRENT, RECENT
 from ..database import sources
 from ..database.engine import Database
-from ..database.section_parts import SectionPart
+from ..database.row_shapes import Branch
 from ..search.reading import last_statement
 from ..search.reading.by_id import RowsWanted
 from ..search.reading.last_statement import Brought, HistoryWanted
@@ -72,15 +72,13 @@ def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
 
 
 def read_stored(
-    call: PromptCall, viewer: Viewer, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[SectionPart] = ()
+    call: PromptCall, viewer: Viewer, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[Branch] = ()
 ) -> Brought:
     """Read rows, lines and sections in one round trip; each on its own where all together fail."""
     db, guard, nothing = call.db, call.guard, HistoryWanted()
     assert db is not None
 
-    def read(
-        source: str, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[SectionPart]
-    ) -> Brought | None:
+    def read(source: str, rows: RowsWanted | None, lines: HistoryWanted, parts: Sequence[Branch]) -> Brought | None:
         return guard("read", source, lambda: last_statement.read(db, viewer, rows, lines, parts), None)
 
     whole = read("rows and lines", rows, lines, parts)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..context.history import HistoryLists
-from ..context.section_base import Asked, Built, Section
+from ..context.section_base import Asked, Built, Section, StoredRows
 from ..conversations import section_recent as section_conversations
 from ..conversations import section_saved
-from ..database.section_parts import SectionPart, SectionRow
+from ..database.row_shapes import Branch
 from ..relationships import section as section_relationship
 from ..shapes import LeftOut
 from ..short_term import section as section_short_term
@@ -44,9 +44,9 @@ class BuiltSections:
     notes: Sequence[str] = ()
 
 
-def plan_sections(guard: Guard, asked: Asked) -> list[SectionPart]:
+def plan_sections(guard: Guard, asked: Asked) -> list[Branch]:
     """Return what the sections of this call read."""
-    none: Sequence[SectionPart] = ()
+    none: Sequence[Branch] = ()
     return [
         part
         for section in SECTIONS
@@ -54,9 +54,7 @@ def plan_sections(guard: Guard, asked: Asked) -> list[SectionPart]:
     ]
 
 
-def build_sections(
-    guard: Guard, asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists
-) -> BuiltSections:
+def build_sections(guard: Guard, asked: Asked, rows: StoredRows, lists: HistoryLists) -> BuiltSections:
     """Return every section, built from what was read."""
     built = {
         s.KEY: guard(s.KEY, s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..context.history import HistoryLists
-from ..context.section_base import Asked, Built
-from ..database.section_parts import SectionPart, SectionRow
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
 from ..shapes import LeftOut
 from . import table_reading as store
 from .rules import RelationshipInPrompt
@@ -14,7 +14,7 @@ from .rules import RelationshipInPrompt
 KEY = "relationship"
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the parts to read; none where ENABLE_RELATIONSHIP is off or nobody is named."""
     who = asked.viewer.scope.participant
     if not asked.settings.enable_relationship or not who:
@@ -22,13 +22,13 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     return store.section_parts(who, asked.viewer.person or who)
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:  # noqa: ARG001
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return `{affinity, trust, interactions}`, faded up to now.
 
     It is absent for a person the persona has no relationship with, and where their level is full: their prompt is built
     from what is live and public alone.
     """
-    found = [*rows.get(store.OWN, ()), *rows.get(store.OTHERS, ())]
+    found = [*store.OWN.rows_in(rows), *store.OTHERS.rows_in(rows)]
     row, level = store.read_section(found, asked.settings.privacy_default)
     if row is None:
         return Built()

@@ -6,19 +6,19 @@ interaction. The others are kept as they are and count again when the identities
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
 from ..audience import table_participants as people
-from ..database.dialects import Key, from_key, read_time
+from ..database.dialects import Key
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
 from ..database.schema import participants
 from ..database.schema_lifelong import relationship_log, user_relationships
-from ..database.section_parts import FIRST, SectionPart, SectionRow, columns
 from ..database.statements import Part
 from .rules import decay, inactive_days
 
@@ -142,25 +142,45 @@ def history(db: Database, persona: str, key: str, most: int) -> list[Point]:
 
 # For a prompt
 
-OWN, OTHERS = FIRST + 40, FIRST + 41
-"""Numbers of the parts: the row under the key itself, and those of linked identities."""
+
+class StoredRelationship(NamedTuple):
+    """A relationship of the person a prompt answers."""
+
+    id: int
+    """How many interactions there were."""
+    affinity_base: int
+    base_days: int
+    trust: int
+    strictest: int
+    """Rank of the strictest level among the person's identities."""
+    user_id: str
+    at: datetime | None
+
+
+OWN = Shape(
+    FIRST + 40, StoredRelationship,
+    affinity_base=NUMBER, base_days=NUMBER, trust=NUMBER, strictest=NUMBER, user_id=KEY, at=TIME,
+)  # fmt: skip
+"""The row under the key itself."""
+OTHERS = OWN.numbered(FIRST + 41)
+"""Those of linked identities."""
 
 
 @lru_cache(maxsize=4)
-def _part(number: int, family: str) -> Part:
+def _part(shape: Shape[StoredRelationship], family: str) -> Part:
     p = participants.c
     mine = (_MINE.c.persona_id == PERSONA) & (_MINE.c.person_key == bindparam("person", type_=Key(255)))
     strictest = select(func.max(people.rank_of(_MINE.c))).where(mine).scalar_subquery()
-    # Numbers that stand beside the texts of other parts come back as texts; a small one may stand in each place.
-    row = columns(
-        number,
-        _U.interaction_count,
-        texts=(_U.affinity_base, _U.base_days, _U.trust),
-        extra=func.coalesce(strictest, 0),
-        sender=_U.user_id,
+    row = shape.columns(
+        id=_U.interaction_count,
+        affinity_base=_U.affinity_base,
+        base_days=_U.base_days,
+        trust=_U.trust,
+        strictest=func.coalesce(strictest, 0),
+        user_id=_U.user_id,
         at=_U.last_interaction,
     )
-    if number == OWN:
+    if shape is OWN:
         made = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
     else:
         joined = participants.join(
@@ -174,24 +194,20 @@ def _part(number: int, family: str) -> Part:
     return Part(made, family, in_order=True)
 
 
-def section_parts(key: str, person: str) -> tuple[SectionPart, ...]:
+def section_parts(key: str, person: str) -> tuple[Branch, ...]:
     """Return what brings the relationship of who is asking with the last statement of a prompt."""
     values = {"user": key, "person": person}
 
-    def of(number: int) -> Callable[[str], Part]:
-        return lambda family: _part(number, family)
-
-    return tuple(SectionPart(number, of(number), values, SOURCE, of_persona=True) for number in (OWN, OTHERS))
+    return tuple(Branch(shape, partial(_part, shape), values, SOURCE, of_persona=True) for shape in (OWN, OTHERS))
 
 
-def read_section(found: Sequence[SectionRow], privacy_default: str) -> tuple[Row | None, str]:
+def read_section(found: Sequence[StoredRelationship], privacy_default: str) -> tuple[Row | None, str]:
     """Return the relationship that `section_parts` brought, None where there is none, and the person's level."""
     made = []
     level = privacy_default
     for each in found:
-        level = people.level_of(int(each.folded or 0), privacy_default)
-        user = from_key(each.sender)
-        base, days, trust = int(each.text0), int(each.text1), int(each.text2)
-        made.append(Row(user, "", "", base, base, days, trust, int(each.id), read_time(each.at)))
+        level = people.level_of(each.strictest, privacy_default)
+        base = each.affinity_base
+        made.append(Row(each.user_id, "", "", base, base, each.base_days, each.trust, each.id, each.at))
     made.sort(key=lambda row: (row.last_interaction is not None, row.last_interaction, row.user_id.encode()))
     return (made[-1] if made else None), level

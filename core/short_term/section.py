@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from ..context.history import HistoryLists
-from ..context.section_base import Asked, Built
-from ..database.section_parts import FIRST, SectionPart, SectionRow
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
 from ..shapes import LeftOut
 from ..text.folding import collapsed
 from . import rules
@@ -16,11 +16,9 @@ from .capture import life_of
 from .shapes import Chosen, Entry
 
 KEY = "short_term"
-NUMBER = FIRST + 30
-"""Number of its first part; it has at most five."""
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the parts to read: other channels of the person and the server, and the channel itself."""
     settings, viewer = asked.settings, asked.viewer
     if not settings.enable_short_term:
@@ -30,7 +28,7 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
         scope.participant, viewer.own.server or _server(asked), scope.conversation, settings, showing.SPARE
     )
     seen = showing.seen_from(viewer, lookups)
-    return store.section_parts_of(NUMBER, viewer, seen, now=asked.now, life=life_of(settings))
+    return store.section_parts_of(viewer, seen, now=asked.now, life=life_of(settings))
 
 
 def _server(asked: Asked) -> str:
@@ -39,10 +37,10 @@ def _server(asked: Asked) -> str:
     return viewer.scope.server if viewer.scope.conversation is None else ""
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section; lines that stand in the history lists are not repeated, and their channel is left out."""
     settings = asked.settings
-    found = [store.entry_of(row, asked.viewer) for number in range(NUMBER, NUMBER + 5) for row in rows.get(number, ())]
+    found = [store.entry_of(row, asked.viewer) for shape in store.ENTRIES for row in shape.rows_in(rows)]
     live = [entry for each in found if (entry := rules.as_read(each, asked.now, life_of(settings))) is not None]
     chosen = showing.choose(live, asked.viewer.scope.conversation, len(live))
     seen = {(entry.conversation, collapsed(entry.text)) for entry in lists.visible}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Integer, and_, bindparam, literal, literal_column, or_, select, type_coerce
@@ -20,9 +20,9 @@ from ..audience.view import Viewer
 from ..database import statements
 from ..database.dialects import ID, Key, Time, from_key, read_time
 from ..database.engine import Database
+from ..database.row_shapes import FIRST, KEY, NUMBER, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.schema import audiences, conversations, participants
 from ..database.schema_recent import short_term_memories
-from ..database.section_parts import SectionPart, SectionRow, columns
 from ..database.statements import Part, aside
 from . import cache as short_term_cache
 from .cache import Texts
@@ -303,49 +303,66 @@ def _filled(entry: Entry, texts: Texts) -> Entry:
 # With a prompt
 
 
+class StoredEntry(NamedTuple):
+    """An entry as a prompt reads it."""
+
+    id: int
+    summary: str | None
+    channel_name: str | None
+    audience: int
+    messages: Any
+    summary_at: datetime | None
+    channel: str
+    owner_kind: str
+    owner: str
+    updated: datetime | None
+
+
+_ENTRY = Shape(
+    FIRST + 30, StoredEntry, summary=TEXT, channel_name=TEXT, audience=NUMBER,
+    messages=PLAIN, summary_at=TIME, channel=KEY, owner_kind=KEY, owner=KEY, updated=TIME,
+)  # fmt: skip
+ENTRIES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(5))
+"""Of each lookup of a prompt, in its order; there are at most five."""
+
+
 @lru_cache(maxsize=64)
-def _whole(number: int, form: _Form) -> Callable[[str], Part]:
-    @lru_cache(maxsize=2)
-    def made(family: str) -> Part:
-        row = columns(
-            number,
-            _S.id,
-            texts=[_S.summary, _S.channel_name],
-            extra=_S.audience_id,
-            tags=_S.messages,
-            digest=_S.summary_updated_at,
-            conversation=_S.channel_id,
-            sender=_S.owner_kind,
-            message=_S.owner_id,
-            at=_S.last_updated,
-        )
-        return Part(_selected(row, form), family, in_order=form.which == "linked")
-
-    return made
+def _whole(place: int, form: _Form, family: str) -> Part:
+    row = ENTRIES[place].columns(
+        id=_S.id,
+        summary=_S.summary,
+        channel_name=_S.channel_name,
+        audience=_S.audience_id,
+        messages=_S.messages,
+        summary_at=_S.summary_updated_at,
+        channel=_S.channel_id,
+        owner_kind=_S.owner_kind,
+        owner=_S.owner_id,
+        updated=_S.last_updated,
+    )
+    return Part(_selected(row, form), family, in_order=form.which == "linked")
 
 
-def section_parts_of(
-    first: int, viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life
-) -> list[SectionPart]:
-    """Return the parts of a prompt that read these entries, numbered from `first`; each lookup has a `most`."""
+def section_parts_of(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:
+    """Return the branches of a prompt that read these entries; each lookup has a `most`."""
     return [
-        SectionPart(number, _whole(number, each.form), _values(viewer, each, now, life), SOURCE)
-        for number, each in enumerate(lookups, first)
+        Branch(ENTRIES[place], partial(_whole, place, each.form), _values(viewer, each, now, life), SOURCE)
+        for place, each in enumerate(lookups)
     ]
 
 
-def entry_of(row: SectionRow, viewer: Viewer) -> Entry:
-    """Return an entry as a part of a prompt brings it."""
+def entry_of(row: StoredEntry, viewer: Viewer) -> Entry:
+    """Return an entry as a branch of a prompt brings it."""
     return Entry(
         id=row.id,
         persona=viewer.scope.persona,
-        owner_kind="server" if from_key(row.sender) == "server" else "user",
-        owner=from_key(row.message),
-        channel=from_key(row.conversation),
-        updated=read_time(row.at),
-        items=read_items(row.tags),
-        summary=row.text0 or "",
-        summary_at=read_time(row.digest),
-        channel_name=row.text1 or "",
-        elsewhere=int(row.folded) not in viewer.audiences,
+        owner_kind="server" if row.owner_kind == "server" else "user",
+        owner=row.owner,
+        channel=row.channel,
+        updated=row.updated,
+        items=read_items(row.messages),
+        summary=row.summary or "",
+        summary_at=row.summary_at,
+        channel_name=row.channel_name or "",
+        elsewhere=row.audience not in viewer.audiences,
     )

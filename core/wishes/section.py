@@ -5,10 +5,10 @@ Called by `conversations.section_saved`, whose key they share: P8 has one list f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..context.section_base import Asked, Built
-from ..database.section_parts import SectionPart, SectionRow
+from ..context.section_base import Asked, Built, StoredRows
+from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from . import table_shown as wishes_shown
@@ -18,7 +18,7 @@ KEY = "saved_memories"
 CUT, SAID_AGAIN = "cut", "superseded"
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the part to read; none where WISHES_IN_PROMPT is 0 or the mode reads nothing."""
     settings = asked.settings
     if not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
@@ -26,9 +26,9 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     return (wishes_shown.section_part(asked.viewer),)
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]]) -> Built:
+def build(asked: Asked, rows: StoredRows) -> Built:
     """Return the newest WISHES_IN_PROMPT wishes that hold, oldest first; of each topic the newest counts."""
-    items = wishes_shown.read_items(rows.get(wishes_shown.SHOWN, ()))
+    items = wishes_shown.read_items(wishes_shown.SHOWN.rows_in(rows))
     places = holding([item.topic for item in items], asked.settings.wishes_in_prompt)
     shown = [items[at] for at in places]
     topics = {item.topic for item in shown}

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, select
 
 from ..audience.view import Viewer
-from ..database import rows
-from ..database.dialects import ID, Key, from_key, read_time
+from ..database.dialects import ID, Key
+from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories
-from ..database.section_parts import FIRST, SectionPart, SectionRow, columns
 from ..database.statements import Part
 from . import table as wishes
 
@@ -22,13 +23,22 @@ MOST_READ = 400
 """Wishes of one person that are read for one prompt, the newest."""
 _C = memories.c
 
-SHOWN = FIRST + 24
-"""Number of the part that brings the wishes of a prompt."""
+
+class StoredWish(NamedTuple):
+    """A wish as a prompt needs it."""
+
+    id: int
+    content: str | None
+    metadata: dict[str, Any] | None
+    at: datetime | None
+
+
+SHOWN = Shape(FIRST + 24, StoredWish, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
 def _part(known: bool, family: str) -> Part:
-    made = select(*columns(SHOWN, _C.id, texts=(_C.content,), tags=_C.metadata, at=_C.timestamp)).where(
+    made = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
@@ -38,18 +48,17 @@ def _part(known: bool, family: str) -> Part:
     return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
-def section_part(viewer: Viewer) -> SectionPart:
+def section_part(viewer: Viewer) -> Branch:
     """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
     known, values = wishes.of_viewer(viewer)
-    return SectionPart(SHOWN, lambda family: _part(known, family), values, memories.name)
+    return Branch(SHOWN, lambda family: _part(known, family), values, memories.name)
 
 
-def read_items(found: Sequence[SectionRow]) -> list[wishes.Item]:
+def read_items(stored: Sequence[StoredWish]) -> list[wishes.Item]:
     """Return the wishes that `section_part` brought, oldest first."""
     made = []
-    for row in found:
-        told = rows.read_object(from_key(row.tags)) or {}
+    for row in stored:
+        told = row.metadata or {}
         topic = str(told.get("topic") or "") or f"wish:{row.id}"
-        at = read_time(row.at)
-        made.append(wishes.Item(int(row.id), row.text0 or "", topic, str(told.get("kind") or ""), at, None))
+        made.append(wishes.Item(row.id, row.content or "", topic, str(told.get("kind") or ""), row.at, None))
     return sorted(made, key=lambda item: (item.at is not None, item.at, item.id))

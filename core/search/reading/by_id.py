@@ -9,105 +9,74 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Integer, Null, bindparam, case, func, literal_column, null, or_, select, type_coerce
-from sqlalchemy.sql.elements import Label
-from sqlalchemy.types import NullType
+from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
 
 from ...database import sources
 from ...database.dialects import ID, Key, Time
 from ...database.statements import Part, aside
-from ...index.postings import Limits, as_text, joined_by
+from ...index.postings import Limits
 from ..ranking.people import PERSONA
 from ..ranking.surroundings import Stretch
+from . import found_rows
 from . import near as search_near
 from .found_rows import NEAR_CHARS
 
 FILLED_TO = 8
 """On SQLite the ids of a source are a multiple of this."""
-PACKED_BYTES = 8_000_000
-"""Rows that may have more than this together come in columns of their own: a server bounds what it joins to one."""
 
 
-def _columns_of(number: int, row: Any, *, near: bool = False) -> list[Any]:
-    """Return the twelve columns of a row of a source that follow its number."""
-    source = sources.BY_NUMBER[number]
-    nought, one, two = (literal_column(n, Integer()) for n in "012")
-    size = bindparam("near_chars" if near else "chars", type_=Integer())
+def _columns_of(number: int, row: Any) -> list[Any]:
+    """Return the columns of a row of a source that is asked for by its id."""
 
     def cut(column: Any) -> Any:
-        return func.substr(column, one, size) if column is not None else null()
+        return _cut(column, "chars")
 
-    extra: list[Any] = [null()] * 3
-    if source is sources.AI_DIARY:
-        extra = [cut(c) for c in (row.interaction_summary, row.user_message, row.personal_thought)]
-    elif source is sources.CHAT:
-        # One number for two: a text beside the others' texts would have to be of their collation.
-        own = case((row.role == literal_column(f"'{PERSONA}'", Key(12)), one), else_=nought)
-        extra = [row.sender_name, two * func.coalesce(func.char_length(row.text_folded), nought) + own, null()]
-    # Most rows that are near become no hits: their text is brought once and folded here.
-    folded = null() if near else func.substr(row.text_folded, one, bindparam("folded_chars", type_=Integer()))
-    raw = {
-        "tags": row.participant_key if source is sources.CHAT else row[source.tags.name],
+    folded = _cut(row.text_folded, "folded_chars")
+    if number == sources.CHAT.number:
+        return found_rows.MESSAGE.columns(**_said(row, "chars"), folded=folded)
+    common = {"id": row.id, "folded": folded, "digest": row.content_hash, "at_us": row.timestamp}
+    if number == sources.MEMORIES.number:
+        return found_rows.MEMORY.columns(
+            **common, content=cut(row.content), tags=row.tags, conversation=row.conversation_key
+        )
+    return found_rows.ENTRY.columns(
+        **common,
+        content=cut(row.content),
+        interaction_summary=cut(row.interaction_summary),
+        user_message=cut(row.user_message),
+        personal_thought=cut(row.personal_thought),
+        tags=row.context_tags,
+    )
+
+
+def _said(row: Any, size: str) -> dict[str, Any]:
+    """Return the columns of a message that both ways of asking for it bring."""
+    nought, one = (literal_column(n, Integer()) for n in "01")
+    return {
+        "id": row.id,
+        "text": _cut(row.message_text, size),
+        "sender_name": row.sender_name,
+        "chars": func.coalesce(func.char_length(row.text_folded), nought),
+        "of_persona": case((row.role == literal_column(f"'{PERSONA}'", Key(12)), one), else_=nought),
+        "participant": row.participant_key,
         "digest": row.content_hash,
-        "conversation": row.interface_path if source is sources.CHAT else row.get("conversation_key"),
-        "sender": row.get("sender_id"),
-        "message": row.get("message_id"),
-        "at": row.timestamp,
+        "conversation": row.interface_path,
+        "sender": row.sender_id,
+        "message_id": row.message_id,
+        "at_us": row.timestamp,
     }
-    return [
-        row.id,
-        cut(row[source.text.name]).label("text0"),
-        *(c.label(f"text{n}") for n, c in enumerate(extra, 1)),
-        folded.label("folded"),
-        *((null() if c is None else type_coerce(c, NullType())).label(n) for n, c in raw.items()),
-    ]
 
 
-class Form(NamedTuple):
-    """How rows come: PyMySQL spends more on a row and on its columns than the server on finding it."""
-
-    packed: bool = False
-    """All rows of a branch are one text: how many, and `_packed` one behind the other."""
-    alone: bool = False
-    """Nothing else is read by the statement, so that the text needs no further columns."""
+def _cut(column: Any, size: str) -> Any:
+    return func.substr(column, literal_column("1", Integer()), bindparam(size, type_=Integer()))
 
 
-def _in_form(first: Any, columns: Sequence[Any], form: Form, family: str) -> list[Any]:
-    """Return the columns of a branch: as they are, or packed, where `found_rows` expects them."""
-    if not form.packed:
-        return [first.label("source"), *columns]
-    # With how many there are: a text that is cut where a row ends looks whole.
-    joined = joined_by("", _packed(first, columns, family))
-    packed = type_coerce(func.concat_ws(literal_column("' '"), func.count(), joined), NullType())
-    if form.alone:
-        return [packed.label("packed")]
-    # In place of `tags`, which mixes texts and keys anyway: beside a text the others' texts would come as bytes.
-    named = [packed.label("tags") if c.name == "tags" else null().label(c.name) for c in columns[1:]]
-    return [literal_column("0", Integer()).label("source"), null().label("id"), *named]
-
-
-def _packed(first: Any, columns: Sequence[Any], family: str) -> Any:
-    """Return one text of a row: its numbers, the lengths of its other columns in bytes, and these columns joined.
-
-    Lengths, since ids and texts may hold any character there is.
-    """
-    row_id, *texts, at = columns
-    parts = [p.element if isinstance(p, Label) else p for p in texts]
-    parts.append(as_text(at.element, family))
-    nothing: Any = literal_column("-1")
-    blank: Any = literal_column("''")
-    sizes = [nothing if isinstance(p, Null) else func.coalesce(func.length(p), nothing) for p in parts]
-    joined = func.concat(*(func.coalesce(p, blank) for p in parts if not isinstance(p, Null)))
-    return func.concat_ws(literal_column("' '"), first, row_id, *sizes, joined)
-
-
-@lru_cache(maxsize=32)
-def _rows_of(number: int, form: Form, family: str) -> Part:
+@lru_cache(maxsize=8)
+def _rows_of(number: int, family: str) -> Part:
     source = sources.BY_NUMBER[number]
     row = source.table.c
-    columns = _in_form(literal_column(str(number), Integer()), _columns_of(number, row), form, family)
     where = [
         aside(row.persona_id, family) == bindparam("persona", type_=Key(64)),
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),
@@ -117,13 +86,14 @@ def _rows_of(number: int, form: Form, family: str) -> Part:
     if "expires_at" in row:
         kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
         where.append(or_(kept, row.conversation_key == bindparam("here", type_=Key(512))))
-    return Part(select(*columns).where(*where), family)
+    return Part(select(*_columns_of(number, row)).where(*where), family)
 
 
-@lru_cache(maxsize=8)
-def _near_rows(form: Form, family: str) -> Part:
+@lru_cache(maxsize=2)
+def _near_rows(family: str) -> Part:
     c = sources.CHAT.table.c
-    columns = _in_form(search_near.NEAR.c.part, _columns_of(sources.CHAT.number, c, near=True), form, family)
+    # Most rows that are near become no hits: their text is brought once and folded here.
+    columns = found_rows.NEIGHBOUR.columns(**_said(c, "near_chars"), stretch=search_near.NEAR.c.stretch)
     joined = search_near.NEAR.join(sources.CHAT.table, c.id == search_near.NEAR.c.id)
     made = (
         select(*columns)
@@ -156,13 +126,6 @@ class RowsWanted:
         """Return the numbers of the sources with ids."""
         return tuple(sorted(number for number, numbers in self.ids.items() if numbers))
 
-    @property
-    def most_bytes(self) -> int:
-        """Return how many bytes all rows may have together, about."""
-        asked = sum(len(numbers) for numbers in self.ids.values()) * (4 * self.chars + self.folded_chars)
-        beside = sum(one.before + one.after for one in self.stretches) * max(self.chars, NEAR_CHARS)
-        return 4 * (asked + beside)
-
 
 @dataclass(frozen=True, slots=True)
 class RowBranches:
@@ -173,27 +136,20 @@ class RowBranches:
     branches: Sequence[str] = ()
 
 
-def row_branches(
-    wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any], *, alone: bool, whole: bool = True
-) -> RowBranches:
+def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> RowBranches:
     """Return the texts of one branch per source that brings rows by id and one for all stretches, values into `into`.
 
     Args:
         shared: persona, audiences and now.
-        alone: nothing else is read by the statement.
-        whole: a server that may pack rows brings them whole, as far as is known.
     """
     near_chars = max(wanted.chars, NEAR_CHARS)
-    form = Form(family == "mysql" and whole and wanted.most_bytes <= PACKED_BYTES, alone)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
     named = ""
     if wanted.stretches and wanted.limits is not None:
         named = search_near.rows_around(wanted.stretches, {**values, **wanted.limits.values()}, family, into)
-    made = [
-        _rows_of(n, form, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources
-    ]
+    made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources]
     if named:
-        made.append(_near_rows(form, family).text(values, into))
+        made.append(_near_rows(family).text(values, into))
     return RowBranches(named, made)
 
 

@@ -1,6 +1,6 @@
 """The last round trip of a prompt: rows found by the search, lines of the history, sections, in one statement.
 
-Every branch has the thirteen columns of `search_read.row_branches`; the first names what the row is.
+Every branch brings rows of one kind, in the columns that its `Shape` says.
 """
 
 from __future__ import annotations
@@ -9,27 +9,63 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, literal_column, null, select, type_coerce
-from sqlalchemy.types import NullType
+from sqlalchemy import Integer, bindparam, select
 
 from ...audience.view import Recent, Viewer
 from ...context.live import read_message
-from ...database import section_parts, sources, statements
-from ...database.dialects import ID, Key, Time, from_key, read_time
+from ...database import sources, statements
+from ...database.dialects import ID, Key, Time, from_key
 from ...database.engine import Database
-from ...database.rows import read_object, read_texts
+from ...database.row_shapes import KEY, NUMBER, OBJECT, TEXT, TEXT_LIST, TEXT_PLACES, TIME, Branch, Shape
 from ...database.schema import ai_diary, chat_history_cache
-from ...database.section_parts import SectionPart, SectionRow
 from ...database.statements import Part
 from ...shapes import DiaryEntry, HistoryEntry, ReplyNote
-from . import by_id as search_read
-from . import found_rows
+from . import by_id, found_rows
 from .by_id import RowsWanted
 from .found_rows import FoundRow
 
-CURRENT, RECENT, DIARY = 10, 11, 12
+
+class _Line(NamedTuple):
+    id: int
+    text: str | None
+    sender_name: str | None
+    hidden: int | None
+    excluded: int | None
+    metadata: dict[str, Any] | None
+    role: str
+    conversation: str
+    sender_id: str | None
+    message_id: str | None
+    at: datetime | None
+
+
+class _Entry(NamedTuple):
+    id: int
+    content: str | None
+    personal_thought: str | None
+    interaction_summary: str | None
+    user_message: str | None
+    local_only: int | None
+    context_tags: list[str]
+    involved_users: list[str]
+    interface: str | None
+    chat_id: str | None
+    thread_id: str | None
+    at: datetime | None
+
+
+_CURRENT = Shape(
+    10, _Line, text=TEXT, sender_name=TEXT, hidden=NUMBER, excluded=NUMBER,
+    metadata=OBJECT, role=KEY, conversation=KEY, sender_id=KEY, message_id=KEY, at=TIME,
+)  # fmt: skip
+_RECENT = _CURRENT.numbered(11)
+_DIARY = Shape(
+    12, _Entry, content=TEXT, personal_thought=TEXT, interaction_summary=TEXT, user_message=TEXT, local_only=NUMBER,
+    context_tags=TEXT_LIST, involved_users=TEXT_LIST, interface=KEY, chat_id=KEY, thread_id=KEY, at=TIME,
+)  # fmt: skip
+_SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, _CURRENT, _RECENT, _DIARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +94,8 @@ class Brought:
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     diary: list[DiaryEntry] = field(default_factory=list)
-    sections: dict[int, list[SectionRow]] = field(default_factory=dict)
-    """Number of a part to its rows."""
+    sections: dict[int, list[Any]] = field(default_factory=dict)
+    """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
 
 
 def read(
@@ -67,7 +103,7 @@ def read(
     viewer: Viewer,
     rows: RowsWanted | None,
     history: HistoryWanted,
-    sections: Sequence[SectionPart] = (),
+    sections: Sequence[Branch] = (),
 ) -> Brought:
     """Return rows, lines and sections in one round trip; nothing is asked when nothing is wanted.
 
@@ -83,79 +119,79 @@ def read(
         "now": db.clock(),
         "here": viewer.scope.conversation or "",
     }
+    rows_by_kind = _read_rows(db, viewer, rows, history, sections, shared)
     titles = {r.key: r.title for r in history.recent}
-    found = _asked(db, viewer, rows, history, sections, shared)
-    brought, is_whole = _sorted_out(found, titles, history.recent_most)
-    if not is_whole:
-        found = _asked(db, viewer, rows, history, sections, shared, whole=False)
-        brought, _ = _sorted_out(found, titles, history.recent_most)
-    return brought
+    recent = sorted(_RECENT.rows_in(rows_by_kind), key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
+    return Brought(
+        rows=found_rows.put_together(*(shape.rows_in(rows_by_kind) for shape in found_rows.SHAPES)),
+        current=[_entry(row) for row in _CURRENT.rows_in(rows_by_kind)],
+        recent=[_entry(row, titles.get(row.conversation, "")) for row in recent[: history.recent_most]],
+        diary=[_diary_entry(row) for row in _DIARY.rows_in(rows_by_kind)],
+        sections={each.shape.number: list(each.shape.rows_in(rows_by_kind)) for each in sections},
+    )
 
 
-def _asked(
+def _read_rows(
     db: Database,
     viewer: Viewer,
     rows: RowsWanted | None,
     history: HistoryWanted,
-    sections: Sequence[SectionPart],
+    sections: Sequence[Branch],
     shared: Mapping[str, Any],
-    *,
-    whole: bool = True,
-) -> Sequence[Any]:
+) -> dict[int, list[Any]]:
+    """Return what was asked for, by number of its kind."""
     values: list[Any] = []
     recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
-    found_rows = search_read.RowBranches()
+    asked_rows = by_id.RowBranches()
     if rows is not None:
-        alone = not (history.conversation or recent or history.diary_since or sections)
-        found_rows = search_read.row_branches(rows, shared, db.family, values, alone=alone, whole=whole)
-    branches = list(found_rows.branches)
+        asked_rows = by_id.row_branches(rows, shared, db.family, values)
+    branches = list(asked_rows.branches)
     if history.conversation is not None and history.current > 0:
         asked = {**shared, "conversation": history.conversation, "rows": history.current}
-        branches.append(_lines(CURRENT, db.family).text(asked, values))
+        branches.append(_lines(_CURRENT, db.family).text(asked, values))
     for one in recent:
         asked = {**shared, "conversation": one.key, "rows": history.recent_rows}
-        branches.append(_lines(RECENT, db.family).text(asked, values))
+        branches.append(_lines(_RECENT, db.family).text(asked, values))
     if history.diary_since is not None:
         asked = {**shared, "since": history.diary_since, "rows": history.diary_rows}
-        branches.append(_diary(db.family).text(asked, values))
+        branches.append(_diary_entries(db.family).text(asked, values))
     branches += [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     if not branches:
-        return ()
+        return {}
     text = statements.union(branches, db.family)
-    text = f"WITH {found_rows.named} {text}" if found_rows.named else text
-    found = db.read_driver(text, values, source="memories, diary, history and sections")
-    return [_readable(row) for row in found] if db.family == "sqlite" else found
+    text = f"WITH {asked_rows.named} {text}" if asked_rows.named else text
+    read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
+    made: dict[int, list[Any]] = {}
+    for row in db.read_driver(text, values, source="memories, diary, history and sections"):
+        readable = _readable(row) if db.family == "sqlite" else row
+        made.setdefault(row[0], []).append(read[row[0]](readable))
+    return made
 
 
 def _readable(row: Any) -> Any:
     """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
-    for value in row[2:7]:
-        if isinstance(value, bytes):
-            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in row[2:7]), *row[7:])
-    return row
-
-
-def _raw(column: Any) -> Any:
-    return type_coerce(column, NullType())
-
-
-_RAW_NAMES = ("tags", "digest", "conversation", "sender", "message", "at")
+    texts = row[TEXT_PLACES]
+    if not any(isinstance(value, bytes) for value in texts):
+        return row
+    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
 
 
 @lru_cache(maxsize=4)
-def _lines(part: int, family: str) -> Part:
+def _lines(shape: Shape[_Line], family: str) -> Part:
     c = chat_history_cache.c
-    raw = (c.metadata, c.role, c.interface_path, c.sender_id, c.message_id, c.timestamp)
-    columns = [
-        literal_column(str(part), Integer()).label("source"),
-        c.id,
-        c.message_text.label("text0"),
-        c.sender_name.label("text1"),
-        null().label("text2"),
-        null().label("text3"),
-        (c.hidden + 2 * c.excluded).label("folded"),
-        *(_raw(x).label(n) for x, n in zip(raw, _RAW_NAMES, strict=True)),
-    ]
+    columns = shape.columns(
+        id=c.id,
+        text=c.message_text,
+        sender_name=c.sender_name,
+        hidden=c.hidden,
+        excluded=c.excluded,
+        metadata=c.metadata,
+        role=c.role,
+        conversation=c.interface_path,
+        sender_id=c.sender_id,
+        message_id=c.message_id,
+        at=c.timestamp,
+    )
     where = [
         c.persona_id == bindparam("persona", type_=Key(64)),
         c.interface_path == bindparam("conversation", type_=Key(512)),
@@ -167,19 +203,22 @@ def _lines(part: int, family: str) -> Part:
 
 
 @lru_cache(maxsize=2)
-def _diary(family: str) -> Part:
+def _diary_entries(family: str) -> Part:
     d = ai_diary.c
-    raw = (d.context_tags, d.interface, d.chat_id, d.involved_users, d.thread_id, d.timestamp)
-    columns = [
-        literal_column(str(DIARY), Integer()).label("source"),
-        d.id,
-        d.content.label("text0"),
-        d.personal_thought.label("text1"),
-        d.interaction_summary.label("text2"),
-        d.user_message.label("text3"),
-        d.local_only.label("folded"),
-        *(_raw(x).label(n) for x, n in zip(raw, _RAW_NAMES, strict=True)),
-    ]
+    columns = _DIARY.columns(
+        id=d.id,
+        content=d.content,
+        personal_thought=d.personal_thought,
+        interaction_summary=d.interaction_summary,
+        user_message=d.user_message,
+        local_only=d.local_only,
+        context_tags=d.context_tags,
+        involved_users=d.involved_users,
+        interface=d.interface,
+        chat_id=d.chat_id,
+        thread_id=d.thread_id,
+        at=d.timestamp,
+    )
     where = [
         d.persona_id == bindparam("persona", type_=Key(64)),
         d.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
@@ -191,46 +230,20 @@ def _diary(family: str) -> Part:
     return Part(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
-def _sorted_out(found: Sequence[Any], titles: Mapping[str, str], recent_most: int) -> tuple[Brought, bool]:
-    """Return what was brought, and whether it is all there."""
-    made = Brought()
-    taken = found_rows.Found(made.rows)
-    recent: list[Any] = []
-    for row in found:
-        if len(row) < found_rows.COLUMNS:
-            taken.take(row)
-        elif row[0] == CURRENT:
-            made.current.append(_entry(row, ""))
-        elif row[0] == RECENT:
-            recent.append(row)
-        elif row[0] == DIARY:
-            made.diary.append(_diary_entry(row))
-        elif row[0] >= section_parts.FIRST:
-            made.sections.setdefault(row[0], []).append(SectionRow(*row))
-        else:
-            taken.take(row)
-    timed = [(read_time(row[12]), row) for row in recent]
-    timed.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1][1]), reverse=True)
-    made.recent.extend(_entry(row, titles.get(from_key(row[9]), "")) for _, row in timed[:recent_most])
-    return made, taken.is_whole
-
-
-def _entry(row: Any, title: str) -> HistoryEntry:
-    marks = int(row[6] or 0)
-    metadata = read_object(row[7])
+def _entry(row: _Line, title: str = "") -> HistoryEntry:
     return HistoryEntry(
-        conversation=from_key(row[9]),
-        text=row[2] or "",
-        sender_id=from_key(row[10]) if row[10] is not None else "",
-        sender_name=row[3] or "",
-        message_id=from_key(row[11]) if row[11] is not None else None,
-        time=read_time(row[12]),
-        row_id=row[1],
-        role=from_key(row[8]),  # type: ignore[arg-type]
-        reply=_reply(metadata),
+        conversation=row.conversation,
+        text=row.text or "",
+        sender_id=row.sender_id or "",
+        sender_name=row.sender_name or "",
+        message_id=row.message_id,
+        time=row.at,
+        row_id=row.id,
+        role=row.role,  # type: ignore[arg-type]
+        reply=_reply(row.metadata),
         title=title,
-        hidden=bool(marks & 1),
-        excluded=bool(marks & 2),
+        hidden=bool(row.hidden),
+        excluded=bool(row.excluded),
     )
 
 
@@ -242,18 +255,18 @@ def _reply(metadata: Mapping[str, Any] | None) -> ReplyNote | None:
     return told.reply if told is not None else None
 
 
-def _diary_entry(row: Any) -> DiaryEntry:
+def _diary_entry(row: _Entry) -> DiaryEntry:
     return DiaryEntry(
-        id=row[1],
-        timestamp=read_time(row[12]),
-        content=row[2] or "",
-        personal_thought=row[3] or "",
-        interaction_summary=row[4] or "",
-        user_message=row[5] or "",
-        context_tags=tuple(read_texts(row[7])),
-        involved_users=tuple(read_texts(row[10])),
-        interface=from_key(row[8] or ""),
-        chat_id=from_key(row[9] or ""),
-        thread_id=from_key(row[11] or ""),
-        local_only=bool(int(row[6] or 0)),
+        id=row.id,
+        timestamp=row.at,
+        content=row.content or "",
+        personal_thought=row.personal_thought or "",
+        interaction_summary=row.interaction_summary or "",
+        user_message=row.user_message or "",
+        context_tags=tuple(row.context_tags),
+        involved_users=tuple(row.involved_users),
+        interface=row.interface or "",
+        chat_id=row.chat_id or "",
+        thread_id=row.thread_id or "",
+        local_only=bool(row.local_only),
     )

@@ -19,10 +19,8 @@ from ...database.schema import chat_history_cache
 from ...database.statements import Part, union
 from ..ranking.surroundings import Stretch
 
-FIRST = -1
-"""A row brought for stretch n has FIRST - n in place of its source."""
-NEAR: Any = table("near_rows", column("part", Integer()), column("id", ID))
-"""The CTE that `rows_around` gives: number of the stretch, as above, and row id."""
+NEAR: Any = table("near_rows", column("stretch", Integer()), column("id", ID))
+"""The CTE that `rows_around` gives: number of the stretch and row id."""
 
 
 def rows_around(stretches: Sequence[Stretch], shared: Mapping[str, Any], family: str, into: list[Any]) -> str:
@@ -37,7 +35,7 @@ def rows_around(stretches: Sequence[Stretch], shared: Mapping[str, Any], family:
         at = from_microseconds(one.first_us)
         if at is None:
             continue
-        values = {**shared, "part": FIRST - number, "lead": one.row_id, "moment": at}
+        values = {**shared, "stretch": number, "lead": one.row_id, "moment": at}
         for back, rows in ((True, one.before), (False, one.after)):
             if rows > 0:
                 made.append(_branch(back, limits, family).text({**values, "rows": rows}, into))
@@ -65,7 +63,7 @@ def _branch(back: bool, limits: tuple[bool, bool, bool], family: str) -> Part:
     if without:
         where.append(c.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     order = (c.timestamp.desc(), c.id.desc()) if back else (c.timestamp, c.id)
-    made = select(bindparam("part", type_=Integer()).label("part"), c.id).where(*where).order_by(*order)
+    made = select(bindparam("stretch", type_=Integer()).label("stretch"), c.id).where(*where).order_by(*order)
     # Left to choose, servers weigh seven indexes for every branch, and may walk all conversations of the audience.
     made = made.with_hint(near, "FORCE INDEX (ix_chat_conversation)", "mysql")
     made = made.with_hint(near, "INDEXED BY ix_chat_conversation", "sqlite")

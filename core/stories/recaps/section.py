@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...context.history import HistoryLists
-from ...context.section_base import Asked, Built
-from ...database.rows import read_time
-from ...database.section_parts import SectionPart, SectionRow
+from ...context.section_base import Asked, Built, StoredRows
+from ...database.row_shapes import Branch
 from ...messages import table_recaps
 from ...shapes import LeftOut
 from ...text.hits import content_digest
@@ -16,7 +15,7 @@ from .rules import concatenate
 KEY = "message_recaps"
 
 
-def wanted(asked: Asked) -> Sequence[SectionPart]:
+def wanted(asked: Asked) -> Sequence[Branch]:
     """Return the part that brings the included recaps; none with ENABLE_MESSAGE_RECAPS off."""
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_message_recaps or conversation is None:
@@ -24,13 +23,12 @@ def wanted(asked: Asked) -> Sequence[SectionPart]:
     return (table_recaps.section_part(conversation),)
 
 
-def build(asked: Asked, rows: Mapping[int, Sequence[SectionRow]], lists: HistoryLists) -> Built:
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the recaps as one text, without those of messages that stand in the history or are answered."""
-    found = [(read_time(row.at), row) for row in rows.get(table_recaps.SECTION, ())]
-    found.sort(key=lambda pair: (pair[0] is not None, pair[0], pair[1].id))
+    recaps = sorted(table_recaps.INCLUDED.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
     shown = _shown(asked, lists) if asked.settings.recap_skip_visible else _Shown()
-    memories = [row.text0 or "" for _, row in found if not shown.holds(row)]
-    left_out = tuple(LeftOut(KEY, "visible", str(row.id)) for _, row in found if shown.holds(row))
+    memories = [row.memory for row in recaps if not shown.holds(row)]
+    left_out = tuple(LeftOut(KEY, "visible", str(row.id)) for row in recaps if shown.holds(row))
     return Built(concatenate(memories), left_out)
 
 
@@ -40,7 +38,7 @@ class _Shown:
     def __init__(self, rows: Sequence[int] = (), digests: Sequence[bytes] = ()) -> None:
         self._rows, self._digests = frozenset(rows), frozenset(digests)
 
-    def holds(self, row: SectionRow) -> bool:
+    def holds(self, row: table_recaps.IncludedRecap) -> bool:
         return row.id in self._rows or (row.digest is not None and bytes(row.digest) in self._digests)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
@@ -18,10 +18,10 @@ from ...audience import table_conversations as known
 from ...database.dialects import ID, Key
 from ...database.engine import Database
 from ...database.readers import Reader
+from ...database.row_shapes import FIRST, KEY, OBJECT, TEXT, Branch, Shape
 from ...database.rows import read_object
 from ...database.schema import conversations
 from ...database.schema_stories import running_recaps
-from ...database.section_parts import FIRST, SectionPart, columns
 from ...database.statements import Part
 from ...scope import Scope
 
@@ -136,18 +136,25 @@ def current(read: Reader, persona: str, conversation: str) -> Version | None:
 # The prompt
 
 
-SECTION = FIRST + 11
-"""Number of the part that brings the current version of the conversation's running recap."""
+class CurrentRecap(NamedTuple):
+    """The current version of the conversation's running recap, as a prompt needs it."""
+
+    id: int
+    """Its version."""
+    content: str | None
+    data: dict[str, Any] | None
+    """Its parts."""
+    provenance: str | None
+
+
+CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, data=OBJECT, provenance=KEY)
 
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
-    """Return what brings the current version of `conversation`, unless stories are off for it: text0 is its content,
-    tags its parts, message its provenance."""
+    """Return what brings the current version of `conversation`, unless stories are off for it."""
     made = (
-        select(
-            *columns(SECTION, _V.version, texts=(_V.content,), tags=_V.data, message=_V.provenance, at=_V.created_at)
-        )
+        select(*CURRENT.columns(id=_V.version, content=_V.content, data=_V.data, provenance=_V.provenance))
         .select_from(
             conversations.join(
                 running_recaps,
@@ -170,9 +177,9 @@ def section(family: str) -> Part:
     return Part(made, family, in_order=True)
 
 
-def section_part(conversation: str) -> SectionPart:
+def section_part(conversation: str) -> Branch:
     """Return the part of a prompt's last statement that brings the running recap of a conversation."""
-    return SectionPart(SECTION, section, {"conversation": conversation}, "running_recaps")
+    return Branch(CURRENT, section, {"conversation": conversation}, "running_recaps")
 
 
 # Writing
