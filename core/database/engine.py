@@ -63,11 +63,11 @@ class Database:
     def __init__(
         self, url: str, *, timeout_seconds: float = 10.0, clock: Callable[[], datetime] = now_utc, **options: Any
     ) -> None:
-        self.target = connecting.parse(url)
+        self.target: connecting.Target = connecting.parse(url)
         self.family = self.target.family
         self.timeout_seconds = timeout_seconds
         self.clock = clock
-        self.ids = Ids(clock)
+        self.ids: Ids = Ids(clock)
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
         self.kept_back: list[Callable[[], object]] = []
