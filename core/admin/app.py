@@ -53,14 +53,25 @@ def create_app(
     place stands before them. What the host itself lets through or not is not looked at.
 
     Args:
-        db, settings, model: as doors take them; None for those of the process.
+        db: a handle of `open_database`; None for the database of the process.
+        settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
+        model: what consolidation and compaction ask, as `configure` takes it; None for that of the process.
         prefix: what every path begins with, such as `/admin`.
         allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
             something in front looks at them.
 
+    Returns:
+        An ASGI application; it opens the database of the process at its first request.
+
     Raises:
         ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; the prefix is none.
         TypeError: the model cannot be asked.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.admin import create_app
+    >>> app = create_app(db=open_database("sqlite://"), settings={"ADMIN_TOKEN": "0123456789abcdef"}, prefix="/memory")
+    >>> "/memory/jobs" in app.openapi()["paths"]
+    True
     """
     # 1. what it works with
     check_model(model)
