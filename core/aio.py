@@ -8,6 +8,15 @@ A door is imported at its first call, in the thread that serves it. An await tha
 that has begun goes on to its end in its thread, a write included.
 
 What type checkers and editors read stands in `aio.pyi`; `make docs` writes it from the doors.
+
+>>> import asyncio
+>>> from prompt_engine import aio
+>>> async def answer():
+...     db = await aio.open_database("sqlite://")
+...     await aio.insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+...     return [hit["snippet"] for hit in await aio.search_memories(tags=["cat"], db=db)]
+>>> asyncio.run(answer())
+['Tofu is a grey cat.']
 """
 
 from __future__ import annotations

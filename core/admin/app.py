@@ -53,14 +53,25 @@ def create_app(
     place stands before them. What the host itself lets through or not is not looked at.
 
     Args:
-        db, settings, model: as doors take them; None for those of the process.
+        db: a handle of `open_database`; None for the database of the process.
+        settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
+        model: what consolidation and compaction ask, as `configure` takes it; None for that of the process.
         prefix: what every path begins with, such as `/admin`.
         allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
             something in front looks at them.
 
+    Returns:
+        An ASGI application; it opens the database of the process at its first request.
+
     Raises:
         ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; the prefix is none.
         TypeError: the model cannot be asked.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.admin import create_app
+    >>> app = create_app(db=open_database("sqlite://"), settings={"ADMIN_TOKEN": "0123456789abcdef"}, prefix="/memory")
+    >>> "/memory/jobs" in app.openapi()["paths"]
+    True
     """
     # 1. what it works with
     check_model(model)
@@ -73,7 +84,7 @@ def create_app(
         settings=settings,
         model=model,
         prefix=prefix,
-        token=_token(settings, db),
+        token=_read_token(settings, db),
         allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
     )
     # 2. the application, and what every request passes first
@@ -97,13 +108,13 @@ def create_app(
     app.include_router(guard.login_routes(context, sessions, wrong), prefix=prefix)
     app.include_router(api_routes(), prefix=prefix)
     app.include_router(pages.router(context), prefix=prefix)
-    app.add_route(prefix, _to_the_page, include_in_schema=False)
+    app.add_route(prefix, _lead_to_page, include_in_schema=False)
     return app
 
 
 def api_routes() -> APIRouter:
-    """Return every route of the API, each behind `require`."""
-    router = APIRouter(dependencies=[Depends(guard.require), Depends(bodies.only_known)])
+    """Return every route of the API, each behind `require_token`."""
+    router = APIRouter(dependencies=[Depends(guard.require_token), Depends(bodies.check_known)])
     for group in GROUPS:
         router.include_router(group.router)
     return router
@@ -113,28 +124,32 @@ GROUPS: tuple[Any, ...] = (transfer, lifecycle, memory, relationship, queue, upk
 """Modules with a router each, in the order of their paths: `/memory/{id}` stands behind its neighbours."""
 
 
-def _token(settings: GivenSettings, db: Database | None) -> str:
+def _read_token(settings: GivenSettings, db: Database | None) -> str:
     token = known_settings(settings, db).admin_token
     if problem := admin_token(token):
         raise ConfigError(problem, flag="ADMIN_TOKEN")
     return token
 
 
-async def _to_the_page(request: Request) -> RedirectResponse:
+async def _lead_to_page(request: Request) -> RedirectResponse:
     """Lead from the prefix alone to the page; whoever has no token was answered by the guard."""
     return RedirectResponse(f"{request.scope['path']}/", 307)
 
 
-async def _core(_: Any, error: Any) -> Any:
-    return errors.of_core(error)
+async def _answer_core_error(_: Any, error: Any) -> Any:
+    return errors.answer_core_error(error)
 
 
-async def _values(request: Request, error: Any) -> Any:
-    return errors.of_values(request.scope.get("route"), error)
+async def _answer_bad_values(request: Request, error: Any) -> Any:
+    return errors.answer_bad_values(request.scope.get("route"), error)
 
 
-async def _http(_: Any, error: Any) -> Any:
-    return errors.of_http(error)
+async def _answer_http_error(_: Any, error: Any) -> Any:
+    return errors.answer_http_error(error)
 
 
-_HANDLERS: dict[Any, Any] = {CoreError: _core, RequestValidationError: _values, HTTPException: _http}
+_HANDLERS: dict[Any, Any] = {
+    CoreError: _answer_core_error,
+    RequestValidationError: _answer_bad_values,
+    HTTPException: _answer_http_error,
+}

@@ -41,7 +41,7 @@ class Former(NamedTuple):
     """The reason that was given, where one was: of a saved memory that was left out."""
 
 
-def tell(
+def find_cause(
     item: Mapping[str, Any],
     notes: Sequence[Mapping[str, str]] = (),
     ran: Sequence[Mapping[str, Any]] = (),
@@ -57,12 +57,12 @@ def tell(
 
     >>> item = {"text": "a", "archived_at": "2026-03-10T12:00:00+00:00", "superseded_by": None, "expires_at": "",
     ...         "tier": "long_term", "kind": "KeyFacts", "pinned": False}
-    >>> tell({**item, "archived_at": ""}), tell(item).why, tell({**item, "kind": "saved"}).why
+    >>> find_cause({**item, "archived_at": ""}), find_cause(item).why, find_cause({**item, "kind": "saved"}).why
     (None, 'unknown', 'deleted')
-    >>> tell({**item, "superseded_by": 7}, successor={"source": "compaction", "provenance": "model"})
+    >>> find_cause({**item, "superseded_by": 7}, successor={"source": "compaction", "provenance": "model"})
     Former(why='merged', by='model', note='')
     """
-    went = _time(item["archived_at"])
+    went = _parse_time(item["archived_at"])
     if went is None and item["superseded_by"] is None:
         return None
     own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
@@ -72,23 +72,23 @@ def tell(
         # An item that was edited and edited back has a note of its text too, of another reason.
         return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
     assert went is not None
-    noted = next((one for one in own if _time(one["until"]) == went), None)
+    noted = next((one for one in own if _parse_time(one["until"]) == went), None)
     if noted is not None:
         return Former("dropped", noted["changed_by"], noted["reason"])
-    over = _time(item["expires_at"])
+    over = _parse_time(item["expires_at"])
     if item["tier"] == "session" and over is not None and over <= went:
         return Former("expired")
     if item["pinned"] or item["kind"] in KEPT_KINDS:
         return Former("deleted")
-    run = next((one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _within(one, went)), None)
+    run = next((one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _is_within(one, went)), None)
     return Former("unknown") if run is None else Former("pruned", run["kind"])
 
 
-def _time(said: str) -> datetime | None:
+def _parse_time(said: str) -> datetime | None:
     return datetime.fromisoformat(said).astimezone(UTC) if said else None
 
 
-def _within(run: Mapping[str, Any], went: datetime) -> bool:
+def _is_within(run: Mapping[str, Any], went: datetime) -> bool:
     began, ended = run["started_at"], run["finished_at"]
     return began is not None and ended is not None and began <= went <= ended
 
@@ -110,7 +110,7 @@ def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]])
         note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
         notes.setdefault(old.item_id, []).append(note)
     ran = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
-    told = {item["id"]: tell(item, notes.get(item["id"], ()), ran) for item in gone}
+    told = {item["id"]: find_cause(item, notes.get(item["id"], ()), ran) for item in gone}
     return {row_id: one for row_id, one in told.items() if one is not None}
 
 
@@ -130,5 +130,5 @@ def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Map
         successor = lifelong.get_item(item["superseded_by"], **asking)
     except ItemNotFoundError:
         return told
-    merged = tell(item, successor=successor)
+    merged = find_cause(item, successor=successor)
     return merged if merged is not None and merged.why == "merged" else told

@@ -17,7 +17,7 @@ from ..memories.rules import MOST_IDS
 from ..scope import Destination, Privacy
 from .context import AdminCall, AdminContext
 from .errors import ErrorAnswer, Refused
-from .guard import READING, require
+from .guard import READING, require_token
 from .validation_messages import NO_BODY
 
 LARGEST_ID = 2**63 - 1
@@ -39,7 +39,7 @@ Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this ans
 Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
 
 
-def _whole(value: object) -> object:
+def _read_whole(value: object) -> object:
     """Return a number as JSON means it: 7.0 is 7, true and "7" are none."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -48,11 +48,13 @@ def _whole(value: object) -> object:
     raise PydanticKnownError("int_type")
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+Whole = Annotated[int, BeforeValidator(_read_whole)]
 ItemId = Annotated[Whole, Field(ge=0, le=LARGEST_ID, examples=[7012345678901])]
 
 
-def open_admin_call(context: Annotated[AdminContext, Security(require)], conf_uid: ConfUid = "default") -> AdminCall:
+def open_admin_call(
+    context: Annotated[AdminContext, Security(require_token)], conf_uid: ConfUid = "default"
+) -> AdminCall:
     """Return what a route works with: database, settings and the scope of the persona, read once."""
     return AdminCall(context, context.open_call(conf_uid))
 
@@ -63,7 +65,7 @@ _NOTHING = frozenset({b"", b"{}", b"null"})
 """Bodies that ask for nothing; some clients always send one."""
 
 
-async def only_known(request: Request) -> None:
+async def check_known(request: Request) -> None:
     """Refuse what a changing route would not read; for `Depends`, in every route of the API.
 
     A `dry_run` in the wrong place would else be a run. Parameters of an address and fields of a form are known by their
@@ -75,26 +77,26 @@ async def only_known(request: Request) -> None:
     route = request.scope.get("route")
     if request.method in READING or not isinstance(route, APIRoute):
         return
-    known = set(_parameters(route.dependant))
-    problems = [_unknown("query", name) for name in request.query_params if name not in known]
+    known = set(_iter_parameters(route.dependant))
+    problems = [_unknown_problem("query", name) for name in request.query_params if name not in known]
     if route.body_field is None:
         if (await request.body()).strip() not in _NOTHING:
             problems.append({"type": NO_BODY, "loc": ("body",), "input": None})
     elif request.headers.get("content-type", "").startswith("multipart/form-data"):
         fields = {each.alias for each in route.dependant.body_params}
-        problems += [_unknown("body", name) for name in await request.form() if name not in fields]
+        problems += [_unknown_problem("body", name) for name in await request.form() if name not in fields]
     if problems:
         raise RequestValidationError(problems)
 
 
-def _parameters(dependant: Dependant) -> Iterator[str]:
+def _iter_parameters(dependant: Dependant) -> Iterator[str]:
     """Yield the names of the parameters of the address, those that a dependency reads too."""
     yield from (each.alias for each in dependant.query_params)
     for part in dependant.dependencies:
-        yield from _parameters(part)
+        yield from _iter_parameters(part)
 
 
-def _unknown(place: str, name: str) -> dict[str, Any]:
+def _unknown_problem(place: str, name: str) -> dict[str, Any]:
     return {"type": "extra_forbidden", "loc": (place, name), "input": None}
 
 
@@ -117,25 +119,27 @@ def open_memory_call(admin: Admin) -> AdminCall:
 MemoryAdmin = Annotated[AdminCall, Depends(open_memory_call)]
 
 
-def split(values: list[str] | None) -> list[str] | None:
+def split_commas(values: list[str] | None) -> list[str] | None:
     """Return what a repeated or comma-separated parameter names; None where it names nothing.
 
-    >>> split(["a,b", " c "]), split([""]), split(None)
+    >>> split_commas(["a,b", " c "]), split_commas([""]), split_commas(None)
     (['a', 'b', 'c'], None, None)
     """
     made = [part.strip() for value in values or () for part in value.split(",")]
     return [part for part in made if part] or None
 
 
-def says(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the refusals a route may answer, for the OpenAPI document; those of every route are in it."""
     return {each: {"model": ErrorAnswer, "description": _MEANING[each]} for each in sorted({*_ALWAYS, *statuses})}
 
 
-def says_in_json(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def refusals_beside_text(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the same for a route that answers no JSON where all is well."""
     shape = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
-    return {each: {"description": words["description"], "content": shape} for each, words in says(*statuses).items()}
+    return {
+        each: {"description": words["description"], "content": shape} for each, words in refusals(*statuses).items()
+    }
 
 
 _ALWAYS = (400, 401, 403, 413, 421, 422, 429, 503)

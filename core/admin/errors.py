@@ -26,7 +26,7 @@ from ..errors import (
     StoreError,
     TransferError,
 )
-from .validation_messages import name_of, range_of, said_of
+from .validation_messages import describe_problem, field_name, find_range
 
 
 class ErrorAnswer(BaseModel):
@@ -65,7 +65,7 @@ _SENTENCES = {
 FAILED = "Something went wrong that should not have. The log names its class; nothing more is told here."
 
 
-def refusal(
+def build_refusal(
     status: int,
     message: str,
     error: str = "",
@@ -78,7 +78,7 @@ def refusal(
     return JSONResponse(made.model_dump(), status, headers=dict(headers or {}))
 
 
-def of_core(error: CoreError) -> JSONResponse:
+def answer_core_error(error: CoreError) -> JSONResponse:
     """Return the answer for one of the project's own errors; its sentence holds no text that was said."""
     cause = error.__cause__ if isinstance(error, TransferError) else None
     judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
@@ -86,19 +86,19 @@ def of_core(error: CoreError) -> JSONResponse:
     if status == 503:
         logs.warning("admin_unavailable", error=type(error).__name__)
     headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
-    return refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
+    return build_refusal(status, str(error), word, fields=getattr(error, "fields", ()), headers=headers)
 
 
-def of_values(route: Any, error: RequestValidationError) -> JSONResponse:
+def answer_bad_values(route: Any, error: RequestValidationError) -> JSONResponse:
     """Return the answer for parameters that do not fit: the first of them, by name, with its value and range."""
     problems = error.errors()
-    names = list(dict.fromkeys(name_of(problem["loc"]) for problem in problems))
+    names = list(dict.fromkeys(field_name(problem["loc"]) for problem in problems))
     first = problems[0]
-    said = said_of(name_of(first["loc"]), first, range_of(_declared(route, first["loc"])))
-    return refusal(422, said, fields=names)
+    said = describe_problem(field_name(first["loc"]), first, find_range(_find_field(route, first["loc"])))
+    return build_refusal(422, said, fields=names)
 
 
-def _declared(route: Any, place: Sequence[Any]) -> FieldInfo | None:
+def _find_field(route: Any, place: Sequence[Any]) -> FieldInfo | None:
     """Return how a parameter was declared, None where that is not known."""
     if len(place) != 2 or not isinstance(route, APIRoute):
         return None
@@ -111,17 +111,17 @@ def _declared(route: Any, place: Sequence[Any]) -> FieldInfo | None:
     return next((each.field_info for each in fields if each.alias == name), None)
 
 
-def of_http(error: HTTPException) -> JSONResponse:
+def answer_http_error(error: HTTPException) -> JSONResponse:
     """Return the answer for what the web framework, or a route, refused."""
     detail = str(error.detail) if error.status_code not in _SENTENCES or _is_own(error) else ""
-    return refusal(error.status_code, detail or _SENTENCES[error.status_code], headers=error.headers)
+    return build_refusal(error.status_code, detail or _SENTENCES[error.status_code], headers=error.headers)
 
 
-def of_anything(error: Exception) -> JSONResponse:
+def answer_failure(error: Exception) -> JSONResponse:
     """Return the answer for what nobody foresaw; its class goes to the log, its text and trace stay at debug level."""
     logs.event(logging.ERROR, "admin_failed", error=type(error).__name__)
     logs.logger.debug("admin_failed", exc_info=error)
-    return refusal(500, FAILED, "failed")
+    return build_refusal(500, FAILED, "failed")
 
 
 class Refused(HTTPException):
@@ -129,7 +129,7 @@ class Refused(HTTPException):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refuse_bad_values() -> Iterator[None]:
     """Make the ValueError by which some doors name a bad value a 422."""
     try:
         yield

@@ -69,7 +69,7 @@ _Bearer = Annotated[Any, Security(_bearer)]
 _Cookie = Annotated[Any, Security(_cookie)]
 
 
-def require(request: Request, _a: _Bearer = None, _b: _Cookie = None) -> AdminContext:
+def require_token(request: Request, _a: _Bearer = None, _b: _Cookie = None) -> AdminContext:
     """Return what the routes work with; for `Depends`, in every route of every router.
 
     `Guard` has looked at the token before. A route that stands outside of it is refused here.
@@ -100,38 +100,44 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, path = Headers(scope=scope), below(scope, self._context.prefix)
-        most = _most_bytes(path)
-        refused = self._foreign(scope, headers) or self._too_large(headers, most) or await self._unknown(scope, path)
+        headers, path = Headers(scope=scope), path_below(scope, self._context.prefix)
+        most = _max_bytes(path)
+        refused = (
+            self._refuse_foreign(scope, headers)
+            or self._refuse_large(headers, most)
+            or await self._refuse_unknown(scope, path)
+        )
         sending = _Sending(send)
         if refused is not None:
             await refused(scope, receive, sending)
             return
         try:
-            await self._app(scope, _limited(receive, most), sending)
+            await self._app(scope, _limit_receive(receive, most), sending)
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
-            answer = errors.of_anything(error)
+            answer = errors.answer_failure(error)
             if sending.begun:
                 raise _CutOff from None  # the connection is closed, so that nobody takes a part for the whole
             await answer(scope, receive, sending)
 
-    def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refuse_foreign(self, scope: Scope, headers: Headers) -> Response | None:
         listening_on = known_settings(self._context.settings, self._context.db).admin_host
         if not hosts.is_known_host(headers.get("host", ""), listening_on, self._context.allowed_hosts):
-            return errors.refusal(
+            return errors.build_refusal(
                 421,
                 "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
                 "`prompt-engine serve --allow-host NAME`.",
             )
-        if scope["method"] not in READING and hosts.sent_from(headers, scope["scheme"]) == "foreign":
-            return errors.refusal(403, "The request was sent from a page of another site. Use the page of this server.")
+        if scope["method"] not in READING and hosts.judge_origin(headers, scope["scheme"]) == "foreign":
+            return errors.build_refusal(
+                403, "The request was sent from a page of another site. Use the page of this server."
+            )
         return None
 
-    def _too_large(self, headers: Headers, most: int) -> Response | None:
+    def _refuse_large(self, headers: Headers, most: int) -> Response | None:
         length = headers.get("content-length", "")
-        return _too_large(most) if length.isdecimal() and (len(length) > 15 or int(length) > most) else None
+        return _refuse_size(most) if length.isdecimal() and (len(length) > 15 or int(length) > most) else None
 
-    async def _unknown(self, scope: Scope, path: str) -> Response | None:
+    async def _refuse_unknown(self, scope: Scope, path: str) -> Response | None:
         """Return the refusal for who has shown neither token nor cookie; else mark the request as known."""
         headers, now = Headers(scope=scope), self._context.now()
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -140,27 +146,29 @@ class Guard:
             if is_token(given.strip(), self._context.token):
                 scope[_KNOWN] = "token"
                 return None
-            return await _wrong_token(self._wrong, now)
+            return await _refuse_token(self._wrong, now)
         if value and self._sessions.holds(value, now):
-            if scope["method"] not in READING and hosts.sent_from(headers, scope["scheme"]) == "none":
-                return errors.refusal(403, "The request does not say from where it was sent. Send the header Origin.")
+            if scope["method"] not in READING and hosts.judge_origin(headers, scope["scheme"]) == "none":
+                return errors.build_refusal(
+                    403, "The request does not say from where it was sent. Send the header Origin."
+                )
             scope[_KNOWN] = "session"
             return None
         if is_public(path, scope["method"]):
             return None
         if "text/html" in headers.get("accept", "") and scope["method"] in READING:
-            return to_login(scope, self._context.prefix)
-        return errors.refusal(401, _WRONG if value else _NO_TOKEN, headers={"WWW-Authenticate": "Bearer"})
+            return lead_to_login(scope, self._context.prefix)
+        return errors.build_refusal(401, _WRONG if value else _NO_TOKEN, headers={"WWW-Authenticate": "Bearer"})
 
 
-async def _wrong_token(wrong: WrongTokens, now: datetime) -> Response:
+async def _refuse_token(wrong: WrongTokens, now: datetime) -> Response:
     """Return the refusal of a wrong token, later the more of them came (`WrongTokens`)."""
     wait = wrong.count(now)
     logs.warning("admin_wrong_token", slowed=wait != 0)
     if wait is None:
-        return errors.refusal(429, "Too many wrong tokens. Wait a minute.", headers={"Retry-After": "60"})
+        return errors.build_refusal(429, "Too many wrong tokens. Wait a minute.", headers={"Retry-After": "60"})
     await asyncio.sleep(wait)
-    return errors.refusal(401, _WRONG, headers={"WWW-Authenticate": "Bearer"})
+    return errors.build_refusal(401, _WRONG, headers={"WWW-Authenticate": "Bearer"})
 
 
 def login_routes(context: AdminContext, sessions: Sessions, wrong: WrongTokens) -> APIRouter:
@@ -171,10 +179,10 @@ def login_routes(context: AdminContext, sessions: Sessions, wrong: WrongTokens) 
     async def login(request: Request, token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")]) -> Response:
         """Set the page's cookie, which holds for 12 hours, and lead to the page."""
         if not is_token(token.strip(), context.token):
-            refused = await _wrong_token(wrong, context.now())
+            refused = await _refuse_token(wrong, context.now())
             is_page = "text/html" in request.headers.get("accept", "") and refused.status_code == 401
-            return to_login(request.scope, context.prefix, failed=True) if is_page else refused
-        base = root(request.scope, context.prefix)
+            return lead_to_login(request.scope, context.prefix, failed=True) if is_page else refused
+        base = root_path(request.scope, context.prefix)
         answer = RedirectResponse(f"{base}/", 303)
         answer.set_cookie(
             COOKIE,
@@ -188,9 +196,9 @@ def login_routes(context: AdminContext, sessions: Sessions, wrong: WrongTokens) 
         return answer
 
     @router.post("/logout", status_code=303, response_class=RedirectResponse, responses=LOGIN_ERRORS)
-    def logout(request: Request, context: Annotated[AdminContext, Security(require)]) -> Response:
+    def logout(request: Request, context: Annotated[AdminContext, Security(require_token)]) -> Response:
         """End the page's log-in: the cookie holds no more, whoever has it."""
-        base = root(request.scope, context.prefix)
+        base = root_path(request.scope, context.prefix)
         sessions.end(request.cookies.get(COOKIE, ""), context.now())
         answer = RedirectResponse(f"{base}/login", 303)
         answer.delete_cookie(COOKIE, path=base, httponly=True, samesite="strict")
@@ -206,9 +214,9 @@ LOGIN_ERRORS: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def to_login(scope: Scope, prefix: str, *, failed: bool = False) -> HTMLResponse:
+def lead_to_login(scope: Scope, prefix: str, *, failed: bool = False) -> HTMLResponse:
     """Return a 401 that leads a browser to the log-in form."""
-    place = f"{root(scope, prefix)}/login{'?failed=1' if failed else ''}"
+    place = f"{root_path(scope, prefix)}/login{'?failed=1' if failed else ''}"
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
         f'<meta http-equiv="refresh" content="0; url={place}"></head><body><a href="{place}">Log in</a></body></html>\n'
@@ -216,14 +224,14 @@ def to_login(scope: Scope, prefix: str, *, failed: bool = False) -> HTMLResponse
     return HTMLResponse(page, 401)
 
 
-def root(scope: Scope, prefix: str) -> str:
+def root_path(scope: Scope, prefix: str) -> str:
     """Return what every path of this application begins with in a browser: where it is mounted, and the prefix."""
     return f"{scope.get('root_path', '').rstrip('/')}{prefix}"
 
 
-def below(scope: Scope, prefix: str) -> str:
+def path_below(scope: Scope, prefix: str) -> str:
     """Return the part of a request's path below the prefix; blank where it stands elsewhere."""
-    start = root(scope, prefix)
+    start = root_path(scope, prefix)
     path = str(scope["path"])
     return path[len(start) :] if path.startswith(f"{start}/") else ""
 
@@ -240,17 +248,17 @@ def is_public(path: str, method: str) -> bool:
     )
 
 
-def _most_bytes(path: str) -> int:
+def _max_bytes(path: str) -> int:
     if path == "/login":
         return FORM_BYTES
     return UPLOAD_BYTES if path.endswith("/import") else BODY_BYTES
 
 
-def _too_large(most: int) -> Response:
-    return errors.refusal(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
+def _refuse_size(most: int) -> Response:
+    return errors.build_refusal(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
 
 
-def _limited(receive: Receive, most: int) -> Receive:
+def _limit_receive(receive: Receive, most: int) -> Receive:
     """Return a receive that ends with 413 as soon as more came than is allowed, whatever was announced."""
     got = 0
 

@@ -35,7 +35,7 @@ def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -
     """
     if "*" in allowed:
         return True
-    name = _name_of(host)
+    name = _parse_name(host)
     if not name:
         return False
     if name == "localhost" or name.endswith(".localhost") or name in allowed or name == listening_on.lower():
@@ -61,7 +61,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def sent_from(headers: Mapping[str, str], scheme: str) -> Sign:
+def judge_origin(headers: Mapping[str, str], scheme: str) -> Sign:
     """Return whether a request was sent from a page of this application, of another site, or nobody says.
 
     What a browser says is believed in this order: Sec-Fetch-Site, Origin, Referer. Another port is another site. The
@@ -71,11 +71,11 @@ def sent_from(headers: Mapping[str, str], scheme: str) -> Sign:
         headers: names in lower case.
         scheme: of the request.
 
-    >>> sent_from({"host": "localhost:1", "origin": "http://localhost:1"}, "http")
+    >>> judge_origin({"host": "localhost:1", "origin": "http://localhost:1"}, "http")
     'own'
-    >>> sent_from({"host": "localhost:1", "origin": "http://localhost:2"}, "http")
+    >>> judge_origin({"host": "localhost:1", "origin": "http://localhost:2"}, "http")
     'foreign'
-    >>> sent_from({"host": "localhost:1", "origin": "null"}, "http"), sent_from({"host": "localhost:1"}, "http")
+    >>> judge_origin({"host": "localhost:1", "origin": "null"}, "http"), judge_origin({"host": "localhost:1"}, "http")
     ('foreign', 'none')
     """
     fetched = headers.get("sec-fetch-site", "").strip().lower()
@@ -84,11 +84,11 @@ def sent_from(headers: Mapping[str, str], scheme: str) -> Sign:
     said = headers.get("origin", headers.get("referer"))
     if said is None:
         return "own" if fetched else "none"
-    place = _place_of(said)
+    place = _parse_place(said)
     return "own" if place is not None and place == _own_place(headers.get("host", ""), said, scheme) else "foreign"
 
 
-def _place_of(url: str) -> tuple[str, int] | None:
+def _parse_place(url: str) -> tuple[str, int] | None:
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -100,10 +100,10 @@ def _place_of(url: str) -> tuple[str, int] | None:
 def _own_place(host: str, said: str, scheme: str) -> tuple[str, int] | None:
     """Return name and port of this application; a Host without port has that of the scheme the browser used."""
     used = said.partition(":")[0].lower()
-    return _place_of(f"{used if used in _PORTS else scheme}://{host}")
+    return _parse_place(f"{used if used in _PORTS else scheme}://{host}")
 
 
-def _name_of(host: str) -> str:
+def _parse_name(host: str) -> str:
     if not _NO_HOST.isdisjoint(host):
         return ""
     try:

@@ -21,7 +21,7 @@ from .answers import (
     RunAnswer,
     RunsAnswer,
 )
-from .bodies import DryRun, HistoryUid, Limit, MemoryAdmin, Reason, says
+from .bodies import DryRun, HistoryUid, Limit, MemoryAdmin, Reason, refusals
 
 router = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
 
@@ -29,7 +29,7 @@ MOST_SHOWN = 1000
 """Items that a pruning names; further ones are counted."""
 
 
-@router.post("/prune_session_ttl", responses=says())
+@router.post("/prune_session_ttl", responses=refusals())
 def prune_session_ttl(
     admin: MemoryAdmin,
     ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 is SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
@@ -42,7 +42,7 @@ def prune_session_ttl(
     return PrunedAnswer(pruned=int(done), notes=list(done.notes))
 
 
-@router.post("/prune_ltm", responses=says())
+@router.post("/prune_ltm", responses=refusals())
 def prune_ltm(
     admin: MemoryAdmin,
     max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="PRUNE_MAX_AGE_DAYS by default.")] = None,
@@ -56,7 +56,7 @@ def prune_ltm(
     return PrunedItemsAnswer(pruned=int(done), notes=list(done.notes), items=listed, dry_run=dry_run)
 
 
-@router.post("/consolidate", responses=says())
+@router.post("/consolidate", responses=refusals())
 def consolidate(
     admin: MemoryAdmin,
     reason: Reason = "admin",
@@ -70,14 +70,14 @@ def consolidate(
     return CycleAnswer.model_validate(asdict(done))
 
 
-@router.post("/deep_consolidation", responses=says())
+@router.post("/deep_consolidation", responses=refusals())
 def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleAnswer:
     """Prune long-term memory, then store the facts of the newest messages anew."""
     done = lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
     return CycleAnswer.model_validate(asdict(done))
 
 
-@router.post("/compact", responses=says())
+@router.post("/compact", responses=refusals())
 def compact(
     admin: MemoryAdmin,
     min_age_days: Annotated[int, Query(ge=1, le=36_500)] = 30,
@@ -89,14 +89,14 @@ def compact(
     return CompactedAnswer.model_validate(asdict(done))
 
 
-@router.get("/runs", responses=says())
+@router.get("/runs", responses=refusals())
 def runs(admin: MemoryAdmin, limit: Limit = 50) -> RunsAnswer:
     """Return the last runs of consolidation, deep consolidation and compaction, the newest first."""
     rows = table_runs.read_newest(admin.call.db, admin.call.persona, limit)
     return RunsAnswer(runs=[_build_run(row) for row in rows])
 
 
-@router.get("/health", responses=says())
+@router.get("/health", responses=refusals())
 def health(
     admin: MemoryAdmin,
     index: Annotated[Literal["look", "skip"], Query(description="look: compare the search index too, which reads all "

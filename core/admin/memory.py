@@ -28,8 +28,8 @@ from .bodies import (
     Offset,
     PinBody,
     RetagBody,
-    says,
-    split,
+    refusals,
+    split_commas,
 )
 from .context import AdminCall
 
@@ -41,7 +41,7 @@ EDITOR = "admin"
 OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
-@router.get("/search", responses=says())
+@router.get("/search", responses=refusals())
 def search(
     admin: MemoryAdmin,
     q: Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")] = "",
@@ -61,7 +61,7 @@ def search(
     """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
     page = lifelong.search_items(
         q,
-        split(kinds),
+        split_commas(kinds),
         tier,
         conversation=conversation,
         min_importance=min_importance,
@@ -77,14 +77,14 @@ def search(
     return ItemPageAnswer.model_validate(page)
 
 
-@router.post("/edit", responses=says(404))
+@router.post("/edit", responses=refusals(404))
 def edit(admin: MemoryAdmin, body: EditBody) -> OneItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
     return _read_item(admin, body.id)
 
 
-@router.delete("/delete/{id}", responses=says(404))
+@router.delete("/delete/{id}", responses=refusals(404))
 def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the documented name
     """Archive an item; `restore` brings it back."""
     done = lifelong.delete_items([id], operator=True, **admin.asking)
@@ -93,44 +93,44 @@ def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the 
     return DeletedAnswer(deleted=done.count)
 
 
-@router.post("/delete", responses=says())
+@router.post("/delete", responses=refusals())
 def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkDeletedAnswer:
     """Archive up to 1,000 items in one transaction."""
     done = lifelong.delete_items(body.ids, operator=True, **admin.asking)
     return BulkDeletedAnswer(deleted=done.count, count=done.count, unknown=list(done.unknown))
 
 
-@router.post("/restore", responses=says())
+@router.post("/restore", responses=refusals())
 def restore(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Bring up to 1,000 archived or replaced items back."""
     return _build_bulk(lifelong.restore_items(body.ids, operator=True, **admin.asking))
 
 
-@router.post("/retag", responses=says())
+@router.post("/retag", responses=refusals())
 def retag(admin: MemoryAdmin, body: RetagBody) -> BulkAnswer:
     """Change the tags of up to 1,000 items in one transaction."""
     return _build_bulk(lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking))
 
 
-@router.post("/pin", responses=says())
+@router.post("/pin", responses=refusals())
 def pin(admin: MemoryAdmin, body: PinBody) -> BulkAnswer:
     """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
     return _build_bulk(lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking))
 
 
-@router.post("/purge", responses=says())
+@router.post("/purge", responses=refusals())
 def purge(admin: MemoryAdmin, body: IdsBody) -> BulkAnswer:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
     return _build_bulk(lifelong.purge_items(body.ids, operator=True, **admin.asking))
 
 
-@router.get("/{id}", responses=says(404))
+@router.get("/{id}", responses=refusals(404))
 def get(admin: MemoryAdmin, id: OneId) -> OneItemAnswer:  # noqa: A002 - as above
     """Return one item, archived or not; of one in the archive also why it went, where that is known."""
     return _read_item(admin, id)
 
 
-@router.get("/{id}/history", responses=says(404))
+@router.get("/{id}/history", responses=refusals(404))
 def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as above
     """Return every text an item has had, the first one first, the present one last."""
     versions = lifelong.get_item_history(id, operator=True, **admin.asking)

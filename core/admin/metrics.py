@@ -17,7 +17,7 @@ from ..jobs.rules import STATES
 from ..lifelong import table_health, table_runs
 from ..memories.rules import KINDS, TIERS
 from ..short_term import cache as short_term_cache
-from .bodies import Admin, says_in_json
+from .bodies import Admin, refusals_beside_text
 from .context import AdminCall
 from .errors import Refused
 
@@ -30,7 +30,7 @@ _NAME = "prompt_engine_"
 @router.get(
     "/metrics",
     response_class=PlainTextResponse,
-    responses=says_in_json()
+    responses=refusals_beside_text()
     | {200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 def metrics(admin: Admin) -> PlainTextResponse:
@@ -76,14 +76,14 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
             queued[state,] += number
     cache = short_term_cache.of(db).counts
     return {
-        "memory_items": ("Memory items that hold.", ("kind", "tier"), _rows(known)),
+        "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(known)),
         "memory_items_archived": (
             "Memory items that are archived or replaced.",
             (),
             [((), float(table_health.count_archived(db, persona)))],
         ),
-        "operations": ("Operations of the queue.", ("state",), _rows(queued)),
-        **_last_run(db, persona),
+        "operations": ("Operations of the queue.", ("state",), _sort_rows(queued)),
+        **_describe_last_run(db, persona),
         "short_term_cache": (
             "Reads and writes of the short-term cache of this process, of all personas.",
             ("what",),
@@ -93,11 +93,11 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     }
 
 
-def _rows(counted: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], float]]:
+def _sort_rows(counted: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], float]]:
     return [(labels, float(number)) for labels, number in sorted(counted.items())]
 
 
-def _last_run(db: Any, persona: str) -> dict[str, Family]:
+def _describe_last_run(db: Any, persona: str) -> dict[str, Family]:
     """Return what the last run that has ended came to; nothing where there was none."""
     done = next((row for row in table_runs.read_newest(db, persona, 20) if row.finished_at is not None), None)
     if done is None:

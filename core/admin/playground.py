@@ -16,16 +16,16 @@ from ..prompt_engine import explain_json_prompt
 from ..scope import Scope
 from ..text.strict_json import strict
 from .answers import ExplainedAnswer
-from .bodies import Admin, ExplainBody, says
+from .bodies import Admin, ExplainBody, refusals
 from .context import AdminContext
-from .errors import refusing
+from .errors import refuse_bad_values
 
 router = APIRouter(prefix="/prompt", tags=["Playground"])
 
 MESSAGE_ID = "playground"
 
 
-@router.post("/explain", responses=says())
+@router.post("/explain", responses=refusals())
 def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
     """Return the prompt a message would get and the report on it: what was found, kept, cut, left out and why."""
     scope = Scope(
@@ -36,7 +36,7 @@ def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
         body.destination,
         body.privacy,
     )
-    with refusing():
+    with refuse_bad_values():
         prompt, report = explain_json_prompt(
             _build_message(admin.context, body),
             max_chars=body.max_chars,

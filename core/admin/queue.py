@@ -11,16 +11,16 @@ from ..jobs import table_listing
 from ..jobs.rules import STATES
 from ..shapes import OperationState, WriteResult
 from .answers import ClearedAnswer, OperationChanged, OperationCounts, OperationsAnswer
-from .bodies import Admin, Limit, OperationBody, says
+from .bodies import Admin, Limit, OperationBody, refusals
 from .context import AdminCall
-from .errors import Refused, refusing
+from .errors import Refused, refuse_bad_values
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
 
 MOST_LISTED = 10_000
 
 
-@router.get("", responses=says())
+@router.get("", name="listed", responses=refusals())
 def list_operations(
     admin: Admin,
     states: Annotated[list[OperationState] | None, Query(description="Only these; the parameter repeated.")] = None,
@@ -31,7 +31,7 @@ def list_operations(
 ) -> OperationsAnswer:
     """Return the operations of the persona: running ones, those to come in the order of their turns, ended ones."""
     wanted = list(states or STATES)
-    with refusing():
+    with refuse_bad_values():
         operations = jobs.list_operations(
             wanted, types or (), limit + offset, conversation=conversation, **admin.asking
         )
@@ -46,27 +46,27 @@ def list_operations(
     return OperationsAnswer.model_validate({"operations": operations[offset:], "total": total})
 
 
-@router.get("/counts", responses=says())
+@router.get("/counts", responses=refusals())
 def counts(admin: Admin) -> OperationCounts:
     """Return how many operations of each type are in which state."""
     return OperationCounts(counts=jobs.count_operations(**admin.asking))
 
 
-@router.post("/cancel", responses=says(404))
+@router.post("/cancel", responses=refusals(404))
 def cancel(admin: Admin, body: OperationBody) -> OperationChanged:
     """Cancel an operation that has not ended; the result of a running one is dropped."""
     _check_operation(admin, body.id)
-    return _changed(jobs.cancel(body.id, **admin.asking), body.id)
+    return _build_changed(jobs.cancel(body.id, **admin.asking), body.id)
 
 
-@router.post("/retry", responses=says(404))
+@router.post("/retry", responses=refusals(404))
 def retry(admin: Admin, body: OperationBody) -> OperationChanged:
     """Put a failed operation back into the queue."""
     _check_operation(admin, body.id)
-    return _changed(jobs.retry_operation(body.id, **admin.asking), body.id)
+    return _build_changed(jobs.retry_operation(body.id, **admin.asking), body.id)
 
 
-@router.post("/clear", responses=says())
+@router.post("/clear", responses=refusals())
 def clear(admin: Admin) -> ClearedAnswer:
     """Cancel every operation of the persona that has not ended."""
     return ClearedAnswer(cancelled=jobs.clear_queue(**admin.asking))
@@ -77,5 +77,5 @@ def _check_operation(admin: AdminCall, operation: int) -> None:
         raise Refused(404, f"There is no operation {operation} here. GET /jobs lists those there are.")
 
 
-def _changed(done: WriteResult, operation: int) -> OperationChanged:
+def _build_changed(done: WriteResult, operation: int) -> OperationChanged:
     return OperationChanged(id=operation, changed=done.stored, reason=done.reason, notes=list(done.notes))

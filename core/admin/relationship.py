@@ -9,27 +9,27 @@ from fastapi import APIRouter, Query
 from .. import relationships
 from ..relationships.rules import MOST_LISTED, MOST_POINTS
 from .answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
-from .bodies import Admin, RelationshipBody, says
+from .bodies import Admin, RelationshipBody, refusals
 
 router = APIRouter(prefix="/relationship", tags=["Relationships"])
 
 UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
 
 
-@router.get("", responses=says())
+@router.get("", responses=refusals())
 def get(admin: Admin, user_id: UserId) -> RelationshipAnswer:
     """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
     return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
-@router.get("/recent", responses=says())
+@router.get("/recent", name="recent", responses=refusals())
 def list_recent(admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> RelationshipsAnswer:
     """Return the persona's relationships, the newest interaction first."""
     recent = relationships.list_recent(limit, **admin.asking)
     return RelationshipsAnswer.model_validate({"relationships": recent})
 
 
-@router.get("/history", responses=says())
+@router.get("/history", responses=refusals())
 def history(
     admin: Admin,
     user_id: UserId,
@@ -39,7 +39,7 @@ def history(
     return PointsAnswer.model_validate({"points": relationships.history(user_id, limit, **admin.asking)})
 
 
-@router.post("/update", responses=says())
+@router.post("/update", responses=refusals())
 def update(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
     """Add to affinity and trust of a person, or name them; it counts as no interaction."""
     done = relationships.adjust(

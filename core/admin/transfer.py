@@ -18,8 +18,8 @@ from ..transfer.items import DEFAULT_LIMIT, ItemExport, export_items, import_ite
 from ..transfer.items.pieces import MAX_BYTES, MAX_ITEMS, too_large
 from ..transfer.items.reader import Syntax
 from .answers import ImportAnswer, ImportProgress, StoppedAnswer
-from .bodies import DryRun, Kinds, MemoryAdmin, says, says_in_json, split
-from .errors import Refused, refusing
+from .bodies import DryRun, Kinds, MemoryAdmin, refusals, refusals_beside_text, split_commas
+from .errors import Refused, refuse_bad_values
 
 router = APIRouter(prefix="/memory", tags=["Export and import"])
 
@@ -48,7 +48,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/export", response_class=StreamingResponse, responses=says_in_json() | _EXPORTED)
+@router.get("/export", response_class=StreamingResponse, responses=refusals_beside_text() | _EXPORTED)
 def export(
     admin: MemoryAdmin,
     kind: Kinds = None,
@@ -60,8 +60,8 @@ def export(
     ] = None,
 ) -> StreamingResponse:
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
-    with refusing():
-        exported = export_items(kind=split(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
+    with refuse_bad_values():
+        exported = export_items(kind=split_commas(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
     return _stream(exported, f"memories.{fmt}")
 
 
@@ -101,7 +101,7 @@ def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
         yield "".join(held)
 
 
-@router.post("/import", name="import", responses=says())
+@router.post("/import", name="import", responses=refusals())
 def import_file(
     admin: MemoryAdmin,
     request: Request,
@@ -142,13 +142,13 @@ def import_file(
     return answer
 
 
-@router.get("/import/{import_id}", responses=says(404))
+@router.get("/import/{import_id}", name="progress", responses=refusals(404))
 def read_progress(admin: MemoryAdmin, request: Request, import_id: ImportId) -> ImportProgress:
     """Return how far an import is, or what it came to; the last 100 of this process are known."""
     return _find_import(request, admin.call.persona, import_id).progress
 
 
-@router.post("/import/{import_id}/stop", responses=says(404))
+@router.post("/import/{import_id}/stop", responses=refusals(404))
 def stop(admin: MemoryAdmin, request: Request, import_id: ImportId) -> StoppedAnswer:
     """Let an import end after the 1,000 rows at hand; sent again, the file goes on where it was."""
     known = _find_import(request, admin.call.persona, import_id)

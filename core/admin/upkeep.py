@@ -8,19 +8,19 @@ from fastapi import APIRouter, Query
 
 from .. import forgetting, privacy
 from .answers import ForgottenAnswer, QuarantineAnswer, ReleasedAnswer
-from .bodies import Admin, DryRun, ForgetBody, ReleaseBody, says
+from .bodies import Admin, DryRun, ForgetBody, ReleaseBody, refusals
 from .errors import Refused
 
 router = APIRouter(tags=["Upkeep"])
 
 
-@router.get("/quarantine", responses=says())
+@router.get("/quarantine", name="listed", responses=refusals())
 def list_quarantined(admin: Admin, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> QuarantineAnswer:
     """Return what was flagged of the persona, newest first; read by nobody until it is released."""
     return QuarantineAnswer.model_validate({"items": privacy.list_quarantined(limit, **admin.asking)})
 
 
-@router.post("/quarantine/release", responses=says(404))
+@router.post("/quarantine/release", responses=refusals(404))
 def release(admin: Admin, body: ReleaseBody) -> ReleasedAnswer:
     """Let a flagged row be found."""
     if not privacy.release(body.source, body.id, **admin.asking):
@@ -28,7 +28,7 @@ def release(admin: Admin, body: ReleaseBody) -> ReleasedAnswer:
     return ReleasedAnswer(released=1)
 
 
-@router.post("/forget", responses=says())
+@router.post("/forget", responses=refusals())
 def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> ForgottenAnswer:
     """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
     done = forgetting.forget(

@@ -57,33 +57,33 @@ class Range(NamedTuple):
         if self.low is None and self.high is None:
             return kind
         if self.high is None:
-            return f"{kind} of at least {_plain(self.low)}"
-        most = _plain(self.high)
-        return f"{kind} of at most {most}" if self.low is None else f"{kind}, {_plain(self.low)} to {most}"
+            return f"{kind} of at least {_format_bound(self.low)}"
+        most = _format_bound(self.high)
+        return f"{kind} of at most {most}" if self.low is None else f"{kind}, {_format_bound(self.low)} to {most}"
 
 
-def _plain(number: float | None) -> str:
+def _format_bound(number: float | None) -> str:
     """Return a bound as people write it: 1, not 1.0."""
     return str(int(number)) if number is not None and number == int(number) else str(number)
 
 
-def range_of(field: FieldInfo | None) -> Range:
+def find_range(field: FieldInfo | None) -> Range:
     """Return the range a parameter was declared with; of an unknown one nothing is known."""
     if field is None:
         return Range()
     bounds: dict[str, float | None] = {"ge": None, "le": None}
     for each in field.metadata:
         bounds.update({name: getattr(each, name) for name in bounds if getattr(each, name, None) is not None})
-    return Range(bounds["ge"], bounds["le"], float not in _types(field.annotation))
+    return Range(bounds["ge"], bounds["le"], float not in _iter_types(field.annotation))
 
 
-def _types(annotation: Any) -> Iterator[Any]:
+def _iter_types(annotation: Any) -> Iterator[Any]:
     yield annotation
     for each in get_args(annotation):
-        yield from _types(each)
+        yield from _iter_types(each)
 
 
-def said_of(name: str, problem: Mapping[str, Any], known: Range | None = None) -> str:
+def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None = None) -> str:
     """Return the sentences about one problem that the validation found.
 
     Args:
@@ -91,11 +91,11 @@ def said_of(name: str, problem: Mapping[str, Any], known: Range | None = None) -
         problem: `type`, `ctx` and `input` as pydantic names them.
         known: its range.
 
-    >>> said_of("limit", {"type": "less_than_equal", "ctx": {"le": 500}, "input": "501"}, Range(1, 500))
+    >>> describe_problem("limit", {"type": "less_than_equal", "ctx": {"le": 500}, "input": "501"}, Range(1, 500))
     'limit is 501. It must be a whole number, 1 to 500.'
-    >>> said_of("id", {"type": "missing", "input": {}})
+    >>> describe_problem("id", {"type": "missing", "input": {}})
     'id is missing. It is needed here.'
-    >>> said_of("new_content", {"type": "string_type", "input": 5})
+    >>> describe_problem("new_content", {"type": "string_type", "input": 5})
     'new_content cannot be used. It must be a text.'
     """
     kind = str(problem.get("type", ""))
@@ -107,19 +107,20 @@ def said_of(name: str, problem: Mapping[str, Any], known: Range | None = None) -
         return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
         return f"{name} is not known here. Remove it; the document under openapi.json lists what there is."
-    return f"{_seen(name, problem.get('input'))}. It must be {_allowed(kind, problem.get('ctx') or {}, known)}."
+    allowed = _describe_allowed(kind, problem.get("ctx") or {}, known)
+    return f"{_describe_value(name, problem.get('input'))}. It must be {allowed}."
 
 
-def name_of(place: Sequence[Any]) -> str:
+def field_name(place: Sequence[Any]) -> str:
     """Return a parameter's name: where it stands in the request is left out, numbers of entries are kept.
 
-    >>> name_of(("body", "ids", 3)), name_of(("query", "limit")), name_of(("body",))
+    >>> field_name(("body", "ids", 3)), field_name(("query", "limit")), field_name(("body",))
     ('ids.3', 'limit', 'body')
     """
     return ".".join(str(part) for part in place[1:]) or "body"
 
 
-def _seen(name: str, value: object) -> str:
+def _describe_value(name: str, value: object) -> str:
     if name.rpartition(".")[2] in _TEXTS or isinstance(value, (list, dict, bytes)):
         return f"{name} cannot be used"
     if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -127,7 +128,7 @@ def _seen(name: str, value: object) -> str:
     return f"{name} is {shown(value)}"
 
 
-def _allowed(kind: str, facts: Mapping[str, Any], known: Range | None) -> str:
+def _describe_allowed(kind: str, facts: Mapping[str, Any], known: Range | None) -> str:
     """Return what may be given, to follow "It must be"."""
     if kind in _OTHERS:
         return _OTHERS[kind].format(**facts)

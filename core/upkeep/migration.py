@@ -67,8 +67,9 @@ def folder() -> Path:
 
 
 def revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: what their file names begin with."""
-    return sorted(path.name.split("_", 1)[0] for path in (folder() / "versions").glob("[0-9]*.py"))
+    """Return the ids of all revisions, oldest first: what their file names begin with, behind a v."""
+    files = (folder() / "versions").glob("v[0-9]*.py")
+    return sorted(path.name.split("_", 1)[0].removeprefix("v") for path in files)
 
 
 def current(db: Database) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.admin.archive_reasons import Former, tell
+from core.admin.archive_reasons import Former, find_cause
 from core.conversations import add_saved_memory, update_saved_memory
 from core.conversations.table_rewrites import REPLACED
 from core.database.engine import Database
@@ -80,6 +80,6 @@ def test_l7_who_edited_an_item_did_not_replace_it() -> None:
     item = {"text": "a", "archived_at": "", "superseded_by": 7, "expires_at": "", "tier": "long_term", "kind": "wish",
             "pinned": True}  # fmt: skip
     edited = {"text": "a", "until": "2026-03-10T12:00:00+00:00", "reason": "edited", "changed_by": "manual"}
-    assert tell(item, [edited]) == Former("replaced")
+    assert find_cause(item, [edited]) == Former("replaced")
     replaced = {**edited, "reason": REPLACED, "changed_by": "model"}
-    assert tell(item, [edited, replaced, edited]) == Former("replaced", "model")
+    assert find_cause(item, [edited, replaced, edited]) == Former("replaced", "model")

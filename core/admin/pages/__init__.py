@@ -31,7 +31,7 @@ from . import (
     relationships,
     transfer,
 )
-from .page import BASE, STATIC, Page, Pages, of_items
+from .page import BASE, STATIC, Page, Pages, of_memory
 
 FILES = {"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"}
 """The only files there are: nothing of a request's path reaches the file system."""
@@ -45,25 +45,25 @@ def router(context: AdminContext) -> APIRouter:
     for name in FILES:
         pages.add(f"/static/{name}", partial(_file, name), is_open=True)
     for path, screen in (
-        ("/memory", of_items(memory.listing)),
-        ("/memory/item", of_items(memory.item)),
+        ("/memory", of_memory(memory.listing)),
+        ("/memory/item", of_memory(memory.item)),
         ("/relationships", relationships.listing),
         ("/relationships/one", relationships.one),
-        ("/transfer", of_items(transfer.show)),
-        ("/transfer/export", of_items(transfer.export)),
+        ("/transfer", of_memory(transfer.show)),
+        ("/transfer/export", of_memory(transfer.export)),
         ("/jobs", jobs.listing),
-        ("/health", of_items(health.show)),
+        ("/health", of_memory(health.show)),
         ("/quarantine", quarantine.listing),
         ("/playground", playground.show),
     ):
         pages.add(BASE + path, screen)
     for path, screen in (
-        ("/memory/row", of_items(memory.row)),
-        ("/memory/bulk", of_items(memory.bulk)),
-        ("/memory/edit", of_items(memory.edit)),
-        ("/memory/undo", of_items(memory.undo)),
+        ("/memory/row", of_memory(memory.row)),
+        ("/memory/bulk", of_memory(memory.bulk)),
+        ("/memory/edit", of_memory(memory.edit)),
+        ("/memory/undo", of_memory(memory.undo)),
         ("/relationships/adjust", relationships.adjust),
-        ("/transfer/import", of_items(transfer.take_in)),
+        ("/transfer/import", of_memory(transfer.take_in)),
         ("/jobs/change", jobs.change),
         ("/jobs/run", jobs.run),
         ("/quarantine/release", quarantine.release),
@@ -71,16 +71,16 @@ def router(context: AdminContext) -> APIRouter:
     ):
         pages.add(BASE + path, screen, method="POST")
     # The prefix itself, without a slash: Starlette's own routes take no blank path.
-    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require)])
+    pages.router.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_token)])
     return pages.router
 
 
 def _bare(request: Request) -> RedirectResponse:
-    return RedirectResponse(f"{guard.root(request.scope, request.app.state.admin.prefix)}/", 303)
+    return RedirectResponse(f"{guard.root_path(request.scope, request.app.state.admin.prefix)}/", 303)
 
 
 def _front(page: Page) -> Response:
-    return page.see(page.url("memory", conf_uid=page.context.values().persona_id))
+    return page.redirect(page.url("memory", conf_uid=page.context.values().persona_id))
 
 
 def _log_in(page: Page) -> Response:

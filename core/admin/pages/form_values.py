@@ -12,32 +12,32 @@ PAGE_SIZES = (25, 50, 100)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def ids(values: Iterable[str]) -> list[int]:
+def parse_ids(values: Iterable[str]) -> list[int]:
     """Return ids; several may stand in one text with commas between.
 
-    >>> ids(["7", "8,9"]), ids(["x"])
+    >>> parse_ids(["7", "8,9"]), parse_ids(["x"])
     ([7, 8, 9], [])
     """
     parts = [part.strip() for value in values for part in value.split(",")]
     return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
 
 
-def words(text: str) -> list[str]:
+def parse_words(text: str) -> list[str]:
     """Return what stands between commas, without blanks.
 
-    >>> words("cat, tea , ,")
+    >>> parse_words("cat, tea , ,")
     ['cat', 'tea']
     """
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def whole(text: str, name: str, default: int = 0) -> int:
+def parse_whole(text: str, name: str, default: int = 0) -> int:
     """Return a whole number, the default for a blank text.
 
     Raises:
         ValueError: it is none.
 
-    >>> whole(" -5 ", "trust"), whole("", "trust", 3)
+    >>> parse_whole(" -5 ", "trust"), parse_whole("", "trust", 3)
     (-5, 3)
     """
     if not text.strip():
@@ -48,13 +48,13 @@ def whole(text: str, name: str, default: int = 0) -> int:
         raise ValueError(f"{name} is {text[:40]!r}. It must be a whole number.") from None
 
 
-def fraction(text: str, name: str) -> float | None:
+def parse_fraction(text: str, name: str) -> float | None:
     """Return a number, None for a blank text.
 
     Raises:
         ValueError: it is none.
 
-    >>> fraction("0,5", "importance"), fraction("", "importance")
+    >>> parse_fraction("0,5", "importance"), parse_fraction("", "importance")
     (0.5, None)
     """
     if not text.strip():
@@ -65,10 +65,10 @@ def fraction(text: str, name: str) -> float | None:
         raise ValueError(f"{name} is {text[:40]!r}. It must be a number.") from None
 
 
-def day(text: str, *, end: bool = False) -> str | None:
+def parse_day(text: str, *, end: bool = False) -> str | None:
     """Return the first or last instant of a day as ISO text, None for a blank text; what is no day stays as it is.
 
-    >>> day("2026-03-10"), day("2026-03-10", end=True), day("")
+    >>> parse_day("2026-03-10"), parse_day("2026-03-10", end=True), parse_day("")
     ('2026-03-10', '2026-03-10T23:59:59.999999', None)
     """
     given = text.strip()
@@ -77,19 +77,19 @@ def day(text: str, *, end: bool = False) -> str | None:
     return f"{given}T23:59:59.999999" if end and _DATE.fullmatch(given) else given
 
 
-def choice(text: str, allowed: Sequence[str], default: str) -> str:
+def choose_word(text: str, allowed: Sequence[str], default: str) -> str:
     """Return one of the allowed words, the default for another.
 
-    >>> choice("yaml", ["json", "yaml"], "json"), choice("exe", ["json"], "json")
+    >>> choose_word("yaml", ["json", "yaml"], "json"), choose_word("exe", ["json"], "json")
     ('yaml', 'json')
     """
     return text if text in allowed else default
 
 
-def page_size(text: str) -> int:
+def parse_page_size(text: str) -> int:
     """Return how many rows a page has.
 
-    >>> page_size("100"), page_size("7")
+    >>> parse_page_size("100"), parse_page_size("7")
     (100, 50)
     """
     return int(text) if text in {str(size) for size in PAGE_SIZES} else 50

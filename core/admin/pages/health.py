@@ -35,7 +35,7 @@ class Figure(NamedTuple):
 def show(page: Page) -> Response:
     """Return all figures. The search index is compared only when asked, since that reads every text."""
     db, known = page.db, page.settings
-    days = int(form_values.choice(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
+    days = int(form_values.choose_word(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
     is_checked = page.query("index") == "1"
     found = lifelong.health(check_index=is_checked, **page.asking())
     stale = table_figures.count_stale(db, page.persona, known.prune_max_age_days)
@@ -59,37 +59,37 @@ def show(page: Page) -> Response:
 def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[Figure]:
     """Return the figures with their sentences."""
     made = [
-        _problem(
+        _build_problem(
             "Exact copies",
             found["exact_duplicates"],
             "Items that say, letter for letter, what an older one of the same person says.",
             "Delete the newer ones; the list below names the texts.",
         ),
-        _problem(
+        _build_problem(
             "Nearly the same",
             found["near_duplicates"],
             "Among the 500 newest, items that say nearly what another one says.",
             "Search for their words and keep the best; NEAR_DUPLICATE_SCORE merges new ones by itself.",
         ),
-        _problem(
+        _build_problem(
             "Expired, not archived",
             found["expired"],
             "Session items past their time. Nobody sees them any more; they only take room.",
             "Archive them under Jobs; a worker with --schedule does it by itself.",
         ),
-        _advice(
+        _build_advice(
             "Never recalled",
             found["never_recalled"],
             "Long-term items that stood in no prompt yet.",
             "New ones are expected. Many old ones: prune, or give them tags people use.",
         ),
-        _advice(
+        _build_advice(
             "Stale",
             stale,
             f"Long-term items at least {number(days)} days old that stood in no prompt for as long; not pinned ones.",
             "See what pruning would take under Jobs, and pin what must stay.",
         ),
-        _problem(
+        _build_problem(
             "Orphans",
             found["orphans"],
             "Items whose conversation, audience or successor is gone.",
@@ -98,7 +98,7 @@ def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[F
     ]
     if is_checked:
         made.append(
-            _problem(
+            _build_problem(
                 "Differences of the index",
                 found["index_differences"],
                 "Places where the search index is not what the items give: searches may miss them.",
@@ -108,11 +108,11 @@ def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[F
     return made
 
 
-def _problem(name: str, value: int, meaning: str, remedy: str) -> Figure:
+def _build_problem(name: str, value: int, meaning: str, remedy: str) -> Figure:
     return Figure(name, value, meaning, remedy, value == 0)
 
 
-def _advice(name: str, value: int, meaning: str, remedy: str) -> Figure:
+def _build_advice(name: str, value: int, meaning: str, remedy: str) -> Figure:
     return Figure(name, value, meaning, remedy, True)
 
 
@@ -133,19 +133,19 @@ def growth_plot(grown: Sequence[Growth], now: datetime, days: int) -> Plot:
         points.append((max(today, points[-1][0]), total))
         series.append((TIER_NAMES.get(tier.tier, tier.tier or "no tier"), points))
     if not any(value for _, points in series for _, value in points):
-        return plots.over_time([])
-    return plots.over_time(series, unit=" items")
+        return plots.draw_lines([])
+    return plots.draw_lines(series, unit=" items")
 
 
 def importance_plot(bins: Sequence[int]) -> Plot:
     """Return the histogram of importance."""
     labels = [f"{place / BINS:g}" for place in range(BINS)]
-    return plots.stacked(labels, [("items", bins)])
+    return plots.draw_bars(labels, [("items", bins)])
 
 
 def age_plot(ages: Sequence[Age]) -> Plot:
     """Return long-term items by age, those that stood in a prompt apart."""
     labels = [*(f"{a}–{b}" for a, b in pairwise((0, *AGES_DAYS))), f"{AGES_DAYS[-1]}+"]
-    return plots.stacked(
+    return plots.draw_bars(
         labels, [("recalled", [age.recalled for age in ages]), ("never recalled", [age.never for age in ages])]
     )

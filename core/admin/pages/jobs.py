@@ -35,7 +35,7 @@ class Count(NamedTuple):
 
 def listing(page: Page) -> Response:
     """Return the queue with its numbers, and the last runs."""
-    state = form_values.choice(page.query("state"), STATES, "")
+    state = form_values.choose_word(page.query("state"), STATES, "")
     counted = door.count_operations(**page.asking())
     counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
     return page.render(
@@ -43,7 +43,7 @@ def listing(page: Page) -> Response:
         title="Jobs",
         screen="jobs",
         state=state,
-        asked=(form_values.ids([page.query("ask")]) or [0])[0],
+        asked=(form_values.parse_ids([page.query("ask")]) or [0])[0],
         counts=counts,
         total=sum(each.items for each in counts),
         operations=door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking()),
@@ -67,13 +67,13 @@ _SAID = {
 def change(page: Page) -> Response:
     """Cancel one operation, or try a failed one again."""
     back = {"state": page.field("state")}
-    if chosen := form_values.ids([page.field("cancel")]):
+    if chosen := form_values.parse_ids([page.field("cancel")]):
         done = door.cancel(chosen[0], **page.asking())
-        return page.see(page.url("jobs", note="cancelled" if done.stored else "ended", **back))
-    if chosen := form_values.ids([page.field("retry")]):
+        return page.redirect(page.url("jobs", note="cancelled" if done.stored else "ended", **back))
+    if chosen := form_values.parse_ids([page.field("retry")]):
         done = door.retry_operation(chosen[0], **page.asking())
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
-        return page.see(page.url("jobs", note=note, **back))
+        return page.redirect(page.url("jobs", note=note, **back))
     raise PageError("No operation was named. Press a button beside one.")
 
 
@@ -97,7 +97,7 @@ def run(page: Page) -> Response:
     if action is None:
         raise PageError("The form named no action. Press one of its buttons.")
     if action is not _fade:  # relationships are kept without memory
-        page.need_memory()
+        page.check_memory()
     outcome = action(page)
     ids = [row_id for row_id, _ in outcome.items[:MOST_SHOWN]]
     texts = table_figures.texts(page.db, page.persona, ids)

@@ -21,7 +21,7 @@ MOST_UNDONE = 200
 """Ids that an address carries for undoing; a page has no more rows."""
 
 
-class Asked(NamedTuple):
+class Search(NamedTuple):
     """What the form of the search says, as it is shown in it again."""
 
     q: str
@@ -52,24 +52,24 @@ class Asked(NamedTuple):
         return sum(bool(value) for value in given)
 
 
-def read(page: Page) -> Asked:
+def read_search(page: Page) -> Search:
     """Return what the address asks for."""
-    return Asked(
+    return Search(
         page.query("q"),
         page.queries("kind"),
-        form_values.choice(page.query("tier"), ("long_term", "session"), ""),
+        form_values.choose_word(page.query("tier"), ("long_term", "session"), ""),
         page.query("tags"),
         page.query("since"),
         page.query("until"),
         page.query("min_importance"),
         page.query("conversation"),
         page.query("archived") == "1",
-        form_values.page_size(page.query("size")),
-        max(0, form_values.whole(page.query("offset"), "offset")),
+        form_values.parse_page_size(page.query("size")),
+        max(0, form_values.parse_whole(page.query("offset"), "offset")),
     )
 
 
-def find(page: Page, asked: Asked) -> lifelong.ItemPage:
+def find_items(page: Page, asked: Search) -> lifelong.ItemPage:
     """Return a page of items.
 
     Raises:
@@ -81,10 +81,10 @@ def find(page: Page, asked: Asked) -> lifelong.ItemPage:
         asked.kinds or None,
         asked.tier or None,
         conversation=asked.conversation.strip() or None,
-        min_importance=form_values.fraction(asked.min_importance, "importance"),
-        since=form_values.day(asked.since),
-        until=form_values.day(asked.until, end=True),
-        tags=form_values.words(asked.tags) or None,
+        min_importance=form_values.parse_fraction(asked.min_importance, "importance"),
+        since=form_values.parse_day(asked.since),
+        until=form_values.parse_day(asked.until, end=True),
+        tags=form_values.parse_words(asked.tags) or None,
         limit=asked.size,
         offset=asked.offset,
         archived=asked.archived,
@@ -94,13 +94,13 @@ def find(page: Page, asked: Asked) -> lifelong.ItemPage:
 
 def listing(page: Page) -> Response:
     """Return the search with its page of items."""
-    asked = read(page)
-    found = find(page, asked)
+    asked = read_search(page)
+    found = find_items(page, asked)
     if not found["items"] and found["total"]:
         # The last row of the last page was deleted: the page before it is the last one now.
         asked = asked._replace(offset=(found["total"] - 1) // asked.size * asked.size)
-        found = find(page, asked)
-    edited = form_values.ids([page.query("edit")])
+        found = find_items(page, asked)
+    edited = form_values.parse_ids([page.query("edit")])
     went = archive_reasons.find_reasons(page.db, page.persona, found["items"]) if asked.archived else {}
     return page.render(
         TEMPLATE,
@@ -112,13 +112,13 @@ def listing(page: Page) -> Response:
         edited=edited[0] if edited else None,
         former=went,
         sizes=form_values.PAGE_SIZES,
-        flash=flash(page),
+        flash=build_flash(page),
     )
 
 
 def item(page: Page) -> Response:
     """Return one item with everything that is known of it, and every text it has had."""
-    wanted = form_values.ids([page.query("id")])
+    wanted = form_values.parse_ids([page.query("id")])
     row_id = wanted[0] if wanted else 0
     found = lifelong.get_item(row_id, **page.operating())
     versions = lifelong.get_item_history(row_id, **page.operating())
@@ -131,7 +131,7 @@ def item(page: Page) -> Response:
         versions=versions[:-1][::-1],
         lines=table_history.read_sources(page.db, page.persona, found["source_message_ids"]),
         edited=bool(page.query("edit")),
-        flash=flash(page),
+        flash=build_flash(page),
     )
 
 
@@ -165,19 +165,19 @@ class Flash(NamedTuple):
     undo: list[int]
 
 
-def flash(page: Page) -> Flash | None:
+def build_flash(page: Page) -> Flash | None:
     """Return what the address says was done, in words of this module alone; None where nothing was."""
     note = page.query("note")
     if note not in SENTENCES:
         return None
-    count = form_values.whole(page.query("count"), "count")
-    unknown = len(form_values.ids([page.query("unknown")]))
+    count = form_values.parse_whole(page.query("count"), "count")
+    unknown = len(form_values.parse_ids([page.query("unknown")]))
     text = _ONE[note] if count == 1 else f"{plural(count, 'item')} {SENTENCES[note]}"
     if count == 0 and note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
     if unknown:
         text += f" {plural(unknown, 'item')} could not be found any more."
-    undo = form_values.ids([page.query("undo")]) if note == "deleted" else []
+    undo = form_values.parse_ids([page.query("undo")]) if note == "deleted" else []
     return Flash(text, undo)
 
 
@@ -187,7 +187,7 @@ def flash(page: Page) -> Flash | None:
 def row(page: Page) -> Response:
     """Delete, restore, pin or unpin the one item whose button was pressed."""
     for action in ("delete", "restore", "pin", "unpin"):
-        if chosen := form_values.ids([page.field(action)]):
+        if chosen := form_values.parse_ids([page.field(action)]):
             return _lead_back(page, *_change_items(page, action, chosen), chosen)
     raise PageError("No item was named. Press a button beside one.")
 
@@ -195,7 +195,7 @@ def row(page: Page) -> Response:
 def bulk(page: Page) -> Response:
     """Do to every chosen item what the pressed button says."""
     action = page.field("action")
-    chosen = list(dict.fromkeys(form_values.ids(page.fields("ids"))))
+    chosen = list(dict.fromkeys(form_values.parse_ids(page.fields("ids"))))
     if not chosen:
         return _lead_back(page, {"add": "retagged", "remove": "retagged"}.get(action, "deleted"), BulkResult(0), [])
     return _lead_back(page, *_change_items(page, action, chosen), chosen)
@@ -210,7 +210,7 @@ def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, Bulk
         return "restored", lifelong.restore_items(chosen, **asking)
     if action in ("pin", "unpin"):
         return f"{action}ned", lifelong.pin_items(chosen, action == "pin", **asking)
-    tags = form_values.words(page.field("tags"))
+    tags = form_values.parse_words(page.field("tags"))
     if not tags:
         raise PageError("No tag was written. Write one or several with commas between, then press the button.")
     if action == "add":
@@ -223,8 +223,8 @@ def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, Bulk
 def _lead_back(page: Page, note: str, result: BulkResult, chosen: list[int]) -> Response:
     gone = set(result.unknown)
     undo = ",".join(str(each) for each in chosen if each not in gone)[: MOST_UNDONE * 20]
-    return page.see(
-        page.again(
+    return page.redirect(
+        page.url_after(
             _screen_of_form(page),
             page.field("back"),
             note=note,
@@ -242,7 +242,7 @@ def _screen_of_form(page: Page) -> str:
 
 def edit(page: Page) -> Response:
     """Give one item another text."""
-    chosen = form_values.ids([page.field("id")])
+    chosen = form_values.parse_ids([page.field("id")])
     if not chosen:
         raise PageError("No item was named. Open one and press Edit.")
     text = page.field("new_content").replace("\r\n", "\n")
@@ -250,11 +250,11 @@ def edit(page: Page) -> Response:
         raise PageError("The text is blank. Write one, or delete the item.")
     done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
     note = "edited" if done.stored else "unchanged"
-    return page.see(page.again(_screen_of_form(page), page.field("back"), note=note, count="1"))
+    return page.redirect(page.url_after(_screen_of_form(page), page.field("back"), note=note, count="1"))
 
 
 def undo(page: Page) -> Response:
     """Bring back what was deleted a moment ago."""
-    chosen = form_values.ids(page.fields("ids"))
+    chosen = form_values.parse_ids(page.fields("ids"))
     result = lifelong.restore_items(chosen, **page.operating()) if chosen else BulkResult(0)
     return _lead_back(page, "restored", result, chosen)

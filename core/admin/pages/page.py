@@ -84,7 +84,7 @@ class Page:
         self.request = request
         self.form = form
         self.persona = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
-        self.root = guard.root(request.scope, context.prefix)
+        self.root = guard.root_path(request.scope, context.prefix)
         self.base = self.root + BASE
 
     # What was asked
@@ -134,7 +134,7 @@ class Page:
         """Return what a door of items is passed: an operator sees all audiences of the persona."""
         return {**self.asking(), "operator": True}
 
-    def need_memory(self) -> None:
+    def check_memory(self) -> None:
         """Return where memory is switched on.
 
         Raises:
@@ -150,10 +150,10 @@ class Page:
     def url(self, path: str, **query: Any) -> str:
         """Return the address of a screen for the same persona; blank values are left out, lists are repeated."""
         given = {"conf_uid": self.persona, **query}
-        kept = [(name, each) for name, value in given.items() for each in _values(value)]
+        kept = [(name, each) for name, value in given.items() for each in _texts_of(value)]
         return f"{self.base}/{path}?{urlencode(kept)}"
 
-    def again(self, path: str, back: str, **query: Any) -> str:
+    def url_after(self, path: str, back: str, **query: Any) -> str:
         """Return the address of a screen with the values of an earlier address, for after a change.
 
         Args:
@@ -175,7 +175,7 @@ class Page:
     @property
     def form_token(self) -> str:
         """Return what every form of this log-in carries."""
-        return token_of(self.context.token, self.request.cookies.get(COOKIE, ""))
+        return sign_form(self.context.token, self.request.cookies.get(COOKIE, ""))
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a screen made of a template."""
@@ -186,21 +186,21 @@ class Page:
                 page=self,
                 screens=SCREENS,
                 is_signed_in=values.pop("is_signed_in", True),
-                personas=values.pop("personas", None) or self._personas,
-                zone=_zone(self.context),
+                personas=values.pop("personas", None) or self._list_personas,
+                zone=_read_zone(self.context),
                 **values,
             )
         )
         return HTMLResponse(html, status)
 
-    def _personas(self) -> list[str]:
+    def _list_personas(self) -> list[str]:
         try:
             return table_counters.read_personas(defaults.handle(self.context.db))[:200]
         except StoreError:
             return []
 
     @staticmethod
-    def see(address: str) -> RedirectResponse:
+    def redirect(address: str) -> RedirectResponse:
         """Return the answer to a form: look there."""
         return RedirectResponse(address, 303)
 
@@ -208,23 +208,23 @@ class Page:
 _NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit", "unknown", "part")
 
 
-def _values(value: Any) -> list[str]:
+def _texts_of(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(each) for each in value if str(each)]
     return [] if value is None or value in ("", False) else [str(value)]
 
 
-def _zone(context: AdminContext) -> str:
+def _read_zone(context: AdminContext) -> str:
     try:
         return context.values().timezone
     except CoreError:
         return "UTC"
 
 
-def token_of(secret: str, cookie: str) -> str:
+def sign_form(secret: str, cookie: str) -> str:
     """Return the form token of a log-in: nobody makes it without the secret, and that of another log-in differs.
 
-    >>> token_of("s", "a") == token_of("s", "a"), token_of("s", "a") == token_of("s", "b")
+    >>> sign_form("s", "a") == sign_form("s", "a"), sign_form("s", "a") == sign_form("s", "b")
     (True, False)
     """
     key = hashlib.sha256(b"prompt-engine admin form\x00" + secret.encode("utf-8", "surrogatepass")).digest()
@@ -234,11 +234,11 @@ def token_of(secret: str, cookie: str) -> str:
 Screen = Callable[[Page], Response]
 
 
-def of_items(screen: Screen) -> Screen:
+def of_memory(screen: Screen) -> Screen:
     """Return a screen that is shown only where memory is switched on, as the routes below /memory are."""
 
     def asked(page: Page) -> Response:
-        page.need_memory()
+        page.check_memory()
         return screen(page)
 
     return asked
@@ -263,17 +263,17 @@ class Pages:
     def _handler(self, screen: Screen, *, changes: bool, is_open: bool) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
             if not is_open:
-                guard.require(request)
+                guard.require_token(request)
             page = Page(self.context, request, FormData())
             if changes:
                 try:
                     page.form = await request.form(max_fields=5000)
                 except HTTPException as error:
-                    return await run_in_threadpool(_told, page, str(error.detail), error.status_code)
+                    return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
             try:
                 if changes and not page.is_own_form:
-                    return await run_in_threadpool(_told, page, _STALE, 403)
-                return await run_in_threadpool(_answered, screen, page)
+                    return await run_in_threadpool(_render_problem, page, _STALE, 403)
+                return await run_in_threadpool(_answer_screen, screen, page)
             finally:
                 await page.form.close()
 
@@ -283,19 +283,19 @@ class Pages:
 _STALE = "This form is from another log-in. Open the screen again and repeat what you did."
 
 
-def _answered(screen: Screen, page: Page) -> Response:
+def _answer_screen(screen: Screen, page: Page) -> Response:
     """Return what a screen answers, or what failed, told so that it can be put right; never a trace."""
     try:
         return screen(page)
     except PageError as error:
-        return _told(page, str(error), error.status)
+        return _render_problem(page, str(error), error.status)
     except CoreError as error:
-        return _told(page, str(error), errors.of_core(error).status_code)
+        return _render_problem(page, str(error), errors.answer_core_error(error).status_code)
     except ValueError as error:
-        return _told(page, str(error), 422)
+        return _render_problem(page, str(error), 422)
     except Exception as error:  # noqa: BLE001 - the last line: a person at the page is told that it failed
-        return _told(page, errors.FAILED, errors.of_anything(error).status_code)
+        return _render_problem(page, errors.FAILED, errors.answer_failure(error).status_code)
 
 
-def _told(page: Page, text: str, status: int) -> Response:
+def _render_problem(page: Page, text: str, status: int) -> Response:
     return page.render("problem.html.j2", status, title="This did not work", text=text, status_code=status)

@@ -70,12 +70,12 @@ def ask(page: Page) -> Response:
     given = {name: page.field(name) or default for name, default in EMPTY.items()}
     if not given["text"].strip():
         raise PageError("The message is blank. Write one.")
-    limit = form_values.whole(given["max_chars"], "characters") or None
-    tokens = form_values.whole(given["limit_tokens"], "tokens") or None
+    limit = form_values.parse_whole(given["max_chars"], "characters") or None
+    tokens = form_values.parse_whole(given["limit_tokens"], "tokens") or None
     shown: dict[str, Any] | None
     try:
         prompt, report = _explain(page, given, limit, tokens)
-        shown = _shown(page, prompt, report)
+        shown = _build_shown(page, prompt, report)
         problem = ""
     except PromptTooLargeError as error:
         shown, problem = None, str(error)
@@ -111,13 +111,13 @@ def _explain(
     )
 
 
-def _shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     count, counter = resolve_counter(None)
     return {
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
-        "chosen": chosen(page, prompt, report),
-        "lost": lost(report),
+        "chosen": list_chosen(page, prompt, report),
+        "lost": list_lost(report),
         "size": report["size"],
         "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
         "counter": report["counter"] or counter,
@@ -125,13 +125,13 @@ def _shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[s
     }
 
 
-def chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
+def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
     """Return what the search brought, best first, and whether it is in the prompt."""
     kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
     made = []
     for hit in (report.get("search") or {}).get("hits", ()):
         there = kept.get((hit["source"], hit["id"]))
-        text, at = (there["snippet"], there["timestamp"]) if there else _text(page, hit["source"], hit["id"])
+        text, at = (there["snippet"], there["timestamp"]) if there else _read_text(page, hit["source"], hit["id"])
         made.append(
             Chosen(
                 hit["source"],
@@ -143,17 +143,17 @@ def chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> 
                 at,
                 hit["tags"],
                 hit["words"],
-                reasons(hit.get("reasons") or {}),
+                list_reasons(hit.get("reasons") or {}),
                 bool(hit.get("context")),
             )
         )
     return sorted(made, key=lambda each: each.rank)
 
 
-def reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
+def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
     """Return what a score is made of, the largest part first.
 
-    >>> reasons({"words": 1.0, "time": 3.0, "near": 0})
+    >>> list_reasons({"words": 1.0, "time": 3.0, "near": 0})
     [('time', 3.0, 75.0), ('words', 1.0, 25.0)]
     """
     parts = [(name, float(value)) for name, value in given.items() if isinstance(value, (int, float)) and value]
@@ -162,7 +162,7 @@ def reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
     return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts]
 
 
-def _text(page: Page, source: str, row_id: int) -> tuple[str, str]:
+def _read_text(page: Page, source: str, row_id: int) -> tuple[str, str]:
     """Return text and time of a hit that is not in the prompt."""
     if source != "memories":
         return "", ""
@@ -173,25 +173,25 @@ def _text(page: Page, source: str, row_id: int) -> tuple[str, str]:
     return item["text"], item["timestamp"]
 
 
-def lost(report: Mapping[str, Any]) -> list[Lost]:
+def list_lost(report: Mapping[str, Any]) -> list[Lost]:
     """Return what is not in the prompt, by section and reason, in the order it was left out.
 
-    >>> lost({"left_out": [{"section": "memories", "reason": "cut", "id": "7"}]})
+    >>> list_lost({"left_out": [{"section": "memories", "reason": "cut", "id": "7"}]})
     [Lost(section='memories', reason='cut', ids=[('7', 7)], items=1)]
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for each in report["left_out"]:
         groups.setdefault((each["section"], each["reason"]), []).append(str(each["id"]))
     return [
-        Lost(section, reason, [_leading(section, row) for row in ids if row][:MOST_IDS], len(ids))
+        Lost(section, reason, [_link_id(section, row) for row in ids if row][:MOST_IDS], len(ids))
         for (section, reason), ids in groups.items()
     ]
 
 
-def _leading(section: str, row: str) -> tuple[str, int | None]:
+def _link_id(section: str, row: str) -> tuple[str, int | None]:
     """Return an id of the report, `source/id` or the id alone, and the item it is of.
 
-    >>> _leading("memories", "memories/7"), _leading("memories", "ai_diary/7"), _leading("thoughts", "7")
+    >>> _link_id("memories", "memories/7"), _link_id("memories", "ai_diary/7"), _link_id("thoughts", "7")
     (('memories/7', 7), ('ai_diary/7', None), ('7', None))
     """
     source, _, number = row.rpartition("/")

@@ -71,10 +71,10 @@ class Plot(NamedTuple):
     """Where the line of zero is."""
 
 
-def step_of(span: float, most: int = 4) -> float:
+def choose_step(span: float, most: int = 4) -> float:
     """Return a round step of which `most` cover a span.
 
-    >>> step_of(10), step_of(200), step_of(0.7), step_of(0)
+    >>> choose_step(10), choose_step(200), choose_step(0.7), choose_step(0)
     (5.0, 50.0, 0.2, 1.0)
     """
     if span <= 0:
@@ -84,17 +84,17 @@ def step_of(span: float, most: int = 4) -> float:
     return float(next(base * each for each in (1, 2, 5, 10) if base * each >= rough - 1e-12))
 
 
-def scale(low: float, high: float, *, whole: bool = True) -> tuple[float, float, list[float]]:
+def choose_scale(low: float, high: float, *, whole: bool = True) -> tuple[float, float, list[float]]:
     """Return round ends of an axis that holds two values, and its marks.
 
-    >>> scale(0, 7)
+    >>> choose_scale(0, 7)
     (0.0, 8.0, [0.0, 2.0, 4.0, 6.0, 8.0])
-    >>> scale(0, 0)
+    >>> choose_scale(0, 0)
     (0.0, 1.0, [0.0, 1.0])
     """
     if high <= low:
         high = low + 1
-    step = step_of(high - low)
+    step = choose_step(high - low)
     step = max(1.0, step) if whole else step
     first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
     marks = [round(number * step, 6) for number in range(first, last + 1)]
@@ -109,7 +109,7 @@ def _y(value: float, low: float, high: float) -> float:
     return round(TOP + INNER_HEIGHT * (1 - (value - low) / (high - low)), 1)
 
 
-def over_time(
+def draw_lines(
     series: Sequence[tuple[str, Sequence[tuple[datetime, float]]]],
     *,
     low: float = 0,
@@ -127,7 +127,7 @@ def over_time(
 
     >>> from datetime import UTC
     >>> days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 3)]
-    >>> plot = over_time([("affinity", [(days[0], 0), (days[1], 10)])])
+    >>> plot = draw_lines([("affinity", [(days[0], 0), (days[1], 10)])])
     >>> [dot.x for dot in plot.lines[0].dots], plot.lines[0].dots[1].label
     ([48.0, 470.0], 'affinity 10, 2026-03-03 00:00 UTC')
     """
@@ -137,7 +137,7 @@ def over_time(
     first, last = min(times), max(times)
     span = (last - first).total_seconds() or 1.0
     values = [value for _, points in series for _, value in points]
-    bottom, top, marks = scale(min(low, *values), max(high, *values))
+    bottom, top, marks = choose_scale(min(low, *values), max(high, *values))
     zero = _y(min(max(0.0, bottom), top), bottom, top)
 
     def x_of(at: datetime) -> float:
@@ -175,15 +175,15 @@ def _dates(first: datetime, last: datetime) -> list[Tick]:
     return made
 
 
-def stacked(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:
+def draw_bars(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:
     """Return bars, one for each label, made of one part for each series.
 
-    >>> plot = stacked(["0", "1"], [("recalled", [1, 0]), ("never", [1, 4])])
+    >>> plot = draw_bars(["0", "1"], [("recalled", [1, 0]), ("never", [1, 4])])
     >>> [(bar.series, bar.height, bar.label) for bar in plot.bars]
     [(0, 43.0, '0: 1 recalled'), (1, 43.0, '0: 1 never'), (1, 172.0, '1: 4 never')]
     """
     totals = [sum(values[place] for _, values in series) for place in range(len(labels))]
-    bottom, top, marks = scale(0, max(totals, default=0))
+    bottom, top, marks = choose_scale(0, max(totals, default=0))
     slot = INNER_WIDTH / max(len(labels), 1)
     wide = round(min(slot * 0.72, 64), 1)
     bars, across = [], []

@@ -32,8 +32,8 @@ _SAID = {"released": "Released: it can be found again.", "gone": "Nothing change
 def release(page: Page) -> Response:
     """Let one flagged row be found."""
     source, _, number = page.field("release").partition(":")
-    chosen = form_values.ids([number])
+    chosen = form_values.parse_ids([number])
     if not chosen:
         raise PageError("No row was named. Press the button beside one.")
     done = privacy.release(cast("Source", source), chosen[0], **page.asking())
-    return page.see(page.url("quarantine", note="released" if done else "gone"))
+    return page.redirect(page.url("quarantine", note="released" if done else "gone"))

@@ -39,15 +39,15 @@ def one(page: Page) -> Response:
         screen="relationships",
         person=door.get(key, **page.asking()),
         points=points[::-1],
-        plot=plot_of(points),
+        plot=build_plot(points),
         flash=_SAID.get(page.query("note")),
     )
 
 
-def plot_of(points: list[RelationshipPoint]) -> Plot:
+def build_plot(points: list[RelationshipPoint]) -> Plot:
     """Return the plot of affinity and trust over time; a point for every change."""
     known = [(at, point) for point in points if (at := moment(point["at"])) is not None]
-    return plots.over_time(
+    return plots.draw_lines(
         [
             ("affinity", [(at, point["affinity"]) for at, point in known]),
             ("trust", [(at, point["trust"]) for at, point in known]),
@@ -72,11 +72,11 @@ def adjust(page: Page) -> Response:
         raise PageError("No person was named. Write their key, such as discord/4711.")
     done = door.adjust(
         key,
-        form_values.whole(page.field("affinity_delta"), "affinity"),
-        form_values.whole(page.field("trust_delta"), "trust"),
+        form_values.parse_whole(page.field("affinity_delta"), "affinity"),
+        form_values.parse_whole(page.field("trust_delta"), "trust"),
         page.field("username").strip() or None,
         touch=False,
         **page.asking(),
     )
     note = "adjusted" if done.stored else done.reason or "unchanged"
-    return page.see(page.url("relationships/one", user_id=key, note=note))
+    return page.redirect(page.url("relationships/one", user_id=key, note=note))

@@ -41,8 +41,8 @@ def _screen(page: Page, result: ItemImport | None = None, **given: Any) -> Respo
 
 def export(page: Page) -> Response:
     """Return a file of items while it is read, so that a large one takes no memory."""
-    fmt = form_values.choice(page.query("fmt"), FORMATS, "json")
-    limit = form_values.whole(page.query("limit"), "limit", 1000)
+    fmt = form_values.choose_word(page.query("fmt"), FORMATS, "json")
+    limit = form_values.parse_whole(page.query("limit"), "limit", 1000)
     made = export_items(kind=page.queries("kind") or None, fmt=cast("Any", fmt), limit=limit, **page.asking())
     pieces = iter(made)
     # What cannot be read at all is told on a screen, not in the middle of a file.
@@ -61,8 +61,8 @@ def take_in(page: Page) -> Response:
     upload = page.upload("file")
     if upload is None:
         raise PageError("No file was chosen. Choose one, then press the button again.")
-    fmt = form_values.choice(page.field("fmt"), FORMATS, "")
-    kind = form_values.choice(page.field("default_kind"), lifelong.KINDS, "KeyFacts")
+    fmt = form_values.choose_word(page.field("fmt"), FORMATS, "")
+    kind = form_values.choose_word(page.field("default_kind"), lifelong.KINDS, "KeyFacts")
     conversation = page.field("conversation").strip()
     asking = page.asking()
     if conversation:

@@ -34,15 +34,15 @@ def test_a_plot_stays_in_its_box_whatever_the_values() -> None:
     """One point, equal values, negative ones, one moment, thousands of points."""
     for values in ([0], [5, 5, 5], [-100, 100], list(range(3000)), [1e9, -1]):
         points = [(START + timedelta(hours=n), value) for n, value in enumerate(values)]
-        drawn = plots.over_time([("a", points)], steps=len(values) % 2 == 0)
+        drawn = plots.draw_lines([("a", points)], steps=len(values) % 2 == 0)
         assert len(drawn.lines[0].dots) == len(values)
         for dot in drawn.lines[0].dots:
             assert plots.LEFT <= dot.x <= plots.WIDTH - plots.RIGHT
             assert plots.TOP <= dot.y <= plots.HEIGHT - plots.BOTTOM
-    assert plots.over_time([("a", [])]).lines == []
-    same = plots.over_time([("a", [(START, 1), (START, 2)])])
+    assert plots.draw_lines([("a", [])]).lines == []
+    same = plots.draw_lines([("a", [(START, 1), (START, 2)])])
     assert [dot.x for dot in same.lines[0].dots] == [plots.LEFT] * 2
-    bars = plots.stacked(["x", "y"], [("a", [0, 10**6]), ("b", [0, 5])]).bars
+    bars = plots.draw_bars(["x", "y"], [("a", [0, 10**6]), ("b", [0, 5])]).bars
     assert all(bar.y >= plots.TOP and bar.height > 0 for bar in bars)
 
 
