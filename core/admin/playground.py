@@ -14,7 +14,6 @@ from fastapi import APIRouter
 from ..database.engine import Database
 from ..prompt_engine import explain_json_prompt
 from ..scope import Scope
-from ..text.strict_json import strict
 from .answers import ExplainedAnswer
 from .bodies import Admin, ExplainBody, says
 from .context import AdminContext
