@@ -66,8 +66,9 @@ def find_folder() -> Path:
 
 
 def list_revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: what their file names begin with."""
-    return sorted(path.name.split("_", 1)[0] for path in (find_folder() / "versions").glob("[0-9]*.py"))
+    """Return the ids of all revisions, oldest first: what their file names begin with behind the `v`."""
+    files = (find_folder() / "versions").glob("v[0-9]*.py")
+    return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
 def read_version(db: Database) -> str | None:

@@ -39,8 +39,7 @@ def _git(*words: str) -> bytes | None:
 
 def _commit_before(revision: str) -> str | None:
     """Return the commit before the one that added a revision; HEAD while it has not been added."""
-    (file,) = (ROOT / VERSIONS).glob(f"{revision}_*.py")
-    name = f"{VERSIONS}/{file.name}"
+    name = f"{VERSIONS}/*{revision}_*.py"
     if _git("rev-parse", "HEAD") is None:
         return None
     added = _git("log", "--diff-filter=A", "--format=%H", "--", name)

@@ -72,7 +72,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             shutil.copytree(migration.find_folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
             monkeypatch.setattr(migration, "find_folder", lambda: copy)
         last = max(one for one in migration.list_revisions() if one != "9999")
-        (copy / "versions" / "9999_mood.py").write_text(NEXT.format(between=between, last=last))
+        (copy / "versions" / "v9999_mood.py").write_text(NEXT.format(between=between, last=last))
 
     return add
 
