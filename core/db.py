@@ -19,8 +19,7 @@ from .memories import new_item as memory_input
 from .memories import rules_retention as retention
 from .memories import table as memories
 from .scope import Scope
-from .upkeep import check as checking
-from .upkeep import migration as migrating
+from .upkeep import check, migration
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
 
@@ -155,7 +154,7 @@ _MORE += ("source_message_ids", "expires_at", "metadata")
 
 def check_server(db: Database | None = None) -> list[Finding]:
     """Return what is wrong or missing on the server, each with the remedy; nothing is changed."""
-    return checking.check_server(_bare(db))
+    return check.check_server(_bare(db))
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
@@ -164,7 +163,7 @@ def migrate(db: Database | None = None, *, progress: Progress | None = None) -> 
     Raises:
         StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
     """
-    return migrating.migrate(_bare(db), progress=progress)
+    return migration.migrate(_bare(db), progress=progress)
 
 
 def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:

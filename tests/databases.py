@@ -43,7 +43,7 @@ class Handed:
         try:
             migrating.migrate(db)
             if engine not in self._form:
-                self._form[engine] = inspecting.look(db)
+                self._form[engine] = inspecting.read_tables(db)
         finally:
             db.close()
 
@@ -51,7 +51,7 @@ class Handed:
         """Empty a database for the next; return False, and forget it, where it cannot be what it was."""
         db = Database(url, timeout_seconds=PATIENCE_SECONDS)
         try:
-            fit = inspecting.look(db) == self._form[engine] and _emptied(db)
+            fit = inspecting.read_tables(db) == self._form[engine] and _emptied(db)
         except CoreError:
             return False
         finally:
@@ -63,7 +63,7 @@ class Handed:
 
 def _emptied(db: Database) -> bool:
     """Delete every row but the version; return False where there are too many."""
-    tables = [table for table in ddl.tables().values() if table is not ddl.schema_version]
+    tables = [table for table in ddl.list_tables().values() if table is not ddl.schema_version]
     counted = [
         select(literal(table.name), func.count()).select_from(
             select(literal(1)).select_from(table).limit(MOST_ROWS + 1).subquery()
@@ -81,4 +81,4 @@ def _emptied(db: Database) -> bool:
         connection.execute(insert(search_progress), [{"source": source.number, "ready": 1} for source in ALL])
 
     db.transaction(work, source="tests")
-    return migrating.pending(db) == []
+    return migrating.list_pending(db) == []

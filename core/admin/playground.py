@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from ..database.engine import Database
 from ..prompt_engine import explain_json_prompt
 from ..scope import Scope
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from .answers import ExplainedAnswer
 from .bodies import Admin, ExplainBody, refusals
 from .context import AdminContext
@@ -47,7 +47,7 @@ def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
             settings=admin.call.settings.replace(record_recalls=False),
             scope=scope,
         )
-    return ExplainedAnswer(prompt=dict(strict(prompt)[0]), report=dict(strict(report)[0]))
+    return ExplainedAnswer(prompt=dict(make_strict(prompt)[0]), report=dict(make_strict(report)[0]))
 
 
 def _build_message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:

@@ -269,7 +269,7 @@ def relocate(
         moved = indexed.move(connection, db, source, persona, ids, new.audience_id, local_only=new.local_only)
         counts[source.table.name] = moved
     if changed:
-        return counts | following.move(connection, persona, new.key, new.audience_id)
+        return counts | following.move_followers(connection, persona, new.key, new.audience_id)
     return counts | dict.fromkeys(following.NAMES, 0)
 
 

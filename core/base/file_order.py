@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 
-def settle(times: Sequence[int]) -> list[int]:
+def settle_times(times: Sequence[int]) -> list[int]:
     """Return times that never fall, as many of those given as possible among them, each at its place.
 
     A time that does not fit gets that of the message before, those at the beginning that of the first that fits. So one
@@ -21,7 +21,7 @@ def settle(times: Sequence[int]) -> list[int]:
     Returns:
         As many times, in the order given; equal to `times` when those never fall.
 
-    >>> settle([10, 99, 20, 30]), settle([10, 20, 5, 30]), settle([7, 1, 2]), settle([])
+    >>> settle_times([10, 99, 20, 30]), settle_times([10, 20, 5, 30]), settle_times([7, 1, 2]), settle_times([])
     ([10, 10, 20, 30], [10, 20, 20, 30], [1, 1, 2], [])
     """
     kept = _longest_rising(times)

@@ -140,25 +140,25 @@ def call(
             f"HOOK_TIMEOUT_SECONDS is {timeout_seconds!r}. It must be above 0.", flag="HOOK_TIMEOUT_SECONDS"
         )
     name = name or str(getattr(function, "__name__", type(function).__name__))
-    positional, keywords = accepted(function, arguments)
+    positional, keywords = choose_arguments(function, arguments)
     if not direct:
         return _run(lambda: function(*positional, **keywords), timeout_seconds, name, group)
     result = function(*positional, **keywords)
     return _run(lambda: result, timeout_seconds, name, group) if inspect.isawaitable(result) else result
 
 
-def accepted(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def choose_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and keyword arguments to call a function with.
 
     Parameters get the argument of their name. Where the first argument finds no parameter of its name, the first
     positional parameter with a name of its own gets it. Functions without a signature, such as some builtins, get the
     first argument.
 
-    >>> accepted(lambda text: 0, {"text": "hi", "limit": 3})
+    >>> choose_arguments(lambda text: 0, {"text": "hi", "limit": 3})
     ([], {'text': 'hi'})
-    >>> accepted(lambda said, *, limit: 0, {"text": "hi", "limit": 3})
+    >>> choose_arguments(lambda said, *, limit: 0, {"text": "hi", "limit": 3})
     (['hi'], {'limit': 3})
-    >>> accepted(lambda **all: 0, {"text": "hi", "limit": 3})
+    >>> choose_arguments(lambda **all: 0, {"text": "hi", "limit": 3})
     ([], {'text': 'hi', 'limit': 3})
     """
     first = next(iter(arguments), None)

@@ -24,7 +24,7 @@ _EXCHANGE, _HERE = 2, -100
 """RENAME_EXCHANGE and AT_FDCWD of Linux."""
 
 
-def read(path: Path) -> str | None:
+def read_file(path: Path) -> str | None:
     """Return the file's text, line ends as they are; None where there is no file.
 
     Raises:
@@ -47,7 +47,7 @@ def read(path: Path) -> str | None:
         raise TransferError(f"{str(path)!r} cannot be read ({type(error).__name__}).", path=str(path)) from error
 
 
-def replace(path: Path, text: str, *, seen: str | None) -> bool:
+def replace_file(path: Path, text: str, *, seen: str | None) -> bool:
     """Put a text into the place of the file, unless the file is no longer what was seen.
 
     Args:
@@ -64,7 +64,7 @@ def replace(path: Path, text: str, *, seen: str | None) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(beside, text)
-        with alone(path.parent):
+        with lock_file(path.parent):
             return _swap(beside, path, seen)
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be written ({type(error).__name__}).", path=str(path)) from error
@@ -74,7 +74,7 @@ def replace(path: Path, text: str, *, seen: str | None) -> bool:
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Keep other programs of this package from the same work meanwhile; people are not kept from anything.
 
     Args:

@@ -20,15 +20,15 @@ MOST_DIMENSIONS = 4096
 STEPS = 127
 
 
-def pieces(text: str, speaker: str = "") -> list[str]:
+def split_pieces(text: str, speaker: str = "") -> list[str]:
     """Return what is embedded of a text: about PIECE_WORDS words each, led by who said it.
 
     Returns:
         At most MOST_PIECES texts; none for a blank one.
 
-    >>> pieces("I like tea", "Ann"), pieces(" ")
+    >>> split_pieces("I like tea", "Ann"), split_pieces(" ")
     (['Ann: I like tea'], [])
-    >>> [len(piece.split()) for piece in pieces("word " * 250)]
+    >>> [len(piece.split()) for piece in split_pieces("word " * 250)]
     [125, 125]
     """
     words = text[:MOST_CHARS].split()
@@ -40,10 +40,10 @@ def pieces(text: str, speaker: str = "") -> list[str]:
     return [lead + " ".join(words[at : at + each]) for at in range(0, len(words), each)]
 
 
-def packed(vector: Iterable[float]) -> bytes | None:
+def pack_vector(vector: Iterable[float]) -> bytes | None:
     """Return a vector as it is kept; None for one that has no direction, or that is none.
 
-    >>> list(array("b", packed([0.5, -1.0, 0.0]))), packed([0.0, 0.0]), packed([float("nan")])
+    >>> list(array("b", pack_vector([0.5, -1.0, 0.0]))), pack_vector([0.0, 0.0]), pack_vector([float("nan")])
     ([64, -127, 0], None, None)
     """
     numbers = [float(each) for each in vector]
@@ -53,10 +53,10 @@ def packed(vector: Iterable[float]) -> bytes | None:
     return array("b", [round(each / most * STEPS) for each in numbers]).tobytes()
 
 
-def cut(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+def split_batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
     """Return the texts in batches of at most `size`.
 
-    >>> cut(["a", "b", "c"], 2)
+    >>> split_batches(["a", "b", "c"], 2)
     [['a', 'b'], ['c']]
     """
     return [texts[at : at + size] for at in range(0, len(texts), size)]

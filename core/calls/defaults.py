@@ -162,7 +162,7 @@ def open_database(
     from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
     db = open_bare(url, settings=settings, **options)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     return db
 
 

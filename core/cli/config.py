@@ -133,10 +133,10 @@ def write(run: Run, folder: FolderArgument = Path(), docs: DocsOption = None, fo
 
     It goes to FOLDER, the working directory by default. A file that says anything else is not replaced without --force.
     """
-    written = [str(path) for path in config_docs.write(folder, docs=docs, force=force)]
+    written = [str(path) for path in config_docs.write_documents(folder, docs=docs, force=force)]
     run.answer(written, lambda: output.lines(written))
 
 
 def schema(run: Run) -> None:  # noqa: ARG001 - every subcommand gets one
     """Print the JSON Schema of config.yaml."""
-    output.print_json(config_docs.schema())
+    output.print_json(config_docs.build_schema())

@@ -50,8 +50,8 @@ def init(run: Run) -> None:
     from ..upkeep import migration as migrating
 
     db = _open_bare(run)
-    before = checking.stats(db)
-    if before and migrating.pending(db):
+    before = checking.count_rows(db)
+    if before and migrating.list_pending(db):
         raise StoreError("The tables are of an earlier version. Bring them to the present: prompt-engine db migrate")
     messages = list(door.migrate(db).messages) if not before else ["The tables are there already; nothing was changed."]
     value = {"database": db.target.shown, "created": not before, "messages": messages}
@@ -132,7 +132,7 @@ def stats(run: Run) -> None:
     """Count the rows of every table."""
     from ..upkeep import check as checking
 
-    counts = checking.stats(_open_bare(run))
+    counts = checking.count_rows(_open_bare(run))
     run.answer(
         counts,
         lambda: (
@@ -191,18 +191,18 @@ def run_script(run: Run, name: NameArgument = None, settings: SetOption = None, 
 
     if name is None:
         if settings or apply_:
-            raise typer.BadParameter(f"say which script: {', '.join(maintenance.names())}")
+            raise typer.BadParameter(f"say which script: {', '.join(maintenance.list_scripts())}")
         _list_scripts(run)
         return
-    if name not in maintenance.names():
-        raise typer.BadParameter(f"there is no script {name!r}; known are {', '.join(maintenance.names())}")
-    script = maintenance.find(name, run.db.family)
+    if name not in maintenance.list_scripts():
+        raise typer.BadParameter(f"there is no script {name!r}; known are {', '.join(maintenance.list_scripts())}")
+    script = maintenance.get_script(name, run.db.family)
     values = dict(_read_value(script, each) for each in settings or ())
     if "persona" in script.values:
         values.setdefault("persona", run.scope().persona)
     if apply_ and "apply" not in script.values:
         raise typer.BadParameter(f"{name} only counts; there is nothing to apply")
-    done = maintenance.run(run.db, name, values=values, apply=apply_)
+    done = maintenance.run_script(run.db, name, values=values, apply=apply_)
     run.answer(asdict(done), lambda: _print_script(done, script, apply_))
 
 
@@ -228,7 +228,7 @@ def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
 def _list_scripts(run: Run) -> None:
     from ..upkeep import maintenance
 
-    scripts = [maintenance.find(name, "sqlite") for name in maintenance.names()]
+    scripts = [maintenance.get_script(name, "sqlite") for name in maintenance.list_scripts()]
     run.answer(
         [{"name": script.name, "values": dict(script.values), "about": script.head} for script in scripts],
         lambda: output.table(

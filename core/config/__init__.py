@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from ..errors import ConfigError
 from ..shapes import WriteResult
-from .file import ConfigFile, find, find_and_read, read_entries
+from .file import ConfigFile, find_and_read, find_file, read_entries
 from .flag_base import ValueSource
 from .flag_types import BadValueError
 from .flags import FLAGS, Settings
@@ -33,13 +33,13 @@ from .levels import (
     Problem,
     argument_level,
     database_level,
-    environment,
     environment_level,
     file_level,
     known_flag,
     nearest_flag,
+    read_environment,
     stale_after_seconds,
-    tell,
+    warn_of_problems,
 )
 
 __all__ = [
@@ -91,7 +91,7 @@ def load(
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "THOUGHTS_LIMIT": "1"}).differing()
     {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 1}
     """
-    variables = environment(environ)
+    variables = read_environment(environ)
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     file = find_and_read(named, FLAGS)
     rows = tuple(database_values.items()) if database_values else ()
@@ -116,7 +116,7 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
             level.values[name] = FLAGS[name].default
         values |= level.values
         sources |= {name: "default" if name in level.refused else level.source for name in level.values}
-        tell(level.problems)
+        warn_of_problems(level.problems)
     return base.under(values, sources)
 
 
@@ -221,7 +221,7 @@ def check(
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
     """
     errors: list[ConfigError] = []
-    variables = environment(environ, errors)
+    variables = read_environment(environ, errors)
     return [
         *_file_problems(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)),
         *database_level((database_values or {}).items()).problems,
@@ -233,7 +233,7 @@ def check(
 def _file_problems(named: str | None) -> list[Problem]:
     errors: list[ConfigError] = []
     try:
-        found = find(named)
+        found = find_file(named)
         if found is None:
             return []
         name, content = found

@@ -6,7 +6,7 @@ config.yaml that sets anything is somebody's: it is replaced when that is asked 
 | Called by | For |
 |---|---|
 | `make docs` | `main`: the files of a checkout |
-| `prompt-engine config write` | `write`: a config.yaml of one's own, the pages where they are asked for |
+| `prompt-engine config write` | `write_documents`: a config.yaml of one's own, the pages where they are asked for |
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _cell(declared: Flag) -> str:
     return f"`{_yaml_value(declared.default)}`"
 
 
-def schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
+def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
     """Return the JSON Schema of config.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -164,16 +164,16 @@ def schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:
     }
 
 
-def documents() -> dict[str, str]:
+def build_documents() -> dict[str, str]:
     """Return path to text of every file that is made from the declaration."""
     return {
         "config.yaml": config_yaml(),
         "docs/config.md": config_md(),
-        "docs/config.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+        "docs/config.schema.json": json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n",
     }
 
 
-def write(folder: str | Path, *, docs: str | Path | None = None, force: bool = False) -> list[Path]:
+def write_documents(folder: str | Path, *, docs: str | Path | None = None, force: bool = False) -> list[Path]:
     """Write config.yaml into a folder and return the paths written; nothing is replaced that says something else.
 
     Args:
@@ -186,7 +186,7 @@ def write(folder: str | Path, *, docs: str | Path | None = None, force: bool = F
             unasked.
     """
     wanted = {}
-    for name, text in documents().items():
+    for name, text in build_documents().items():
         if name == _YAML:
             wanted[Path(folder) / name] = text
         elif docs is not None:
@@ -221,7 +221,7 @@ def main(folder: str | Path) -> int:
     if yaml_file.exists() and _sets_anything(_said(yaml_file) or ""):
         sys.stderr.write(f"{str(yaml_file)!r} sets flags, which would be lost. Move it away first.\n")
         return 1
-    for made in write(folder, docs=Path(folder) / "docs", force=True):
+    for made in write_documents(folder, docs=Path(folder) / "docs", force=True):
         sys.stdout.write(f"{made}\n")
     return 0
 

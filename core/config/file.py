@@ -65,7 +65,7 @@ def flag_name(key: str) -> str:
     return _HUMPS.sub("_", key).upper() if key.isascii() else key
 
 
-def find(named: str | None) -> tuple[str, bytes] | None:
+def find_file(named: str | None) -> tuple[str, bytes] | None:
     """Return path and content of the file `named`, else of `config.yaml` here, else of the shipped one, else None.
 
     Raises:
@@ -86,16 +86,16 @@ def find(named: str | None) -> tuple[str, bytes] | None:
 
 
 def find_and_read(named: str | None, flags: Container[str]) -> ConfigFile:
-    """Return what the file of `find` says, the same object as long as its bytes are the same.
+    """Return what the file of `find_file` says, the same object as long as its bytes are the same.
 
     Args:
         named: a path; None or blank looks in the two usual places.
         flags: the names whose values are wanted; the same at every call.
 
     Raises:
-        ConfigError: as `find` and `read_entries`.
+        ConfigError: as `find_file` and `read_entries`.
     """
-    found = find(named)
+    found = find_file(named)
     return _parsed(*found, flags) if found else NO_FILE
 
 

@@ -79,7 +79,7 @@ class Level:
             self.problems.append(Problem(declared.name, str(error), where, line, seen, declared.kind.allowed()))
 
 
-def environment(
+def read_environment(
     environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Return the variables that matter, sorted by name, secrets read from the files that name them.
@@ -91,7 +91,7 @@ def environment(
     Raises:
         ConfigError: the file of a secret cannot be read.
 
-    >>> environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
+    >>> read_environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
     (('CONTEXT_VERBOSITY', '4'),)
     """
     if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name
@@ -205,7 +205,7 @@ def nearest_flag(name: str) -> str | None:
     return found[0] if found else None
 
 
-def tell(problems: Iterable[Problem]) -> None:
+def warn_of_problems(problems: Iterable[Problem]) -> None:
     """Log one warning for each problem this process has not been told of."""
     for problem in problems:
         mark = (problem.flag, problem.source, problem.value)

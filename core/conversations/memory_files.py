@@ -136,7 +136,7 @@ class _Mirror:
         try:
             if make:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            with mirrored_file.alone(self.folder / f"{STATE}.lock"):
+            with mirrored_file.lock_file(self.folder / f"{STATE}.lock"):
                 yield
         except OSError as error:
             told = f"{str(self.folder)!r} cannot be used as a folder ({type(error).__name__})."
@@ -154,8 +154,8 @@ class _Mirror:
             for kind in (RecentFile(self.access), SavedFile(self.access)):
                 path = self.folder / kind.name
                 for _ in range(ROUNDS):
-                    text = mirrored_file.read(path)
-                    if text is None or mirrored_file.replace(path, kind.write(kind.read(text), []), seen=text):
+                    text = mirrored_file.read_file(path)
+                    if text is None or mirrored_file.replace_file(path, kind.write(kind.read(text), []), seen=text):
                         self.written += [] if text is None else [kind.name]
                         break
             (self.folder / STATE).unlink(missing_ok=True)
@@ -165,7 +165,7 @@ class _Mirror:
     def _sync(self, kind: Kind, *, write: bool) -> None:
         path = self.folder / kind.name
         for _ in range(ROUNDS):
-            text = mirrored_file.read(path)
+            text = mirrored_file.read_file(path)
             if text is None and not write:
                 return
             file, places = self._take_over(kind, path, text)
@@ -174,7 +174,7 @@ class _Mirror:
             wanted = text or ""
             if write:
                 wanted = kind.write(file, [(item, places.get(row)) for row, item in rows.items()])
-                if wanted != text and not mirrored_file.replace(path, wanted, seen=text):
+                if wanted != text and not mirrored_file.replace_file(path, wanted, seen=text):
                     continue
                 self.written += [kind.name] if wanted != text else []
             self._remember(kind, rows if write else {row: file.items[place] for row, place in places.items()})
@@ -235,7 +235,7 @@ class _Mirror:
         path = self.folder / STATE
         asked = self.access.scope
         scope = [asked.persona, asked.conversation, asked.participant, asked.server]
-        told = mirrored_file.read(path)
+        told = mirrored_file.read_file(path)
         try:
             kept = json.loads(told) if told else {}
         except ValueError:
@@ -262,7 +262,7 @@ class _Mirror:
             return
         self.state["files"][kind.name] = shown
         path = self.folder / STATE
-        mirrored_file.replace(path, json.dumps(self.state) + "\n", seen=mirrored_file.read(path))
+        mirrored_file.replace_file(path, json.dumps(self.state) + "\n", seen=mirrored_file.read_file(path))
 
 
 # Forgetting
@@ -300,7 +300,7 @@ def rewrite(
     if not there:
         return Rewritten()
     try:
-        told = json.loads(mirrored_file.read(folder / STATE) or "null")
+        told = json.loads(mirrored_file.read_file(folder / STATE) or "null")
         whose = Scope(*told["scope"])
     except (CoreError, ValueError, TypeError, KeyError):
         return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))

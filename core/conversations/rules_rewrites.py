@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..text.folding import collapsed, one_line
-from ..text.refusals import refusal
+from ..text.refusals import judge_refusal
 from ..text.replies import read_object
 
 MOST_OPERATIONS = 1000
@@ -117,7 +117,7 @@ class _Reader:
         text = one_line(given).strip() if isinstance(given, str) else ""
         if len(text) > self.most_chars:
             raise ImpossibleError("a text is too long")
-        why = refusal(text, "", patterns=self.patterns, min_ratio=0.0)
+        why = judge_refusal(text, "", patterns=self.patterns, min_ratio=0.0)
         if why:
             raise ImpossibleError("a text is blank" if why == "empty" else "a text looks like an error")
         return text

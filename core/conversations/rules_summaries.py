@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar
 from ..audience.rules import split_key
 from ..context.live import read_message
 from ..memories.rules_said import is_marked
-from ..text.extracts import extract, rarest_words
+from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import get, is_plain
-from ..text.refusals import refusal
+from ..text.refusals import judge_refusal
 from ..text.replies import read_object, without_thoughts
 from ..text.times import zone
 
@@ -195,9 +195,9 @@ def extracted(lines: Sequence[Line]) -> Made:
     texts = [line.text for line in lines]
     said = (line.text for line in lines if not line.is_persona)
     words = next(
-        (found for text in said if extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
+        (found for text in said if build_extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
     )
-    summary = summary_of(extract(texts, most_sentences=SUMMARY_SENTENCES))
+    summary = summary_of(build_extract(texts, most_sentences=SUMMARY_SENTENCES))
     return Made(title_of(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
 
 
@@ -225,7 +225,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
     """
 
     def usable(text: str) -> str:
-        return "" if refusal(text, "", patterns=patterns, min_ratio=0.0) else text
+        return "" if judge_refusal(text, "", patterns=patterns, min_ratio=0.0) else text
 
     found = read_object(reply, ("title", "summary"))
     if found is None:

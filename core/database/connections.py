@@ -55,7 +55,7 @@ class Target:
     """The connection string with the password as dots."""
 
 
-def parse(url: str) -> Target:
+def parse_url(url: str) -> Target:
     """Return where a connection string points.
 
     Raises:
@@ -222,7 +222,7 @@ def _spare_round_trips(reading: Engine) -> None:
 
 
 @contextmanager
-def standing(engine: Engine) -> Iterator[Connection]:
+def connect_checked(engine: Engine) -> Iterator[Connection]:
     """Yield a connection that was asked whether it stands, however fresh it is: for reads that are not repeated."""
     _asking.always = True
     try:

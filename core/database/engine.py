@@ -19,8 +19,7 @@ from sqlalchemy import Connection, Engine, exc
 from ..base.logs import event
 from ..errors import StoreReadError, StoreWriteError
 from ..shapes import now_utc
-from . import connections as connecting
-from . import failures
+from . import connections, failures
 from .ids import Ids
 
 T = TypeVar("T")
@@ -63,7 +62,7 @@ class Database:
     def __init__(
         self, url: str, *, timeout_seconds: float = 10.0, clock: Callable[[], datetime] = now_utc, **options: Any
     ) -> None:
-        self.target: connecting.Target = connecting.parse(url)
+        self.target: connections.Target = connections.parse_url(url)
         self.family = self.target.family
         self.timeout_seconds = timeout_seconds
         self.clock = clock
@@ -91,7 +90,7 @@ class Database:
         if self._engines is None:
             with self._opening:
                 if self._engines is None:
-                    self._engines = connecting.make_engines(
+                    self._engines = connections.make_engines(
                         self.target, self.timeout_seconds, left=self._left, **self._options
                     )
         return self._engines
@@ -151,7 +150,7 @@ class Database:
                     call.let_go()
                     in_time = attempt == 1 and call.taken < self.timeout_seconds
                     if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
-                        failures.fail(StoreReadError, error, source)
+                        failures.raise_store_error(StoreReadError, error, source)
                     event(logging.INFO, "read_repeated", source=source, number=number)
                 finally:
                     call.spent, call.since = call.taken, None
@@ -199,7 +198,7 @@ class Database:
             return
         if call.connection is None:
             call.connection = self.engines()[0].connect()
-        connecting.give_time(call.connection, self._left())
+        connections.give_time(call.connection, self._left())
         yield call.connection
 
     def _left(self) -> float:
@@ -211,10 +210,10 @@ class Database:
     def connection(self, *, source: str) -> Iterator[Connection]:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
         try:
-            with self._exclusive(), connecting.standing(self.engines()[0]) as connection:
+            with self._exclusive(), connections.connect_checked(self.engines()[0]) as connection:
                 yield connection
         except exc.SQLAlchemyError as error:
-            failures.fail(StoreReadError, error, source)
+            failures.raise_store_error(StoreReadError, error, source)
 
     # Writing
 
@@ -259,7 +258,7 @@ class Database:
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
-                        failures.fail(StoreWriteError, error, source, failures.UNSURE if unsure else "")
+                        failures.raise_store_error(StoreWriteError, error, source, failures.UNSURE if unsure else "")
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
@@ -283,7 +282,7 @@ class Database:
         """Yield a connection that writes; within a call it is given no more time than the call has left."""
         with self.engines()[1].connect() as connection:
             if getattr(self._local, "call", None) is not None:
-                connecting.give_time(connection, self._left())
+                connections.give_time(connection, self._left())
             yield connection
 
     def _in_time(self) -> bool:

@@ -100,7 +100,7 @@ def _named_table(said: str) -> str | None:
     return found[1] if found else None
 
 
-def fail(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "") -> NoReturn:
+def raise_store_error(kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "") -> NoReturn:
     """Raise the project's own exception for a driver error, without any value that was sent."""
     number = error_number(error)
     original = getattr(error, "orig", error)

@@ -15,7 +15,7 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = (
 NAMES: tuple[str, ...] = tuple(table.name for table, _ in FOLLOWING)
 
 
-def move(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
+def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
     """Give what was made of a conversation its new audience, and return the counts per table."""
     counts = {}
     for table, key in FOLLOWING:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Dialect, Table
 
 from ..errors import MessageError
 from ..text.folding import clean
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from .bulk import write_many
 from .dialects import read_time
 
@@ -136,7 +136,7 @@ def json_value(value: object, field: str, notes: list[str]) -> Any:
     >>> json_value({"x": float("nan")}, "metadata", notes), notes
     ({'x': None}, ['metadata: x: nan became null'])
     """
-    made, changed = strict(value)
+    made, changed = make_strict(value)
     notes += [f"{field}: {note}" for note in changed]
     return made
 

@@ -12,7 +12,7 @@ _MOST = 1000
 """Names kept; of more the oldest go."""
 
 
-def note(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
+def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
     """Keep that a file holds rows of a persona."""
     kept: dict[tuple[str, str], None] = db.caches.setdefault(_NAME, {})
     key = persona, str(Path(path).absolute())
@@ -22,7 +22,7 @@ def note(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
         kept.pop(next(iter(kept)), None)
 
 
-def listed(db: Database, persona: str) -> list[str]:
+def list_files(db: Database, persona: str) -> list[str]:
     """Return the files with rows of a persona that are still there, in the order they were written."""
     kept: dict[tuple[str, str], None] = db.caches.get(_NAME, {})
     return [path for who, path in list(kept) if who == persona and Path(path).exists()]

@@ -154,7 +154,7 @@ def _file(db: Database) -> str:
 def _database(db: Database, known: Settings) -> list[Symptom]:
     """Return everything about one database; where it does not answer, that alone."""
     try:
-        speed = diagnosis.round_trip(diagnosing.round_trip_ms(db))
+        speed = diagnosis.round_trip(diagnosing.measure_round_trip_ms(db))
     except CoreError as error:
         why = "Nothing can be stored or recalled; prompts are built from what the host hands in."
         return [Symptom("error", "server", str(error), why, "Follow what the sentence says, then look again.")]
@@ -164,7 +164,9 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
         found += _guarded("disk", "The file", lambda: list(_sqlite(db)))
     else:
         found += _guarded("server", "The server's settings", lambda: _server(db))
-        found += _guarded("clock", "The server's clock", lambda: [diagnosis.clock(diagnosing.clock_ahead_seconds(db))])
+        found += _guarded(
+            "clock", "The server's clock", lambda: [diagnosis.clock(diagnosing.measure_clock_seconds(db))]
+        )
     return found if diagnosis.NO_TABLES in found else found + _tables(db, known)
 
 
@@ -199,8 +201,8 @@ def _without_what_is_to_come(listed: list[Finding]) -> list[Finding]:
 
 
 def _server(db: Database) -> list[Symptom]:
-    facts = diagnosing.server(db, diagnosis_server.ASKED)
-    tables = diagnosing.table_sizes(db)
+    facts = diagnosing.read_server_facts(db, diagnosis_server.ASKED)
+    tables = diagnosing.read_table_sizes(db)
     used = sum(rows + more for rows, more, _ in tables.values())
     found = diagnosis_server.settings(facts.settings, used_bytes=used, connected=facts.connected)
     found.append(diagnosis_server.encryption(facts.cipher, local=facts.local))
@@ -210,7 +212,7 @@ def _server(db: Database) -> list[Symptom]:
 
 
 def _sqlite(db: Database) -> Iterator[Symptom]:
-    facts = diagnosing.file_facts(db)
+    facts = diagnosing.read_file_facts(db)
     size = int(facts["page_size"]) * int(facts["page_count"])
     free = int(facts["page_size"]) * int(facts["freelist_count"])
     yield Symptom(
@@ -259,10 +261,10 @@ def _tables(db: Database, known: Settings) -> list[Symptom]:
     """Return what rows show; a database without its tables shows nothing here, and that was told."""
     before = db.clock() - timedelta(hours=known.short_term_memory_ttl_hours)
     looks: tuple[tuple[str, str, Callable[[], list[Symptom]]], ...] = (
-        ("index", "The search index", lambda: [diagnosis.index_sample(*diagnosing.index_sample(db))]),
-        ("queue", "The queue", lambda: diagnosis.waiting(**diagnosing.queue(db))),  # type: ignore[arg-type]
-        ("rows", "Rows of nobody", lambda: diagnosis.orphans(diagnosing.orphans(db))),
-        ("rows", "What has expired", lambda: diagnosis.expired(*diagnosing.expired(db, before))),
+        ("index", "The search index", lambda: [diagnosis.index_sample(*diagnosing.sample_index(db))]),
+        ("queue", "The queue", lambda: diagnosis.waiting(**diagnosing.count_queue(db))),  # type: ignore[arg-type]
+        ("rows", "Rows of nobody", lambda: diagnosis.orphans(diagnosing.count_orphans(db))),
+        ("rows", "What has expired", lambda: diagnosis.expired(*diagnosing.count_expired(db, before))),
     )
     return [one for area, what, look in looks for one in _guarded(area, what, look)]
 

@@ -201,5 +201,5 @@ def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, 
         files = memory_files.rewrite(folder, db, call.settings, persona, done.people, done.conversations)
         written += files.written
         out_of_reach += files.left
-    exported = [f"{path}: an exported file" for path in written_files.listed(db, persona)]
+    exported = [f"{path}: an exported file" for path in written_files.list_files(db, persona)]
     return tuple(written), (*out_of_reach, *exported)

@@ -13,7 +13,7 @@ from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, OperationRun, WriteResult
 from ..text.folding import clean
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from . import embedding, handlers, rules, worker
 from . import table as jobs
 from . import table_listing as jobs_listing
@@ -275,7 +275,7 @@ def _payload(metadata: object) -> dict[str, Any]:
         raise MessageError(
             f"metadata is of type {type(metadata).__name__}. It must be a mapping.", fields=("metadata",)
         )
-    made, changed = strict(dict(metadata))
+    made, changed = make_strict(dict(metadata))
     if changed:
         raise MessageError(
             f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..memories.rules import importance_of
 from ..text.folding import clean
-from ..text.refusals import refusal
+from ..text.refusals import judge_refusal
 from ..text.replies import read_object
 
 
@@ -89,7 +89,7 @@ def read_summary(reply: str, allowed: Collection[int], *, patterns: Sequence[str
         return "unreadable"
     summary = found.get("summary")
     text = clean(summary).strip() if isinstance(summary, str) else ""
-    refused = refusal(text, "", patterns=patterns, min_ratio=0)
+    refused = judge_refusal(text, "", patterns=patterns, min_ratio=0)
     if refused:
         return refused
     listed = found.get("source_ids")

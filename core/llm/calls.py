@@ -106,7 +106,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 
 def _call(model: Model, messages: list[dict[str, Any]], timeout_seconds: float, options: Mapping[str, Any]) -> Any:
     function = function_of(model)
-    positional, keywords = hooks.accepted(function, {"messages": messages, **options})
+    positional, keywords = hooks.choose_arguments(function, {"messages": messages, **options})
     if not positional and "messages" not in keywords:  # `def f(history=())` means the messages all the same
         positional = [messages]
     return hooks.call(

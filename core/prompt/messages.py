@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, overload
 
 from ..context.injection import chat_index, check_depth, check_position, check_role
 from ..text.sizes import to_json
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 
 DIALECTS: Final = ("openai", "anthropic")
 
@@ -98,7 +98,7 @@ def to_messages(
         raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be 'openai' or 'anthropic'.")
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
-    plain: dict[str, Any] = strict(prompt)[0]
+    plain: dict[str, Any] = make_strict(prompt)[0]
     parts = _parts(plain)
     placed = _placed(parts, injection) if injection is not None else _in_order(parts)
     return _anthropic(_system(plain), placed) if dialect == "anthropic" else _openai(_system(plain), placed)

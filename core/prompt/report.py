@@ -16,7 +16,7 @@ from ..errors import CoreError
 from ..scope import Scope
 from ..shapes import LeftOut
 from ..text.sizes import to_json
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from .rules_reduction import Reduction, count_tokens, items_in
 
 MAX_MESSAGE_CHARS = 500
@@ -168,7 +168,7 @@ class Report:
             "over_limit": self.over_limit,
             "counter": self.counter,
         }
-        plain: dict[str, Any] = strict({**self.extra, **made})[0]
+        plain: dict[str, Any] = make_strict({**self.extra, **made})[0]
         return {**{name: plain[name] for name in made}, **plain}
 
     def _sections(self) -> dict[str, dict[str, int | None]]:

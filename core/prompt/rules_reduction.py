@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from ..base.limits import read_limit_argument
 from ..shapes import LeftOut
 from ..text.sizes import Dumps, size, to_json, without_base64
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from .rules_reduction_plan import WHOLE_CONTEXT, Plan, prompt_order, transmission_order
 
 Counter = Callable[[str], int]
@@ -174,7 +174,7 @@ def reduce_json_text(text: str, max_chars: int | None) -> str:
         return text
     if not isinstance(parsed, dict):
         return text
-    prompt: dict[str, Any] = strict(parsed)[0]
+    prompt: dict[str, Any] = make_strict(parsed)[0]
     plan = Plan(prompt, prompt, transmission_order(prompt), None)
     sizes = _Sizes(plan, None)
     made = to_json(plan.build(_first_fit(len(plan.steps), lambda removed: sizes.chars(removed) <= max_chars)))
@@ -216,7 +216,7 @@ def _plan(
         bare = without_base64(whole)
         return Plan(whole, bare, prompt_order(bare, rank), dumps), []
     except (TypeError, ValueError, RecursionError):
-        plain, notes = strict(prompt)
+        plain, notes = make_strict(prompt)
         bare = without_base64(plain)
         return Plan(plain, bare, prompt_order(bare, rank), dumps), notes
 

@@ -18,7 +18,7 @@ from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.host_values import text_at
 from ..text.sizes import size
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from ..text.times import local_time
 
 TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
@@ -146,8 +146,8 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         parts["instructions_verbose"] = renderer.text(
             "instructions_verbose.txt.j2", interface=message.interface, names=verbose
         ).strip()
-    parts, notes = strict(parts)
-    shaped, more = strict(shape_actions(actions, contents.lite, note))
+    parts, notes = make_strict(parts)
+    shaped, more = make_strict(shape_actions(actions, contents.lite, note))
     for line in (*notes, *(f"actions.{line}" for line in more)):
         note(line)
     made: dict[str, Any] = renderer.json(

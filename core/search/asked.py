@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..database import sources
 from ..database.dialects import microseconds
 from ..text import passages
-from ..text.question_words import asks
+from ..text.question_words import is_question
 from ..text.words import stem
 from .question.people import named
 from .question.question import Question, read_question
@@ -91,7 +91,7 @@ def question_of(search: Search) -> Question:
         return Question()
     zone, languages = _zone(search.settings.timezone), search.settings.languages
     made = read_question(search.query.text, now=search.now, zone=zone, speaker_names=(), languages=languages)
-    if asks(search.query.text, made.languages):
+    if is_question(search.query.text, made.languages):
         return made
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
     return Question(languages=made.languages)

@@ -13,7 +13,7 @@ from ..database.dialects import microseconds
 from ..index.postings import AT_LEAST, AT_MOST, Limits
 from ..text.folding import fold
 from ..text.minor_words import minor_words
-from ..text.near_spelling import halves, may_be_misspelt
+from ..text.near_spelling import may_be_misspelt, split_halves
 from ..text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
 from ..text.words import salient_words as salient
 from ..text.words import words as plain_words
@@ -58,7 +58,7 @@ class Near:
     @property
     def pieces(self) -> tuple[Fragment, Fragment]:
         """Return the pieces by which the word that is meant is looked up."""
-        return halves(self.word)
+        return split_halves(self.word)
 
 
 @dataclass(frozen=True, slots=True)

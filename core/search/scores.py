@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..text import hits, passages
-from ..text.question_words import asks
+from ..text.question_words import is_question
 from .asked import Asking, asking
 from .question.question import has_number, time_expressions
 from .ranking import relevance
@@ -65,7 +65,7 @@ def score(search: Search, found: Found) -> list[Line]:
             made.meaning, made.vector = meaning.of(row.source, row.id), vectors.get((row.source, row.id))
     relevance.matches([row for _, _, row in rows], of.asked, None if meaning is None else meaning.as_one)
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
-    answers = asks(search.query.text, of.languages)
+    answers = is_question(search.query.text, of.languages)
     left_out = search.query.exclude.rows
     lines = []
     for found_as, row, made in rows:

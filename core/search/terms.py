@@ -9,7 +9,7 @@ from ..audience.view import Viewer, WordCount
 from ..database import sources
 from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
 from ..index.table import TAG
-from ..text.near_spelling import nearest
+from ..text.near_spelling import choose_nearest
 from ..text.words import Fragment, fragments, stem
 from .query import ENOUGH_WORDS, Minor, Near, Query, pieces
 
@@ -121,7 +121,7 @@ class _Vocabulary:
         # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
         forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, self.languages))}
         forms |= {t: t for t in known}
-        meant = forms.get(nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
+        meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, near.score))
         if meant is None:
             return list(asked)
         form = stem(meant, self.languages)

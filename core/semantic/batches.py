@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base.vectors import cut, packed, pieces
+from ..base.vectors import pack_vector, split_batches, split_pieces
 from ..config import Settings
 from ..database.engine import Database
 from ..index import embeddings_writing as writing
@@ -43,14 +43,14 @@ def embed(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int,
     texts: list[str] = []
     whose: list[tuple[int, int]] = []
     for row in batch.rows:
-        for piece in pieces(row.text, row.speaker):
+        for piece in split_pieces(row.text, row.speaker):
             texts.append(piece)
             whose.append((row.source, row.id))
     made: dict[tuple[int, int], list[bytes]] = {}
     at = 0
-    for some in cut(texts, TEXTS):
+    for some in split_batches(texts, TEXTS):
         for vector in semantic_embedder.ask(embedder, some, settings.llm_timeout_seconds):
-            kept = packed(vector)
+            kept = pack_vector(vector)
             if kept is not None:
                 made.setdefault(whose[at], []).append(kept)
             at += 1

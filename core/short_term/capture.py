@@ -22,7 +22,7 @@ from ..shapes import WriteReason, WriteResult
 from ..templates.phrases import load_phrases
 from ..templates.refused import refused_patterns
 from ..text.host_values import has
-from ..text.refusals import refusal
+from ..text.refusals import judge_refusal
 from ..text.remember_phrases import is_explicit_wish
 from . import cache as short_term_cache
 from . import rules
@@ -222,7 +222,7 @@ def judge_of(summary: str, settings: Settings, notes: list[str]) -> short_term.J
     patterns = refused_patterns(settings.templates_dir)
 
     def judge(current: str, turns: int, alive: bool) -> str:
-        why = refusal(summary, current, patterns=patterns, min_ratio=settings.recap_min_ratio)
+        why = judge_refusal(summary, current, patterns=patterns, min_ratio=settings.recap_min_ratio)
         if why:
             notes.append(f"the summary is {why.replace('_', ' ')}")
             return "refused"

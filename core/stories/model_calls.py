@@ -20,7 +20,7 @@ from ..messages.table_lines import Line, StoryPlace
 from ..shapes import RecapTarget
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
-from ..text.refusals import refusal
+from ..text.refusals import judge_refusal
 from ..text.replies import read_object, without_thoughts
 from ..text.sizes import to_json
 from . import table_refused as refused_recaps
@@ -89,7 +89,7 @@ def read_text(reply: str, keys: Sequence[str]) -> str:
 
 def reason_against(tools: Tools, text: str, current: str) -> str:
     """Return why a text that was made must not take the place of the current one; blank when it may."""
-    why = refusal(
+    why = judge_refusal(
         text,
         current,
         patterns=refused_patterns(tools.settings.templates_dir),

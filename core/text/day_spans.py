@@ -69,7 +69,7 @@ def span(unit: Unit, today: date, steps: int) -> Iterator[Days]:
         return
 
 
-def counted_back(count: int, unit: Unit, today: date) -> Iterator[Days]:
+def count_back(count: int, unit: Unit, today: date) -> Iterator[Days]:
     """Yield what `<count> <unit> ago` means: the day itself, the seven days around it, its month, its year."""
     try:
         if unit in ("week", "weekend"):

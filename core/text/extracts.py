@@ -64,7 +64,7 @@ class _Sentence:
     """What each of its words is worth beside their rarity."""
 
 
-def extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 600) -> str:
+def build_extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 600) -> str:
     """Return the sentences that say most, in the order they were said; blank where nothing is of use.
 
     Sentences of rare words win, those in the first person, with names or numbers before others, questions last; a
@@ -79,9 +79,9 @@ def extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 
     Returns:
         One line in the source's spelling, each sentence ending as said, else with a full stop.
 
-    >>> extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
+    >>> build_extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
     'ada moved to rome. The cat is called Tofu.'
-    >>> extract(["hi", "👍", " "])
+    >>> build_extract(["hi", "👍", " "])
     ''
     """
     found: dict[str, str] = {}

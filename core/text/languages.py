@@ -209,10 +209,10 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*([found] if found else []), *given]))
 
 
-def spoken(text: str, languages: Iterable[str]) -> tuple[str, ...]:
+def choose_languages(text: str, languages: Iterable[str]) -> tuple[str, ...]:
     """Return the languages whose words are looked for in a text: the one it is in, or all given where that is unclear.
 
-    >>> spoken("Wann war das?", ["en"]), spoken("tofu", ["en"])
+    >>> choose_languages("Wann war das?", ["en"]), choose_languages("tofu", ["en"])
     (('de',), ('en',))
     """
     found = language_of(text)

@@ -33,10 +33,10 @@ def may_be_misspelt(word: str) -> bool:
     return script_language(word) not in WITHOUT
 
 
-def halves(word: str) -> tuple[Fragment, Fragment]:
+def split_halves(word: str) -> tuple[Fragment, Fragment]:
     """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word.
 
-    >>> [(half.text, half.at_start, half.at_end) for half in halves("recipie")]
+    >>> [(half.text, half.at_start, half.at_end) for half in split_halves("recipie")]
     [('reci', False, True), ('pie', True, False)]
     """
     middle = (len(word) + 1) // 2
@@ -44,7 +44,7 @@ def halves(word: str) -> tuple[Fragment, Fragment]:
     return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
 
 
-def nearest(word: str, known: Mapping[str, int], score: float) -> str:
+def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:
     """Return the known word that is meant by a misspelt one, "" where none is near enough.
 
     Args:
@@ -52,7 +52,7 @@ def nearest(word: str, known: Mapping[str, int], score: float) -> str:
         known: words with the rows they stand in; of two as near the one in more rows is meant.
         score: KEYWORD_FUZZY_SCORE, least `fuzz.ratio`; 0 finds nothing.
 
-    >>> nearest("recipie", {"recipe": 3, "reciprocal": 9}, 82), nearest("recipie", {"retire": 1}, 82)
+    >>> choose_nearest("recipie", {"recipe": 3, "reciprocal": 9}, 82), choose_nearest("recipie", {"retire": 1}, 82)
     ('recipe', '')
     """
     if score <= 0 or not may_be_misspelt(word):

@@ -177,17 +177,17 @@ def _opening(language: str) -> frozenset[str]:
     return frozenset(_WORDS.get(language, "").split())
 
 
-def asks(text: str, languages: Sequence[str]) -> bool:
+def is_question(text: str, languages: Sequence[str]) -> bool:
     """Return whether a message asks something.
 
     Args:
         text: the message as said; its first 2,000 characters count.
         languages: whose question words open a question without a mark.
 
-    >>> asks("Which agency was it?", ["en"]), asks("what did ada say", ["en"]), asks("I went home.", ["en"])
-    (True, True, False)
-    >>> asks("agency", ["en"]), asks("誰が来た", ["ja"])
-    (False, True)
+    >>> is_question("Which agency was it?", ["en"]), is_question("I went home.", ["en"])
+    (True, False)
+    >>> is_question("what did ada say", ["en"]), is_question("agency", ["en"]), is_question("誰が来た", ["ja"])
+    (True, False, True)
     """
     said = text[:2_000]
     if MARKS.intersection(said):

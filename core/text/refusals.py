@@ -23,7 +23,7 @@ _MARKS = re.compile(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]
 _SPACES = re.compile(r"\s+")
 
 
-def refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float) -> Refusal:
+def judge_refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float) -> Refusal:
     """Return why a new text must not replace the current one; blank when it may.
 
     Args:
@@ -35,9 +35,11 @@ def refusal(new: str, current: str, *, patterns: Sequence[str], min_ratio: float
     Returns:
         `empty`, `error_like`, `shorter`, the first that holds; else blank. Lengths are without outer white space.
 
-    >>> refusal(" ", "", patterns=(), min_ratio=0.3), refusal("Error 429", "", patterns=["error"], min_ratio=0.3)
-    ('empty', 'error_like')
-    >>> [refusal("x" * chars, "y" * 1000, patterns=(), min_ratio=0.3) for chars in (299, 300)]
+    >>> judge_refusal(" ", "", patterns=(), min_ratio=0.3)
+    'empty'
+    >>> judge_refusal("Error 429", "", patterns=["error"], min_ratio=0.3)
+    'error_like'
+    >>> [judge_refusal("x" * chars, "y" * 1000, patterns=(), min_ratio=0.3) for chars in (299, 300)]
     ['shorter', '']
     """
     if _BLANK.match(clean(new)):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from .loose_json import MAX_DEPTH, MAX_DIGITS, TooDeepError, iter_objects
-from .strict_json import strict
+from .strict_json import make_strict
 
 MAX_CHARS = 1_000_000
 """A longer reply is no answer."""
@@ -134,7 +134,7 @@ class _Wanted:
     def judge(self, value: dict[str, Any]) -> dict[str, Any] | None:
         if self.keys and not any(key in value for key in self.keys):
             return None
-        plain: dict[str, Any] = strict(value)[0]
+        plain: dict[str, Any] = make_strict(value)[0]
         return plain if self.fits is None or self.fits(plain) else None
 
 

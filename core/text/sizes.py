@@ -12,7 +12,7 @@ from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any
 
-from .strict_json import strict
+from .strict_json import make_strict
 
 Dumps = Callable[[Any], str | bytes]
 """Another way of sending: a value to its text."""
@@ -59,7 +59,7 @@ def size(prompt: Any, dumps: Dumps | None = None) -> int:
     try:
         bare = without_base64(prompt)
     except RecursionError:
-        bare = without_base64(strict(prompt)[0])
+        bare = without_base64(make_strict(prompt)[0])
     return len(_written(bare, dumps))
 
 
@@ -68,7 +68,7 @@ def _written(value: Any, dumps: Dumps | None) -> str | bytes:
     try:
         return write(value)
     except _UNWRITABLE:
-        return write(strict(value)[0])
+        return write(make_strict(value)[0])
 
 
 def without_base64(value: Any, *, _in_media: bool = False) -> Any:

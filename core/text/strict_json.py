@@ -27,7 +27,7 @@ MAX_INT_BITS = 14_000
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
-def strict(value: Any) -> tuple[Any, list[str]]:
+def make_strict(value: Any) -> tuple[Any, list[str]]:
     """Return the value as plain JSON values, and a note for each thing that was changed.
 
     Dates become ISO text (a naive time is UTC), sets sorted lists, NaN and infinities null, `Decimal` a number, keys
@@ -42,7 +42,7 @@ def strict(value: Any) -> tuple[Any, list[str]]:
         `(value, notes)`; a note says where and what, and holds no text of the value. Keys that do not look like names
         are shown as `?`, since they may be what somebody said.
 
-    >>> strict({"x": float("nan"), "d": date(2026, 3, 10)})
+    >>> make_strict({"x": float("nan"), "d": date(2026, 3, 10)})
     ({'x': None, 'd': '2026-03-10'}, ['x: nan became null', 'd: date became text'])
     """
     reader = _Reader()

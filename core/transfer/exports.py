@@ -112,7 +112,7 @@ def export_chat(
     target = Path(path) if isinstance(path, (str, os.PathLike)) else path
     result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
     if isinstance(target, Path):
-        forgetting_files.note(db, asking.persona, target)
+        forgetting_files.note_file(db, asking.persona, target)
     with _opened(target, overwrite) as out:
         return _written(call, out, result, progress)
 

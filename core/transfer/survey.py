@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..base.file_order import settle
+from ..base.file_order import settle_times
 from ..database.dialects import from_microseconds, microseconds
 from ..errors import TransferError
 from . import chat_records, lines, sillytavern
@@ -154,7 +154,7 @@ def look(
     if progress:
         progress(survey.bytes, total)
     survey.notes = dict(reader.notes)
-    settled = array("q", settle(survey.times))
+    settled = array("q", settle_times(survey.times))
     survey.moved = sum(1 for told, kept in zip(survey.times, settled, strict=True) if told != kept)
     survey.times = settled
     if settled:

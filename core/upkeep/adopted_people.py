@@ -56,7 +56,7 @@ class Places:
             return
         name = "MAX(sender_name)" if "sender_name" in chat.columns else "''"
         sql = (
-            f"SELECT interface_path, sender_id, {name} FROM {ddl.quoted(chat.name, db.family)} "  # noqa: S608
+            f"SELECT interface_path, sender_id, {name} FROM {ddl.quote(chat.name, db.family)} "  # noqa: S608
             "GROUP BY interface_path, sender_id"
         )
         people: dict[str, str] = {}
@@ -147,7 +147,7 @@ class Places:
         return int(found)
 
 
-def finish(db: Database, persona: str) -> None:
+def finish_people(db: Database, persona: str) -> None:
     """Bring what is worked out from all rows to the present: newest message of each conversation, uses of each tag.
 
     Safe to run again: everything is set to what the rows give, nothing is added to what was there.

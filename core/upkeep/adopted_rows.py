@@ -22,7 +22,7 @@ from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
 from ..text.folding import fold
 from ..text.hits import content_digest
-from ..text.strict_json import strict
+from ..text.strict_json import make_strict
 from ..text.times import parse_time
 
 LISTS = frozenset({"tags", "emotions", "context_tags", "involved_users", "tag", "source_ids"})
@@ -69,7 +69,7 @@ def json_of(value: Any, *, as_list: bool) -> Any:
     if not text or text == "null":
         return [] if as_list else None
     try:
-        return strict(json.loads(text, parse_constant=_refuse))[0]
+        return make_strict(json.loads(text, parse_constant=_refuse))[0]
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -212,7 +212,7 @@ def folded_of(table: str, values: Mapping[str, Any]) -> tuple[str, bytes] | None
     return fold(text), content_digest(text)
 
 
-def complete(table: Table, values: dict[str, Any]) -> None:
+def complete_row(table: Table, values: dict[str, Any]) -> None:
     """Fill in what the original did not have and what follows from the row itself."""
     worked_out = folded_of(table.name, values)
     if worked_out is not None:

@@ -20,8 +20,8 @@ from ..database.dialects import Key, insert_ignore
 from ..database.engine import Database
 from ..errors import StoreError
 from . import adopted_people, ddl
-from .adopted_rows import Broken, Reader, complete
-from .inspection import FoundTable, look
+from .adopted_rows import Broken, Reader, complete_row
+from .inspection import FoundTable, read_tables
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, how many there are."""
@@ -46,7 +46,7 @@ class Adopted:
 
 def original_tables(found: Mapping[str, FoundTable]) -> list[str]:
     """Return the tables that are in the original application's form, in the order they are adopted."""
-    return [name for name in (*ORIGINAL, *SMALL) if name in ddl.tables() and _is_original(found.get(name))]
+    return [name for name in (*ORIGINAL, *SMALL) if name in ddl.list_tables() and _is_original(found.get(name))]
 
 
 def _is_original(there: FoundTable | None) -> bool:
@@ -64,7 +64,7 @@ def is_unfinished(found: Mapping[str, FoundTable]) -> bool:
     return any(OLD + name in found and not _is_original(found.get(name)) for name in (*ORIGINAL, *SMALL))
 
 
-def adopt(
+def adopt_tables(
     db: Database, found: Mapping[str, FoundTable], progress: Progress, keep_lease: Callable[[], None]
 ) -> dict[str, Adopted]:
     """Adopt every table in the original's form. The tables of ours that are missing must have been made.
@@ -88,14 +88,14 @@ def adopt(
             adopted[name] = _small(db, found[name])
         else:
             adopted[name] = _ranges(db, found[name], places, progress, keep_lease)
-        _swap(db, ddl.tables()[name])
+        _swap(db, ddl.list_tables()[name])
     _drop_old(db)
     return adopted
 
 
 def _check(db: Database, there: FoundTable) -> None:
     """Refuse before anything is changed: keys that are too long, and what would be lost with the old table."""
-    table = ddl.tables()[there.name]
+    table = ddl.list_tables()[there.name]
     if there.name in ORIGINAL and "id" not in there.columns:
         raise StoreError(
             f"The table {there.name} has neither persona_id nor id, so it is not the original application's. Rename "
@@ -115,10 +115,10 @@ def _check(db: Database, there: FoundTable) -> None:
 
 
 def _check_key(db: Database, there: FoundTable, column: Column[Any], length: int) -> None:
-    name, key = ddl.quoted(column.name, db.family), "id" if "id" in there.columns else column.name
+    name, key = ddl.quote(column.name, db.family), "id" if "id" in there.columns else column.name
     size = f"LENGTH(CAST({name} AS BLOB))" if db.family == "sqlite" else f"LENGTH(CONVERT({name} USING utf8mb4))"
     sql = (
-        f"SELECT {ddl.quoted(key, db.family)} FROM {ddl.quoted(there.name, db.family)} "  # noqa: S608
+        f"SELECT {ddl.quote(key, db.family)} FROM {ddl.quote(there.name, db.family)} "  # noqa: S608
         f"WHERE {size} > {length} ORDER BY 1 LIMIT 10"
     )
     rows = db.read_driver(sql, (), source=there.name)
@@ -160,16 +160,16 @@ def _copy_of(table: Table, there: FoundTable) -> Table:
 
 def _make_copy(db: Database, table: Table, there: FoundTable) -> None:
     """Make the new table, unless it is there from an earlier attempt and fits."""
-    present = look(db).get(NEW + table.name)
+    present = read_tables(db).get(NEW + table.name)
     more = [column for column in there.columns.values() if column.name not in table.c]
     fits = present is not None and set(present.columns) == {*table.c.keys(), *(c.name for c in more)}
     if fits:
         return
-    name = ddl.quoted(NEW + table.name, db.family)
+    name = ddl.quote(NEW + table.name, db.family)
     steps = [f"DROP TABLE IF EXISTS {name}", ddl.create_table(table, db.family, name=NEW + table.name)]
-    steps += [f"ALTER TABLE {name} ADD COLUMN {ddl.quoted(c.name, db.family)} {c.type or 'TEXT'} NULL" for c in more]
+    steps += [f"ALTER TABLE {name} ADD COLUMN {ddl.quote(c.name, db.family)} {c.type or 'TEXT'} NULL" for c in more]
     for step in steps:
-        ddl.run(db, step, source=f"the adoption of {table.name}")
+        ddl.run_statement(db, step, source=f"the adoption of {table.name}")
 
 
 def _ranges(
@@ -179,7 +179,7 @@ def _ranges(
     progress: Progress,
     keep_lease: Callable[[], None],
 ) -> Adopted:
-    table = ddl.tables()[there.name]
+    table = ddl.list_tables()[there.name]
     copy = _copy_of(table, there)
     _make_copy(db, table, there)
     total = _count(db, there.name)
@@ -197,7 +197,7 @@ def _ranges(
             if int(row["id"]) in taken:
                 values["message_id"] = None
                 listed.append(Broken(int(row["id"]), "message_id", "duplicate"))
-            complete(table, values)
+            complete_row(table, values)
             row["values"] = values
         places.assign(connection, db, table, [row["values"] for row in rows])
         if rows:
@@ -220,10 +220,10 @@ def _next_rows(connection: Connection, there: FoundTable, copy: Table) -> list[d
     family = connection.dialect.name
     family = "sqlite" if family == "sqlite" else "mysql"
     last = connection.execute(select(func.max(copy.c.id))).scalar()
-    columns = ", ".join(ddl.quoted(name, family) for name in there.columns)
+    columns = ", ".join(ddl.quote(name, family) for name in there.columns)
     mark = "?" if family == "sqlite" else "%s"
     after = f"WHERE id > {mark} " if last is not None else ""
-    sql = f"SELECT {columns} FROM {ddl.quoted(there.name, family)} {after}ORDER BY id LIMIT {mark}"  # noqa: S608
+    sql = f"SELECT {columns} FROM {ddl.quote(there.name, family)} {after}ORDER BY id LIMIT {mark}"  # noqa: S608
     values = (last, RANGE) if last is not None else (RANGE,)
     rows = connection.exec_driver_sql(sql, values).fetchall()
     return [dict(zip(there.columns, row, strict=True)) for row in rows]
@@ -234,7 +234,7 @@ def _taken_ids(db: Database, there: FoundTable) -> set[int]:
     if "message_id" not in there.columns or "interface_path" not in there.columns:
         return set()
     sql = (
-        f"SELECT a.id FROM {ddl.quoted(there.name, db.family)} AS a JOIN {ddl.quoted(there.name, db.family)} AS b "  # noqa: S608
+        f"SELECT a.id FROM {ddl.quote(there.name, db.family)} AS a JOIN {ddl.quote(there.name, db.family)} AS b "  # noqa: S608
         "ON a.interface_path = b.interface_path AND a.message_id = b.message_id AND b.id < a.id"
     )
     return {int(row[0]) for row in db.read_driver(sql, (), source=there.name)}
@@ -242,7 +242,7 @@ def _taken_ids(db: Database, there: FoundTable) -> set[int]:
 
 def _small(db: Database, there: FoundTable) -> Adopted:
     """Copy a table of settings or tags; a row whose key is there already, or too long, stays out."""
-    table = ddl.tables()[there.name]
+    table = ddl.list_tables()[there.name]
     keys = [c.name for c in table.primary_key.columns if c.name != "persona_id"]
     _make_copy(db, table, FoundTable(there.name))
     if any(key not in there.columns for key in keys):
@@ -252,8 +252,8 @@ def _small(db: Database, there: FoundTable) -> Adopted:
     reader = Reader(table, shared)
 
     def work(connection: Connection) -> Adopted:
-        names = ", ".join(ddl.quoted(name, db.family) for name in shared)
-        sql = f"SELECT {names} FROM {ddl.quoted(there.name, db.family)}"  # noqa: S608
+        names = ", ".join(ddl.quote(name, db.family) for name in shared)
+        sql = f"SELECT {names} FROM {ddl.quote(there.name, db.family)}"  # noqa: S608
         rows = [dict(zip(shared, row, strict=True)) for row in connection.exec_driver_sql(sql).fetchall()]
         read = [reader.read(row) for row in rows]
         if read:
@@ -264,23 +264,23 @@ def _small(db: Database, there: FoundTable) -> Adopted:
 
 
 def _count(db: Database, name: str) -> int:
-    rows = db.read_driver(f"SELECT COUNT(*) FROM {ddl.quoted(name, db.family)}", (), source=name)  # noqa: S608
+    rows = db.read_driver(f"SELECT COUNT(*) FROM {ddl.quote(name, db.family)}", (), source=name)  # noqa: S608
     return int(rows[0][0])
 
 
 def _swap(db: Database, table: Table) -> None:
     """Put the new table in the place of the old one, at one moment."""
     name, family = table.name, db.family
-    here, new, old = (ddl.quoted(n, family) for n in (name, NEW + name, OLD + name))
+    here, new, old = (ddl.quote(n, family) for n in (name, NEW + name, OLD + name))
     if family == "mysql":
-        ddl.run(db, f"RENAME TABLE {here} TO {old}, {new} TO {here}", source=name)
+        ddl.run_statement(db, f"RENAME TABLE {here} TO {old}, {new} TO {here}", source=name)
         return
 
     def work(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {here} RENAME TO {old}")
         connection.exec_driver_sql(f"ALTER TABLE {new} RENAME TO {here}")
-        for index in ddl.indexes(table):
-            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {ddl.quoted(index, family)}")
+        for index in ddl.list_indexes(table):
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {ddl.quote(index, family)}")
             connection.exec_driver_sql(ddl.create_index(table, index, family))
 
     db.transaction(work, source=name)
@@ -288,15 +288,15 @@ def _swap(db: Database, table: Table) -> None:
 
 def _drop_old(db: Database) -> None:
     """Drop the original's tables once ours hold their rows; one that was not understood is set aside instead."""
-    found = look(db)
+    found = read_tables(db)
     for name in (*ORIGINAL, *SMALL):
         old = found.get(OLD + name)
         if old is None or _is_original(found.get(name)):
             continue
-        keys = {c.name for c in ddl.tables()[name].primary_key.columns if c.name != "persona_id"}
-        here, aside = ddl.quoted(OLD + name, db.family), ddl.quoted(ASIDE + name, db.family)
+        keys = {c.name for c in ddl.list_tables()[name].primary_key.columns if c.name != "persona_id"}
+        here, aside = ddl.quote(OLD + name, db.family), ddl.quote(ASIDE + name, db.family)
         if name in SMALL and not keys <= set(old.columns):
-            ddl.run(db, f"ALTER TABLE {here} RENAME TO {aside}", source=name)
+            ddl.run_statement(db, f"ALTER TABLE {here} RENAME TO {aside}", source=name)
             continue
         if name in ORIGINAL and _count(db, name) < _count(db, OLD + name):
             raise StoreError(
@@ -304,7 +304,7 @@ def _drop_old(db: Database) -> None:
                 "meanwhile. Nothing was dropped: copy what is missing, and drop the old one.",
                 source=name,
             )
-        ddl.run(db, f"DROP TABLE {here}", source=name)
+        ddl.run_statement(db, f"DROP TABLE {here}", source=name)
 
 
-__all__ = ["Adopted", "Broken", "Progress", "adopt", "is_unfinished", "original_tables"]
+__all__ = ["Adopted", "Broken", "Progress", "adopt_tables", "is_unfinished", "original_tables"]

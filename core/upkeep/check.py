@@ -19,10 +19,7 @@ from ..database.engine import Database
 from ..database.schema import search_progress
 from ..database.sources import ALL
 from ..errors import StoreError
-from . import adoption as adopting
-from . import ddl
-from . import inspection as inspecting
-from . import migration as migrating
+from . import adoption, ddl, inspection, migration
 from .adopted_rows import LISTS
 from .inspection import FoundTable
 
@@ -83,7 +80,7 @@ def check_server(db: Database) -> list[Finding]:
     Raises:
         StoreReadError: the database cannot be reached or not be looked at.
     """
-    found = inspecting.look(db)
+    found = inspection.read_tables(db)
     listed = _sqlite(db) if db.family == "sqlite" else _server(db)
     listed += _migrations(db, found)
     listed += _schema(db, found)
@@ -92,13 +89,13 @@ def check_server(db: Database) -> list[Finding]:
     return sorted(listed, key=lambda one: one.severity != "error")
 
 
-def stats(db: Database) -> dict[str, int]:
+def count_rows(db: Database) -> dict[str, int]:
     """Return the number of rows of every table that is there, in the order of the registry."""
-    found = inspecting.look(db)
+    found = inspection.read_tables(db)
     names = [entry.table for entry in registry.REGISTRY if entry.table in found]
     if not names:
         return {}
-    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quoted(name, db.family)}" for name in names]  # noqa: S608
+    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in names]  # noqa: S608
     return {str(row[0]): int(row[1]) for row in db.read_driver(" UNION ALL ".join(parts), (), source="all tables")}
 
 
@@ -184,21 +181,21 @@ def _covers(target: str, database: str) -> bool:
 
 def _migrations(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
     listed: list[Finding] = []
-    for name in adopting.original_tables(found):
+    for name in adoption.original_tables(found):
         needed = "the tables of this program"
         there = "a table of the original application"
         listed.append(Finding("error", "adoption", name, there, needed, f"Stop that application, then: {MIGRATE}"))
-    lacking = migrating.pending(db)
+    lacking = migration.list_pending(db)
     if lacking:
-        ran = migrating.current(db) or "none"
+        ran = migration.read_version(db) or "none"
         listed.append(Finding("error", "migration", "", f"version {ran}", f"version {lacking[-1]}", MIGRATE))
     return listed
 
 
 def _schema(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
     listed: list[Finding] = []
-    skipped = set(adopting.original_tables(found))
-    for one in inspecting.differences(found, db.family):
+    skipped = set(adoption.original_tables(found))
+    for one in inspection.list_differences(found, db.family):
         if one.table in skipped:
             continue
         by_migrate = one.kind in ("table", "column", "index")
@@ -230,9 +227,9 @@ def _rows(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:
         if there is None or not {"id", *kinds} <= set(there.columns):
             continue
         names = ["id", *kinds]
-        columns = ", ".join(ddl.quoted(name, db.family) for name in names)
+        columns = ", ".join(ddl.quote(name, db.family) for name in names)
         mark = "?" if db.family == "sqlite" else "%s"
-        sql = f"SELECT {columns} FROM {ddl.quoted(table.name, db.family)} ORDER BY id DESC LIMIT {mark}"  # noqa: S608
+        sql = f"SELECT {columns} FROM {ddl.quote(table.name, db.family)} ORDER BY id DESC LIMIT {mark}"  # noqa: S608
         rows = db.read_driver(sql, (SCAN_ROWS,), source=table.name)
         for place, name in enumerate(names[1:], 1):
             is_time = isinstance(kinds[name], Time)

@@ -32,34 +32,34 @@ schema_version = Table(
 """The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
 
 
-def tables() -> dict[str, Table]:
+def list_tables() -> dict[str, Table]:
     """Return every table of the database today by name, `schema_version` last."""
     declared = [thing for module in MODULES for thing in vars(module).values() if isinstance(thing, Table)]
     return {table.name: table for table in (*declared, schema_version)}
 
 
 @lru_cache(maxsize=2)
-def dialect(family: str) -> Dialect:
+def choose_dialect(family: str) -> Dialect:
     """Return the dialect that statements of a family are written in."""
     made: Dialect = sqlite.dialect() if family == "sqlite" else mysql.dialect()
     return made
 
 
-def quoted(name: str, family: str) -> str:
+def quote(name: str, family: str) -> str:
     """Return an identifier as it stands in a statement.
 
-    >>> quoted("memories", "sqlite"), quoted("a b`c", "mysql")
+    >>> quote("memories", "sqlite"), quote("a b`c", "mysql")
     ('memories', '`a b``c`')
     """
-    return str(dialect(family).identifier_preparer.quote(name))
+    return str(choose_dialect(family).identifier_preparer.quote(name))
 
 
-def column(of: Column[Any], family: str) -> str:
+def define_column(of: Column[Any], family: str) -> str:
     """Return a column's definition: name, type, NOT NULL, default."""
-    return " ".join(str(CreateColumn(of).compile(dialect=dialect(family))).split())
+    return " ".join(str(CreateColumn(of).compile(dialect=choose_dialect(family))).split())
 
 
-def indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
+def list_indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
     """Return `{name: (unique, columns)}` of a table's indexes but the primary key, unique ones first, then by name."""
     found: dict[str, tuple[bool, tuple[str, ...]]] = {}
     for rule in table.constraints:
@@ -71,16 +71,16 @@ def indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
 
 
 def _names(columns: tuple[str, ...], family: str) -> str:
-    return ", ".join(quoted(c, family) for c in columns)
+    return ", ".join(quote(c, family) for c in columns)
 
 
 def create_index(table: Table, name: str, family: str, *, on: str = "") -> str:
     """Return the CREATE INDEX of one index; on SQLite it may run again."""
-    unique, columns = indexes(table)[name]
+    unique, columns = list_indexes(table)[name]
     kind = "UNIQUE INDEX" if unique else "INDEX"
     again = "IF NOT EXISTS " if family == "sqlite" else ""
     return (
-        f"CREATE {kind} {again}{quoted(name, family)} ON {quoted(on or table.name, family)} ({_names(columns, family)})"
+        f"CREATE {kind} {again}{quote(name, family)} ON {quote(on or table.name, family)} ({_names(columns, family)})"
     )
 
 
@@ -91,18 +91,18 @@ def create_table(table: Table, family: str, *, name: str = "") -> str:
 
 def create_lines(table: Table, family: str, *, name: str = "", notes: dict[str, str] | None = None) -> list[str]:
     """Return the CREATE TABLE in lines; `notes` maps index names (blank: the primary key) to a comment for each."""
-    parts = [(column(c, family), "") for c in table.columns]
+    parts = [(define_column(c, family), "") for c in table.columns]
     parts.append((f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})", ""))
-    for index, (unique, columns) in indexes(table).items():
+    for index, (unique, columns) in list_indexes(table).items():
         if family == "mysql":
             kind = "UNIQUE KEY" if unique else "KEY"
-            parts.append((f"{kind} {quoted(index, family)} ({_names(columns, family)})", index))
+            parts.append((f"{kind} {quote(index, family)} ({_names(columns, family)})", index))
     if family == "sqlite":
         checks = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
         parts += [
             (f"CONSTRAINT {rule.name} CHECK ({rule.sqltext})", "") for rule in sorted(checks, key=lambda r: str(r.name))
         ]
-    lines = [f"CREATE TABLE IF NOT EXISTS {quoted(name or table.name, family)} ("]
+    lines = [f"CREATE TABLE IF NOT EXISTS {quote(name or table.name, family)} ("]
     for number, (text, index) in enumerate(parts):
         note = (notes or {}).get(index or ("" if text.startswith("PRIMARY") else "-"), "")
         lines += [f"    -- {note}"] if note else []
@@ -120,7 +120,7 @@ def create_all(table: Table, family: str, *, name: str = "") -> list[str]:
     """Return all statements that make a table with its indexes."""
     made = [create_table(table, family, name=name)]
     if family == "sqlite":
-        made += [create_index(table, index, family, on=name) for index in indexes(table)]
+        made += [create_index(table, index, family, on=name) for index in list_indexes(table)]
     return made
 
 
@@ -129,22 +129,22 @@ def add_column(table: Table, of: Column[Any], family: str) -> str:
 
     SQLite refuses a NOT NULL column without default there, so such a column gets the empty value as one.
     """
-    text = column(of, family)
+    text = define_column(of, family)
     if family == "sqlite" and not of.nullable and of.server_default is None:
         text += " DEFAULT ''" if "TEXT" in text or "BLOB" in text else " DEFAULT 0"
-    return f"ALTER TABLE {quoted(table.name, family)} ADD COLUMN {text}"
+    return f"ALTER TABLE {quote(table.name, family)} ADD COLUMN {text}"
 
 
 def run_script(connection: Connection, text: str) -> None:
     """Run the statements of a file made of these, one after the other; comments end with their line."""
-    for statement in statements(text):
+    for statement in split_statements(text):
         connection.exec_driver_sql(statement)
 
 
-def statements(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """Return a script's statements without comments and closing semicolons.
 
-    >>> statements("-- a; b\\nCREATE TABLE x (\\n  y INT -- z\\n);\\nSELECT 1;")
+    >>> split_statements("-- a; b\\nCREATE TABLE x (\\n  y INT -- z\\n);\\nSELECT 1;")
     ['CREATE TABLE x (\\n  y INT\\n)', 'SELECT 1']
     """
     lines = [line.split("-- ")[0].rstrip() for line in text.splitlines() if line.strip() != "--"]
@@ -175,7 +175,7 @@ def has_index(connection: Connection, table: str, name: str) -> bool:
     return bool(connection.exec_driver_sql(sql, (table, name)).scalar())
 
 
-def run(db: Database, statement: str, *, source: str) -> None:
+def run_statement(db: Database, statement: str, *, source: str) -> None:
     """Run one DDL statement; what it makes may be there already, made by somebody else in the same moment."""
 
     def work(connection: Connection) -> None:

@@ -52,7 +52,7 @@ class ServerFacts:
     connected: int | None
 
 
-def server(db: Database, asked: tuple[str, ...]) -> ServerFacts:
+def read_server_facts(db: Database, asked: tuple[str, ...]) -> ServerFacts:
     """Return the settings of a server, whether the connection is encrypted, and how many are connected.
 
     Raises:
@@ -85,14 +85,14 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
 
 
-def table_sizes(db: Database) -> dict[str, tuple[int, int, int]]:
+def read_table_sizes(db: Database) -> dict[str, tuple[int, int, int]]:
     """Return table to bytes of rows, of indexes, and free inside, of our tables on a server."""
     rows = db.read_driver(_SIZES, (), source="the sizes of tables")
-    known = ddl.tables()
+    known = ddl.list_tables()
     return {_text(r[0]): (int(r[1] or 0), int(r[2] or 0), int(r[3] or 0)) for r in rows if _text(r[0]) in known}
 
 
-def file_facts(db: Database) -> dict[str, int | str]:
+def read_file_facts(db: Database) -> dict[str, int | str]:
     """Return what SQLite says of its file: page_size, page_count, freelist_count, journal_mode, quick_check."""
     names = ("page_size", "page_count", "freelist_count", "journal_mode")
     found: dict[str, int | str] = {}
@@ -106,7 +106,7 @@ def is_whole(db: Database) -> bool:
     return str(db.read_driver("PRAGMA quick_check(1)", (), source="the file")[0][0]) == "ok"
 
 
-def round_trip_ms(db: Database) -> float:
+def measure_round_trip_ms(db: Database) -> float:
     """Return how long the smallest statement takes, the median of a few; connecting is not counted."""
     took: list[float] = []
     with db.one_call():
@@ -117,7 +117,7 @@ def round_trip_ms(db: Database) -> float:
     return statistics.median(took[1:])
 
 
-def clock_ahead_seconds(db: Database) -> float:
+def measure_clock_seconds(db: Database) -> float:
     """Return by how much the server's clock is ahead of the host's; the way there and back is taken out half."""
     with db.one_call():
         db.read_driver("SELECT 1", (), source="the database")
@@ -132,7 +132,7 @@ def clock_ahead_seconds(db: Database) -> float:
 # Rows
 
 
-def queue(db: Database) -> dict[str, float]:
+def count_queue(db: Database) -> dict[str, float]:
     """Return how the queue fares over all personas: the arguments of `doctor.rules.waiting`."""
     j, now = memory_jobs.c, db.clock()
     due = and_(
@@ -157,7 +157,7 @@ def _age(moment: Any, now: datetime) -> float:
     return 0.0 if at is None else max(0.0, (now - at).total_seconds())
 
 
-def expired(db: Database, before_short: datetime) -> tuple[int, int]:
+def count_expired(db: Database, before_short: datetime) -> tuple[int, int]:
     """Return how many session items and short-term entries have expired and are still there.
 
     Args:
@@ -173,9 +173,9 @@ def expired(db: Database, before_short: datetime) -> tuple[int, int]:
     return int(items), int(entries)
 
 
-def orphans(db: Database) -> dict[str, int]:
+def count_orphans(db: Database) -> dict[str, int]:
     """Return table to rows that go with a row of another table that is gone, for every such pair of the registry."""
-    known = ddl.tables()
+    known = ddl.list_tables()
     found: dict[str, int] = {}
     for entry in registry.REGISTRY:
         if len(entry.row_of) != 1 or entry.row_table not in known or "id" not in known[entry.row_table].c:
@@ -190,7 +190,7 @@ def orphans(db: Database) -> dict[str, int]:
 # The search index
 
 
-def index_sample(db: Database) -> tuple[int, dict[str, int]]:
+def sample_index(db: Database) -> tuple[int, dict[str, int]]:
     """Return how many rows were looked at, and table to how many of them are indexed otherwise than they should be.
 
     The newest and the oldest rows of each table are worked out anew and their postings looked for. Rows that are not

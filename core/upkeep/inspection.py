@@ -1,6 +1,6 @@
 """What is in a database: its tables, columns and indexes, read in one statement; how that differs from the schema.
 
-`restore` puts back tables, columns and indexes dropped by hand. Types and collations that differ are left to the
+`restore_parts` puts back tables, columns and indexes dropped by hand. Types and collations that differ are left to the
 operator: `check_server` names the statement. Called by `migration`, `adoption` and `check`.
 """
 
@@ -20,7 +20,7 @@ from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import ALL
 from . import ddl
-from .adopted_rows import complete, conversation_of
+from .adopted_rows import complete_row, conversation_of
 
 SERVER_LOOK = """
 SELECT 'column' AS what, table_name AS t, column_name AS a, ordinal_position AS n, column_type AS b,
@@ -89,7 +89,7 @@ class Difference:
     """What mends it, as `migrate` would run it; blank where that takes more than one statement."""
 
 
-def look(db: Database) -> dict[str, FoundTable]:
+def read_tables(db: Database) -> dict[str, FoundTable]:
     """Return every table of the database by name, read in one round trip."""
     sql = SQLITE_LOOK if db.family == "sqlite" else SERVER_LOOK
     return _tables(db.read_driver(sql, (), source="the tables of the database"), db.family)
@@ -139,7 +139,7 @@ def plain_type(text: str) -> str:
 
 def wanted_type(column: Column[Any], family: str) -> str:
     """Return the type a column should have, in the spelling of `plain_type`."""
-    return plain_type(str(column.type.compile(dialect=ddl.dialect(family))))
+    return plain_type(str(column.type.compile(dialect=ddl.choose_dialect(family))))
 
 
 def is_same_type(found: str, wanted: str) -> bool:
@@ -147,10 +147,10 @@ def is_same_type(found: str, wanted: str) -> bool:
     return found == wanted or (found == "longtext" and wanted == "json")
 
 
-def differences(found: Mapping[str, FoundTable], family: str) -> list[Difference]:
+def list_differences(found: Mapping[str, FoundTable], family: str) -> list[Difference]:
     """Return what the schema has and the database has not, table by table. More in the database is no difference."""
     listed: list[Difference] = []
-    for table in ddl.tables().values():
+    for table in ddl.list_tables().values():
         there = found.get(table.name)
         if there is None:
             statement = ddl.create_table(table, family)
@@ -181,7 +181,7 @@ def _columns(table: Table, there: FoundTable, family: str) -> list[Difference]:
 
 
 def _modify(table: Table, column: Column[Any], family: str) -> str:
-    return f"ALTER TABLE {ddl.quoted(table.name, family)} MODIFY {ddl.column(column, family)}"
+    return f"ALTER TABLE {ddl.quote(table.name, family)} MODIFY {ddl.define_column(column, family)}"
 
 
 def _indexes(table: Table, there: FoundTable, family: str) -> list[Difference]:
@@ -190,12 +190,12 @@ def _indexes(table: Table, there: FoundTable, family: str) -> list[Difference]:
     if there.primary_key != wanted:
         shown = ", ".join(there.primary_key) or "absent"
         listed.append(Difference("primary key", table.name, "PRIMARY", shown, ", ".join(wanted)))
-    for name, (unique, columns) in ddl.indexes(table).items():
+    for name, (unique, columns) in ddl.list_indexes(table).items():
         if not there.has_index(unique, columns):
             statement = ddl.create_index(table, name, family)
             listed.append(Difference("index", table.name, name, "absent", ", ".join(columns), statement))
     if there.engine and there.engine.lower() != "innodb":
-        mend = f"ALTER TABLE {ddl.quoted(table.name, family)} ENGINE=InnoDB"
+        mend = f"ALTER TABLE {ddl.quote(table.name, family)} ENGINE=InnoDB"
         listed.append(Difference("engine", table.name, table.name, there.engine, "InnoDB", mend))
     return listed
 
@@ -206,12 +206,12 @@ WORKED_OUT = frozenset({"text_folded", "content_hash", "audience_id"})
 _MENDED = ("table", "column", "index")
 
 
-def missing(found: Mapping[str, FoundTable], family: str) -> list[Difference]:
-    """Return what `restore` would put back."""
-    return [one for one in differences(found, family) if one.kind in _MENDED]
+def list_missing(found: Mapping[str, FoundTable], family: str) -> list[Difference]:
+    """Return what `restore_parts` would put back."""
+    return [one for one in list_differences(found, family) if one.kind in _MENDED]
 
 
-def restore(db: Database, listed: Iterable[Difference], keep_lease: Callable[[], None]) -> list[str]:
+def restore_parts(db: Database, listed: Iterable[Difference], keep_lease: Callable[[], None]) -> list[str]:
     """Put back everything listed, one DDL after the other, and return a sentence for each.
 
     Raises:
@@ -221,10 +221,12 @@ def restore(db: Database, listed: Iterable[Difference], keep_lease: Callable[[],
     columns: dict[str, set[str]] = {}
     for one in listed:
         keep_lease()
-        table = ddl.tables()[one.table]
+        table = ddl.list_tables()[one.table]
         steps = ddl.create_all(table, db.family) if one.kind == "table" else [one.statement]
         for step in steps:
-            ddl.run(db, step, source=f"the {one.kind} {one.table}.{one.name}" if one.kind != "table" else one.table)
+            ddl.run_statement(
+                db, step, source=f"the {one.kind} {one.table}.{one.name}" if one.kind != "table" else one.table
+            )
         if one.kind == "column":
             columns.setdefault(one.table, set()).add(one.name)
         shown = one.table if one.kind == "table" else f"{one.table}.{one.name}"
@@ -238,7 +240,7 @@ def _refill(db: Database, name: str, restored: set[str], keep_lease: Callable[[]
     """Fill restored columns that follow from the row: folded text, digest, lists, audience of a known conversation."""
     if name not in {source.table.name for source in ALL}:
         return []
-    table = ddl.tables()[name]
+    table = ddl.list_tables()[name]
     lists = {c for c in restored if c in ("tags", "emotions", "context_tags", "involved_users")}
     columns = sorted(restored & WORKED_OUT | lists)
     if not columns:
@@ -256,7 +258,7 @@ def _refill(db: Database, name: str, restored: set[str], keep_lease: Callable[[]
 
 def _write(db: Database, table: Table, columns: list[str], rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        complete(table, row)
+        complete_row(table, row)
     change = (
         update(table)
         .where(table.c.persona_id == bindparam("of_persona"), table.c.id == bindparam("of_row"))

@@ -50,26 +50,28 @@ class Ran:
     """Rows changed by table; all zero unless the value `apply` was 1."""
 
 
-def names() -> list[str]:
+def list_scripts() -> list[str]:
     """Return the names of all scripts, in order."""
     return sorted({path.name.split(".")[0] for path in resources.find("sql/maintenance").glob("*.sql")})
 
 
-def find(name: str, family: str) -> Script:
+def get_script(name: str, family: str) -> Script:
     """Return a script in the spelling of a family.
 
     Raises:
         TypeError: there is no such script; the nearest known name is offered.
     """
-    if name not in names():
-        raise TypeError(f"{name!r} is no maintenance script. {_known(name, names())}")
-    return parse(name, Path(resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8"))
+    if name not in list_scripts():
+        raise TypeError(f"{name!r} is no maintenance script. {_known(name, list_scripts())}")
+    return parse_script(
+        name, Path(resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
+    )
 
 
-def parse(name: str, text: str) -> Script:
+def parse_script(name: str, text: str) -> Script:
     """Return a script's parts.
 
-    >>> parse("x", "-- Counts.\\n\\nSET @persona = 'default';\\nSET @apply = 0;\\n\\nSELECT @persona;").values
+    >>> parse_script("x", "-- Counts.\\n\\nSET @persona = 'default';\\nSET @apply = 0;\\n\\nSELECT @persona;").values
     {'persona': 'default', 'apply': 0}
     """
     head: list[str] = []
@@ -83,7 +85,7 @@ def parse(name: str, text: str) -> Script:
             head.append(line.removeprefix("-- "))
         elif line.strip() and not line.startswith("--"):
             rest.append(line)
-    statements = tuple(one for one in ddl.statements("\n".join(rest)) if one not in _FRAME)
+    statements = tuple(one for one in ddl.split_statements("\n".join(rest)) if one not in _FRAME)
     return Script(name, "\n".join(head), values, statements)
 
 
@@ -93,7 +95,9 @@ def _value(text: str) -> Value:
     return float(text) if "." in text else int(text)
 
 
-def run(db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False) -> Ran:
+def run_script(
+    db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
+) -> Ran:
     """Run a script in one transaction and return what it counted and changed.
 
     Args:
@@ -104,7 +108,7 @@ def run(db: Database, name: str, *, values: Mapping[str, Value | datetime] | Non
         TypeError: no such script, or it has no such value.
         StoreWriteError: a statement failed; nothing was changed.
     """
-    script = find(name, db.family)
+    script = get_script(name, db.family)
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     for wanted in given:
         if wanted not in script.values:
@@ -132,7 +136,7 @@ def run(db: Database, name: str, *, values: Mapping[str, Value | datetime] | Non
 
 def _bound(value: Value | datetime) -> Value:
     if isinstance(value, datetime):
-        return str(Time().process_bind_param(value, ddl.dialect("sqlite")))
+        return str(Time().process_bind_param(value, ddl.choose_dialect("sqlite")))
     return value
 
 

@@ -28,10 +28,9 @@ from ..database.failures import is_missing_table
 from ..database.schema import counters, search_progress
 from ..database.sources import ALL
 from ..errors import StoreError
-from . import adopted_people, ddl
-from . import adoption as adopting
+from . import adopted_people, adoption, ddl
 from .adoption import Adopted, Progress
-from .inspection import FoundTable, look, missing, restore
+from .inspection import FoundTable, list_missing, read_tables, restore_parts
 from .leases import lease
 
 LEASE = "migrate"
@@ -61,18 +60,18 @@ class Migrated:
 NOTHING = "The database is at the present version. Nothing was changed."
 
 
-def folder() -> Path:
+def find_folder() -> Path:
     """Return the folder of the migrations, in a checkout and in an installed wheel."""
     return resources.find("sql/migrations")
 
 
-def revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: what their file names begin with, behind a v."""
-    files = (folder() / "versions").glob("v[0-9]*.py")
-    return sorted(path.name.split("_", 1)[0].removeprefix("v") for path in files)
+def list_revisions() -> list[str]:
+    """Return the ids of all revisions, oldest first: what their file names begin with behind the `v`."""
+    files = (find_folder() / "versions").glob("v[0-9]*.py")
+    return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
-def current(db: Database) -> str | None:
+def read_version(db: Database) -> str | None:
     """Return the last revision that ran here, None where none has; one round trip."""
     try:
         rows = db.read(select(ddl.schema_version.c.version_num), source="schema_version")
@@ -83,16 +82,16 @@ def current(db: Database) -> str | None:
     return max((str(row[0]) for row in rows), default=None)
 
 
-def pending(db: Database) -> list[str]:
+def list_pending(db: Database) -> list[str]:
     """Return the revisions that have not run on this database, oldest first; one round trip.
 
     A database that a newer program has migrated lacks none.
     """
-    ran = current(db)
-    return [one for one in revisions() if ran is None or one > ran]
+    ran = read_version(db)
+    return [one for one in list_revisions() if ran is None or one > ran]
 
 
-def ensure(db: Database) -> None:
+def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present.
 
     An empty database is created on every engine, and so is one whose creation was interrupted. An earlier state, or the
@@ -102,16 +101,16 @@ def ensure(db: Database) -> None:
     Raises:
         StoreError: a server's database is older than the program, or the original application's.
     """
-    lacking = pending(db)
+    lacking = list_pending(db)
     if not lacking:
         return
-    found = look(db)
-    if db.family == "sqlite" or not _ours(found) or (current(db) is None and not adopting.original_tables(found)):
+    found = read_tables(db)
+    if db.family == "sqlite" or not _ours(found) or (read_version(db) is None and not adoption.original_tables(found)):
         migrate(db)
     else:
         raise StoreError(
-            f"The database is at version {current(db) or 'none'}, this program needs {lacking[-1]}. Run `prompt-engine "
-            "db migrate` once; `prompt-engine db migrate --check` shows what it would do.",
+            f"The database is at version {read_version(db) or 'none'}, this program needs {lacking[-1]}. Run "
+            "`prompt-engine db migrate` once; `prompt-engine db migrate --check` shows what it would do.",
             source="schema_version",
         )
 
@@ -126,7 +125,7 @@ def migrate(db: Database, *, progress: Progress | None = None) -> Migrated:
         StoreError: a step failed, something stands in the way of an adoption, or another process is at it and does not
             end. What was done stays done; run it again to go on.
     """
-    found = look(db)
+    found = read_tables(db)
     if not _ours(found):
         return _create(db)
     if not _steps(db, found):
@@ -145,29 +144,29 @@ def _quiet(what: str, done: int, total: int) -> None:
 
 
 def _ours(found: Mapping[str, FoundTable]) -> set[str]:
-    return set(found) & set(ddl.tables())
+    return set(found) & set(ddl.list_tables())
 
 
-def plan(db: Database) -> list[str]:
+def plan_steps(db: Database) -> list[str]:
     """Return what `migrate` would do, in words and order; an empty list is nothing. Reads only."""
-    found = look(db)
-    return _steps(db, found) if _ours(found) else [f"make {len(ddl.tables())} tables"]
+    found = read_tables(db)
+    return _steps(db, found) if _ours(found) else [f"make {len(ddl.list_tables())} tables"]
 
 
 def _steps(db: Database, found: Mapping[str, FoundTable]) -> list[str]:
-    steps = [f"adopt {name}" for name in adopting.original_tables(found)]
+    steps = [f"adopt {name}" for name in adoption.original_tables(found)]
     if not steps:
-        steps = [f"restore {one.kind} {one.table}.{one.name}" for one in missing(found, db.family)]
-    if "schema_version" not in found or pending(db):
-        steps += [f"revision {one}" for one in pending(db)]
-    if adopting.is_unfinished(found) or ("counters" in found and not steps and _is_marked(db)):
+        steps = [f"restore {one.kind} {one.table}.{one.name}" for one in list_missing(found, db.family)]
+    if "schema_version" not in found or list_pending(db):
+        steps += [f"revision {one}" for one in list_pending(db)]
+    if adoption.is_unfinished(found) or ("counters" in found and not steps and _is_marked(db)):
         steps.append("finish the adoption")
     return steps
 
 
 def _create(db: Database) -> Migrated:
     """Make every table of the present; safe to run again and at once with others."""
-    names = revisions()
+    names = list_revisions()
 
     def work(connection: Connection) -> None:
         for statement in _creation(db.family):
@@ -177,13 +176,13 @@ def _create(db: Database) -> Migrated:
         connection.execute(insert_ignore(search_progress, db.family), rows)
 
     db.transaction(work, source="the tables of the database")
-    event(20, "database_created", version=names[-1], tables=len(ddl.tables()))
-    return Migrated(tuple(names), {}, (f"Made {len(ddl.tables())} tables, version {names[-1]}.",))
+    event(20, "database_created", version=names[-1], tables=len(ddl.list_tables()))
+    return Migrated(tuple(names), {}, (f"Made {len(ddl.list_tables())} tables, version {names[-1]}.",))
 
 
 @lru_cache(maxsize=2)
 def _creation(family: str) -> tuple[str, ...]:
-    return tuple(one for table in ddl.tables().values() for one in ddl.create_all(table, family))
+    return tuple(one for table in ddl.list_tables().values() for one in ddl.create_all(table, family))
 
 
 def _stamp(connection: Connection, db: Database, version: str) -> None:
@@ -193,22 +192,22 @@ def _stamp(connection: Connection, db: Database, version: str) -> None:
 
 def _upgrade(db: Database, progress: Progress, keep_lease: Callable[[], None]) -> Migrated:
     """Do all that there is to do, under the lease: what another process did while this one waited is left out."""
-    lacking, ran = pending(db), current(db)
-    found = look(db)
-    originals = adopting.original_tables(found)
-    lost = [one for one in missing(found, db.family) if one.kind == "table"]
-    said = restore(db, lost, keep_lease)
+    lacking, ran = list_pending(db), read_version(db)
+    found = read_tables(db)
+    originals = adoption.original_tables(found)
+    lost = [one for one in list_missing(found, db.family) if one.kind == "table"]
+    said = restore_parts(db, lost, keep_lease)
     if ran is None and said:
         said = [f"made {len(said)} tables"]
-    adopted = _adopt(db, look(db), progress, keep_lease) if originals or _is_marked(db) else {}
+    adopted = _adopt(db, read_tables(db), progress, keep_lease) if originals or _is_marked(db) else {}
     said += [f"adopted {name}: {one.rows} rows, {len(one.broken)} values mended" for name, one in adopted.items()]
     for revision in lacking if ran is not None else ():
         run_revision(db, revision)
         keep_lease()
-    rest = [one for one in missing(look(db), db.family) if one.kind != "table"]
-    said += restore(db, rest, keep_lease)
+    rest = [one for one in list_missing(read_tables(db), db.family) if one.kind != "table"]
+    said += restore_parts(db, rest, keep_lease)
     if ran is None:
-        db.transaction(lambda connection: _stamp(connection, db, revisions()[-1]), source="schema_version")
+        db.transaction(lambda connection: _stamp(connection, db, list_revisions()[-1]), source="schema_version")
     if not originals:
         _progress_rows(db)
     said += [f"version {revision}" for revision in lacking]
@@ -218,17 +217,17 @@ def _upgrade(db: Database, progress: Progress, keep_lease: Callable[[], None]) -
 def _adopt(
     db: Database, found: Mapping[str, FoundTable], progress: Progress, keep_lease: Callable[[], None]
 ) -> dict[str, Adopted]:
-    mark = {"persona_id": adopting.PERSONA, "name": MARK, "value": 1}
+    mark = {"persona_id": adoption.PERSONA, "name": MARK, "value": 1}
     db.transaction(lambda c: c.execute(upsert(counters, db.family, update=["value"]), mark), source="counters")
-    adopted = adopting.adopt(db, found, progress, keep_lease)
-    adopted_people.finish(db, adopting.PERSONA)
-    done = delete(counters).where(counters.c.persona_id == adopting.PERSONA, counters.c.name == MARK)
+    adopted = adoption.adopt_tables(db, found, progress, keep_lease)
+    adopted_people.finish_people(db, adoption.PERSONA)
+    done = delete(counters).where(counters.c.persona_id == adoption.PERSONA, counters.c.name == MARK)
     db.transaction(lambda c: c.execute(done), source="counters")
     return adopted
 
 
 def _is_marked(db: Database) -> bool:
-    chosen = select(counters.c.value).where(counters.c.persona_id == adopting.PERSONA, counters.c.name == MARK)
+    chosen = select(counters.c.value).where(counters.c.persona_id == adoption.PERSONA, counters.c.name == MARK)
     return bool(db.read(chosen, source="counters"))
 
 
@@ -254,7 +253,7 @@ def run_revision(db: Database, revision: str) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(folder()).replace("%", "%%"))
+    config.set_main_option("script_location", str(find_folder()).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
 
     def work(connection: Connection) -> None:
@@ -273,6 +272,3 @@ def _patient(db: Database) -> Database:
         return db
     url = db.target.url.render_as_string(hide_password=False)
     return Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)
-
-
-__all__ = ["NOTHING", "Adopted", "Migrated", "current", "ensure", "migrate", "pending", "plan", "revisions"]

@@ -19,9 +19,7 @@ from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
 from ..base import resources
 from ..database.dialects import Key, Time
 from ..database.sources import ALL
-from . import ddl
-from . import inspection as inspecting
-from . import migration as migrating
+from . import ddl, inspection, migration
 
 HEADERS = {
     "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",
@@ -32,7 +30,7 @@ MOST_KEY_BYTES = 3072
 
 
 @lru_cache(maxsize=1)
-def notes() -> dict[tuple[str, str], str]:
+def read_notes() -> dict[tuple[str, str], str]:
     """Return `{(table, index): what it serves}`; the primary key's name is blank."""
     found: dict[tuple[str, str], str] = {}
     for module in ddl.MODULES:
@@ -78,7 +76,7 @@ def _comment_above(lines: list[str], number: int) -> str:
 def key_bytes(table: Table, columns: tuple[str, ...]) -> int:
     """Return the most bytes that a key over these columns takes on a server.
 
-    >>> key_bytes(ddl.tables()["tags"], ("persona_id", "tag"))
+    >>> key_bytes(ddl.list_tables()["tags"], ("persona_id", "tag"))
     319
     """
     return sum(_bytes(table.c[name]) for name in columns)
@@ -101,14 +99,14 @@ def _bytes(column: Column[Any]) -> int:
 def _index_notes(table: Table) -> dict[str, str]:
     made: dict[str, str] = {}
     for name, columns in _keys(table):
-        serves = notes().get((table.name, name), "")
+        serves = read_notes().get((table.name, name), "")
         made[name] = f"{serves or 'the row'} ({key_bytes(table, columns)} bytes)"
     return made
 
 
 def _keys(table: Table) -> list[tuple[str, tuple[str, ...]]]:
     keys = [("", tuple(table.primary_key.columns.keys()))]
-    return keys + [(name, columns) for name, (_, columns) in ddl.indexes(table).items()]
+    return keys + [(name, columns) for name, (_, columns) in ddl.list_indexes(table).items()]
 
 
 def table_script(table: Table, family: str) -> str:
@@ -116,13 +114,13 @@ def table_script(table: Table, family: str) -> str:
     said = _index_notes(table)
     parts = ["\n".join(ddl.create_lines(table, family, notes=said)) + ";"]
     if family == "sqlite":
-        parts += [f"-- {said[name]}\n{ddl.create_index(table, name, family)};" for name in ddl.indexes(table)]
+        parts += [f"-- {said[name]}\n{ddl.create_index(table, name, family)};" for name in ddl.list_indexes(table)]
     return "\n".join(parts)
 
 
-def script(family: str, *, stamped: bool = True) -> str:
+def build_script(family: str, *, stamped: bool = True) -> str:
     """Return the whole file for a family; unstamped without the version, as a revision needs it."""
-    tables = [table for table in ddl.tables().values() if stamped or table.name != "schema_version"]
+    tables = [table for table in ddl.list_tables().values() if stamped or table.name != "schema_version"]
     ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
     rows = ", ".join(f"({source.number}, 1)" for source in ALL)
     parts = [table_script(table, family) for table in tables]
@@ -130,14 +128,14 @@ def script(family: str, *, stamped: bool = True) -> str:
         f"-- nothing is there, so everything is indexed\n{ignore} INTO search_progress (source, ready) VALUES {rows};"
     )
     if stamped:
-        parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migrating.revisions()[-1]}');")
+        parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
         top = f"-- The database as it is today: {HEADERS[family]}\n-- Written by python -m core.upkeep.schema_files."
     else:
         top = f"-- The tables of the first release: {HEADERS[family]}"
     return top + "\n\n" + "\n\n".join(parts) + "\n"
 
 
-def document() -> str:
+def build_document() -> str:
     """Return the page of tables, columns and indexes."""
     lines = [
         "# Tables",
@@ -147,51 +145,53 @@ def document() -> str:
         "the application.",
         "",
     ]
-    lines += [f"- [{name}](#{name})" for name in ddl.tables()]
-    for table in ddl.tables().values():
+    lines += [f"- [{name}](#{name})" for name in ddl.list_tables()]
+    for table in ddl.list_tables().values():
         lines += ["", f"## {table.name}", "", "| Column | Type | NULL | Default |", "|---|---|---|---|"]
         lines += [_column_line(column) for column in table.columns]
         lines += ["", "| Index | Columns | Bytes | Serves |", "|---|---|---|---|"]
         for name, columns in _keys(table):
-            kind = "primary key" if not name else f"unique `{name}`" if ddl.indexes(table)[name][0] else f"`{name}`"
-            serves = notes().get((table.name, name), "") or "the row"
+            kind = (
+                "primary key" if not name else f"unique `{name}`" if ddl.list_indexes(table)[name][0] else f"`{name}`"
+            )
+            serves = read_notes().get((table.name, name), "") or "the row"
             lines.append(f"| {kind} | {', '.join(columns)} | {key_bytes(table, columns)} | {serves} |")
     return "\n".join(lines) + "\n"
 
 
 def _column_line(column: Column[Any]) -> str:
     default = getattr(getattr(column.server_default, "arg", None), "text", "")
-    kind = inspecting.wanted_type(column, "mysql").upper()
+    kind = inspection.wanted_type(column, "mysql").upper()
     return f"| {column.name} | {kind} | {'yes' if column.nullable else 'no'} | {f'`{default}`' if default else ''} |"
 
 
-def files(*, first_revision: bool = False) -> dict[Path, str]:
+def build_files(*, first_revision: bool = False) -> dict[Path, str]:
     """Return what each generated file should hold."""
     root = resources.find("sql").parent
-    made = {root / "sql" / "schema" / f"{family}.sql": script(family) for family in HEADERS}
-    made[root / "docs" / "schema.md"] = document()
+    made = {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
+    made[root / "docs" / "schema.md"] = build_document()
     if first_revision:
-        versions = migrating.folder() / "versions"
-        made |= {versions / f"v0001_tables.{family}.sql": script(family, stamped=False) for family in HEADERS}
+        versions = migration.find_folder() / "versions"
+        made |= {versions / f"v0001_tables.{family}.sql": build_script(family, stamped=False) for family in HEADERS}
     return made
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` say which differ."""
     first = "--first-revision" in arguments
-    if first and len(migrating.revisions()) > 1:
+    if first and len(migration.list_revisions()) > 1:
         sys.stderr.write("Revision 0001 has shipped: add a revision instead of changing it.\n")
         return 1
     stale = [
         path
-        for path, text in files(first_revision=first).items()
+        for path, text in build_files(first_revision=first).items()
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     for path in stale:
         sys.stdout.write(f"{path}\n")
         if "--check" not in arguments:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(files(first_revision=first)[path], encoding="utf-8")
+            path.write_text(build_files(first_revision=first)[path], encoding="utf-8")
     return int(bool(stale) and "--check" in arguments)
 
 

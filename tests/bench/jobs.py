@@ -44,7 +44,7 @@ def main() -> int:
 def race(url: str, given: Any) -> int:
     """Race in a database, print what it took and return 0 where all is there once."""
     db = Database(url)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     persona = f"bench{db.ids.one()}"
     began = time.perf_counter()
     fill(db, persona, given.operations)

@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 def key() -> str:
     """Return the name of the folder for this generator and the tables it fills; other tables are added on opening."""
-    filled = [ddl.create_table(ddl.tables()[name], family) for name in COLUMNS for family in ("sqlite", "mysql")]
+    filled = [ddl.create_table(ddl.list_tables()[name], family) for name in COLUMNS for family in ("sqlite", "mysql")]
     return f"v{generator.VERSION}-{hashlib.sha256(''.join(filled).encode()).hexdigest()[:10]}"
 
 

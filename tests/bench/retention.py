@@ -48,7 +48,7 @@ def main() -> int:
 def measure(url: str, count: int) -> int:
     """Fill, do each step twice, print what it took."""
     db = Database(url)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     call: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("bench")}
     began = time.perf_counter()
     _fill(db, count, call)

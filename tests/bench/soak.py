@@ -344,8 +344,8 @@ def main() -> int:
         db = Database(url, timeout_seconds=600)
         core_db.migrate(db)
         before = {kind: _count(db, t) for kind, t in TABLES.items()}
-        print(f"# Soak: {HOSTS} hosts (processes), {SECONDS:.0f} s, pause {PAUSE * 1000:.0f} ms, {len(ddl.tables())} "
-              f"tables, rows before: {before}; {load()}")  # fmt: skip
+        print(f"# Soak: {HOSTS} hosts (processes), {SECONDS:.0f} s, pause {PAUSE * 1000:.0f} ms, "
+              f"{len(ddl.list_tables())} tables, rows before: {before}; {load()}")  # fmt: skip
         run = _Run(url)
         try:
             run.go()

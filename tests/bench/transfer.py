@@ -51,7 +51,7 @@ def main() -> int:
 def measure(url: str, folder: Path, given: Any) -> int:
     """Export what was imported, import it elsewhere, and print what it took."""
     db = Database(url)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     first, second = (Scope(f"bench{db.ids.one()}") for _ in range(2))
     made = _files(folder, given.items, given.fmt)
     rows = [("import", given.items, *_imported(db, first, made))]

@@ -193,7 +193,7 @@ def stage_of(url: str, persona: str, *, seconds: float = 0) -> StoryStage:
     clock = Clock()
     clock.forward(seconds=seconds)
     db = Database(url, clock=clock)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     made = StoryStage(db, persona)
     made.settings = SETTINGS
     return made
@@ -226,7 +226,7 @@ def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
     for listed in REGISTRY:
         if listed.scoped != "persona" or listed.table in left_out:
             continue
-        table = ddl.tables()[listed.table]
+        table = ddl.list_tables()[listed.table]
         columns = [c for c in table.c if c.name not in VOLATILE and "time" not in str(type(c.type)).lower()]
         rows = db.read(select(*columns).where(table.c.persona_id == persona), source=table.name)
         found[table.name] = Counter(_plain(row, persona) for row in rows)

@@ -123,7 +123,7 @@ def test_f50_every_table_that_a_prompt_reads_may_be_refused(whole: Stage, engine
     name = whole.db.target.url.database
     user = f"some_{engine_name.replace('-', '').replace('.', '')}"[:30]
     run(whole.db, f"DROP USER IF EXISTS '{user}'@'127.0.0.1'", f"CREATE USER '{user}'@'127.0.0.1'")
-    run(whole.db, *(f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'" for table in ddl.tables()))
+    run(whole.db, *(f"GRANT SELECT ON {name}.{table} TO '{user}'@'127.0.0.1'" for table in ddl.list_tables()))
     url = whole.db.target.url.set(username=user).render_as_string(hide_password=False)
     plain = Stage(Database(url, clock=whole.db.clock), whole.persona)
     assert plain.db is not None
@@ -185,7 +185,7 @@ def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_pa
     cases = [
         (table, column.name, value)
         for table in tables_read(whole)
-        for column in ddl.tables()[table].c
+        for column in ddl.list_tables()[table].c
         for value in _broken_values(column)
         if value is not None or column.nullable
     ]

@@ -51,7 +51,7 @@ def no_canary(error: BaseException) -> None:
 
 
 @pytest.mark.engines(*(("sqlite",) if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
-@pytest.mark.parametrize("table", sorted(ddl.tables()))
+@pytest.mark.parametrize("table", sorted(ddl.list_tables()))
 def test_f50_a_missing_table_costs_its_own_section(stage: Stage, table: str) -> None:
     assert stage.db is not None
     undisturbed = stage.prompt(ASKED)
@@ -95,7 +95,7 @@ def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
     stage: Stage, live: dict[str, Any]
 ) -> None:
     assert stage.db is not None
-    for table in ddl.tables():
+    for table in ddl.list_tables():
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
     assert list(prompt) == KEYS
@@ -221,6 +221,6 @@ def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: S
     stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
     live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
     assert "secret" not in str(stage.context(ASKED, live))
-    for table in ddl.tables():
+    for table in ddl.list_tables():
         run(stage.db, f"DROP TABLE {table}")
     assert "secret" not in str(stage.context(ASKED, live))

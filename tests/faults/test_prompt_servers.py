@@ -67,7 +67,7 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
     db = Database(server.create_database("faults"), timeout_seconds=2.0, clock=lambda: NOW)
     from core.upkeep import migration as migrating
 
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     stage = Stage(db)
     fill(stage)
     stage.prompt(ASKED)

@@ -39,8 +39,7 @@ def _git(*words: str) -> bytes | None:
 
 def _commit_before(revision: str) -> str | None:
     """Return the commit before the one that added a revision; HEAD while it has not been added."""
-    (file,) = (ROOT / VERSIONS).glob(f"{revision}_*.py")
-    name = f"{VERSIONS}/{file.name}"
+    name = f"{VERSIONS}/*{revision}_*.py"
     if _git("rev-parse", "HEAD") is None:
         return None
     added = _git("log", "--diff-filter=A", "--format=%H", "--", name)
@@ -51,8 +50,8 @@ def _commit_before(revision: str) -> str | None:
 @pytest.fixture(scope="module")
 def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program as it was before the newest revision."""
-    newest = migrating.revisions()[-1]
-    commit = _commit_before(newest) if len(migrating.revisions()) > 1 else None
+    newest = migrating.list_revisions()[-1]
+    commit = _commit_before(newest) if len(migrating.list_revisions()) > 1 else None
     for back in range(MOST_BACK if commit else 0):
         packed = _git("archive", f"{commit}~{back}", "core", "sql", "prompts")
         if not packed:
@@ -84,12 +83,12 @@ def _opened(root: Path, url: str) -> None:
 def test_d31_the_former_program_goes_on_while_this_one_migrates(fresh_url: str, former: Path) -> None:
     _opened(former, fresh_url)
     db = Database(fresh_url)
-    before = migrating.pending(db)
+    before = migrating.list_pending(db)
     assert before, "the former program knows the newest revision: the test says nothing"
     hosts = [Host(fresh_url, PERSONA, "old", root=former, timeout_seconds=10)]
     _write_on(hosts, 20)
     migrating.migrate(db)
-    assert migrating.pending(db) == []
+    assert migrating.list_pending(db) == []
     hosts.append(Host(fresh_url, PERSONA, "new", timeout_seconds=10))
     _write_on(hosts, 60)
     told = [each for host in hosts for each in host.stop()]
@@ -97,7 +96,7 @@ def test_d31_the_former_program_goes_on_while_this_one_migrates(fresh_url: str, 
     assert [each.text for each in told if each.kind == "prompt" and each.text] == []
     assert {each.kind for each in told if each.state == "stored"} >= {"message", "item", "entry", "turn", "prompt"}
     _opened(former, fresh_url)
-    assert migrating.pending(db) == [] and migrating.plan(db) == []
+    assert migrating.list_pending(db) == [] and migrating.plan_steps(db) == []
     assert wrong(db, PERSONA, told) == [] and list(verify_index(db)) == []
     db.close()
 

@@ -50,7 +50,7 @@ def gone(stage: Stage, **what: Any) -> Forgotten:
 def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
     """Return every row of every table."""
     found = {}
-    for name, table in ddl.tables().items():
+    for name, table in ddl.list_tables().items():
         found[name] = Counter(tuple(map(repr, row)) for row in db.read(select(table), source=name))
     return found
 
@@ -368,7 +368,7 @@ def test_f40_a_memory_with_its_former_versions(stage: Stage) -> None:
 
 def registry_words() -> Any:
     """Return the words of the vocabulary."""
-    return ddl.tables()["search_vocab"].c.term
+    return ddl.list_tables()["search_vocab"].c.term
 
 
 # F44
@@ -419,7 +419,7 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     link_tags("cat", "sleep", **given)
     done = checked(stage, participant=ANN)
     assert (done["tags"], done["tag_aliases"], done["tag_links"]) == (2, 1, 1)
-    tables = ddl.tables()
+    tables = ddl.list_tables()
     held = {
         row.tag
         for row in stage.db.read(

@@ -39,7 +39,7 @@ from tests.store.world import index_differences, open_db
 CANARY = "zqcanary"
 WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
 ANN = f"tg/{WHO}"
-TABLES = ddl.tables()
+TABLES = ddl.list_tables()
 SETTINGS = Settings(record_recalls=1, save_debounce_seconds=0)
 
 NOBODYS = {("config", "value")}

@@ -238,7 +238,7 @@ def test_c34_an_edit_between_read_and_rename_is_in_file_and_database(
             path.write_text(path.read_text() + edits.pop())
         return real(path, text, seen=seen)
 
-    monkeypatch.setattr(mirrored_file, "replace", late)
+    monkeypatch.setattr(mirrored_file, "replace_file", late)
     mirror.write()
     assert sorted(mirror.text(SAVED).splitlines()) == ["- Call me Jo", "- I like tea", "- written by hand"]
     assert sorted(mirror.saved) == ["Call me Jo", "I like tea", "written by hand"]
@@ -246,7 +246,7 @@ def test_c34_an_edit_between_read_and_rename_is_in_file_and_database(
 
 def mirror_replace() -> Any:
     """Return the function that puts a text into a file's place."""
-    return mirrored_file.replace
+    return mirrored_file.replace_file
 
 
 def test_c34_exports_at_the_same_time_double_nothing(mirror: Mirror) -> None:

@@ -18,7 +18,7 @@ from tests.spec.stage import Stage
 from tests.store.world import open_db
 
 GROUP, ANN = "tg/g1", "tg/ann"
-TABLES = ddl.tables()
+TABLES = ddl.list_tables()
 FLAGS = Settings(record_recalls=0, save_debounce_seconds=0)
 TAG = "zqreply"
 

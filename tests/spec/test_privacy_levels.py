@@ -22,7 +22,7 @@ from tests.spec.stage import Stage
 from tests.store.world import open_db
 
 GROUP, ANN, WORD = "tg/g1", "tg/ann", "zqharbour"
-TABLES = ddl.tables()
+TABLES = ddl.list_tables()
 FLAGS = Settings(record_recalls=0, save_debounce_seconds=0, record_wishes=0)
 LEVELS = ("none", "partial", "full")
 

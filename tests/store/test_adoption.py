@@ -17,10 +17,7 @@ from core.database.engine import Database
 from core.errors import StoreError
 from core.text.folding import fold
 from core.text.hits import content_digest
-from core.upkeep import adopted_rows, ddl
-from core.upkeep import adoption as adopting
-from core.upkeep import inspection as inspecting
-from core.upkeep import migration as migrating
+from core.upkeep import adopted_rows, adoption, ddl, inspection, migration
 
 pytestmark = pytest.mark.slow
 MOST = pytest.mark.engines("sqlite", "mariadb", "mysql")
@@ -73,7 +70,7 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 def run(db: Database, script: str) -> None:
     """Run a script's statements."""
-    for statement in ddl.statements(script):
+    for statement in ddl.split_statements(script):
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
 
 
@@ -139,21 +136,21 @@ def test_d30_a_thousand_rows_each_with_five_broken_tags(db: Database) -> None:
     fill(db, "memories", [memory(n, tags=bad.get(n, '["Café", "cat"]')) for n in range(1, 1001)])
     fill(db, "ai_diary", [diary(n, context_tags=bad.get(n, '["cat"]')) for n in range(1, 1001)])
     fill(db, "chat_history_cache", [chat(n, metadata=bad.get(n, '{"n": 1}')) for n in range(1, 1001)])
-    done = migrating.migrate(db)
-    assert {name: one.rows for name, one in done.adopted.items()} == dict.fromkeys(adopting.ORIGINAL[:3], 1000)
+    done = migration.migrate(db)
+    assert {name: one.rows for name, one in done.adopted.items()} == dict.fromkeys(adoption.ORIGINAL[:3], 1000)
     for table, column in (("memories", "tags"), ("ai_diary", "context_tags"), ("chat_history_cache", "metadata")):
         listed = [(one.row_id, one.column, one.why) for one in done.adopted[table].broken]
         assert listed == [(n, column, "json") for n in sorted(bad)]
-        found = rows_of(db, ddl.tables()[table])
+        found = rows_of(db, ddl.list_tables()[table])
         assert sorted(found) == list(range(1, 1001))
         assert all(found[n].timestamp == START + timedelta(seconds=n) for n in found)
-    memories, diaries, lines = (rows_of(db, ddl.tables()[name]) for name in adopting.ORIGINAL[:3])
+    memories, diaries, lines = (rows_of(db, ddl.list_tables()[name]) for name in adoption.ORIGINAL[:3])
     assert all(memories[n].content == f"Café No. {n}" for n in memories)
     assert [memories[n].tags for n in (16, 17, 18)] == ['["Café", "cat"]', "[]", "[]"]
     assert all(diaries[n].user_message == f"Hi {n}" for n in diaries)
     assert all(lines[n].message_text == f"Straße {n}" for n in lines)
-    assert inspecting.differences(inspecting.look(db), db.family) == []
-    assert not migrating.migrate(db).changed
+    assert inspection.list_differences(inspection.read_tables(db), db.family) == []
+    assert not migration.migrate(db).changed
 
 
 @MOST
@@ -163,7 +160,7 @@ def test_d30_columns_of_every_kind_are_taken_over(db: Database, columns: str, ch
     original(db, columns, charset)
     fill(db, "memories", [memory(3)])
     fill(db, "chat_history_cache", [chat(5)])
-    migrating.migrate(db)
+    migration.migrate(db)
     row, line = rows_of(db, schema.memories)[3], rows_of(db, schema.chat_history_cache)[5]
     assert (row.content, row.author, row.source, row.scope) == ("Café No. 3", "synth", "chat", "general")
     assert json.loads(row.tags) == ["Café", "cat"]
@@ -180,8 +177,8 @@ def test_d30_the_unique_key_on_path_and_time_goes(db: Database) -> None:
     """Two lines of one second are two lines."""
     original(db)
     fill(db, "chat_history_cache", [chat(1)])
-    migrating.migrate(db)
-    unique = [columns for one, columns in inspecting.look(db)["chat_history_cache"].indexes.values() if one]
+    migration.migrate(db)
+    unique = [columns for one, columns in inspection.read_tables(db)["chat_history_cache"].indexes.values() if one]
     assert unique == [("persona_id", "interface_path", "message_id")]
 
 
@@ -202,7 +199,7 @@ def test_d30_conversations_and_audiences_are_made(db: Database) -> None:
         "ai_diary",
         [diary(1), diary(2, interface="telegram_bot", chat_id="bob"), diary(3, interface="webui", chat_id="9")],
     )
-    migrating.migrate(db)
+    migration.migrate(db)
     a, c, p = schema.audiences.c, schema.conversations, schema.participants.c
     kinds = {r[0]: tuple(r[1:]) for r in db.read(select(a.audience_id, a.kind, a.server_id, a.ref), source="audiences")}
     public, direct = ("server", "", ""), ("direct", "", "telegram_bot/bob")
@@ -239,7 +236,7 @@ def test_d30_tags_become_a_vocabulary_and_the_index_waits(db: Database) -> None:
     original(db)
     fill(db, "memories", [memory(5, tags='["Cat", "cat"]'), memory(6, tags='["pet"]'), memory(9, tags="[]")])
     fill(db, "ai_diary", [diary(4, context_tags='["cat"]')])
-    migrating.migrate(db)
+    migration.migrate(db)
     t, s = schema.tags.c, schema.search_progress.c
     assert dict(map(tuple, db.read(select(t.tag, t.uses), source="tags"))) == {"cat": 2, "pet": 1}
     waiting = db.read(select(s.source, s.ready, s.next_id, s.until_id).order_by(s.source), source="search_progress")
@@ -272,7 +269,7 @@ def test_d30_what_was_compacted_keeps_its_rows(db: Database) -> None:
     rows[4] |= {"source_ids": "3, 4", "compaction_level": None, "total_source_chars": None}
     fill(db, "archived_memories", rows)
     fill(db, "memories", [memory(3), memory(4)])
-    done = migrating.migrate(db)
+    done = migration.migrate(db)
     assert done.adopted["archived_memories"].rows == 1003
     assert [(one.row_id, one.column, one.why) for one in done.adopted["archived_memories"].broken] == [
         (5, "source_ids", "json")
@@ -289,7 +286,9 @@ def test_d30_what_was_compacted_keeps_its_rows(db: Database) -> None:
         rows_of(db, schema.memories)[3].audience_id,
     )
     assert (json.loads(mended.source_ids), mended.compaction_level, mended.total_source_chars) == ([], 1, 0)
-    assert inspecting.differences(inspecting.look(db), db.family) == [] and not migrating.migrate(db).changed
+    assert (
+        inspection.list_differences(inspection.read_tables(db), db.family) == [] and not migration.migrate(db).changed
+    )
 
 
 @MOST
@@ -297,7 +296,7 @@ def test_d30_columns_the_host_added_stay(db: Database) -> None:
     """Nothing of the original is dropped unsaid."""
     original(db)
     fill(db, "chat_history_cache", [chat(1, mood="glad"), chat(2, mood=None)])
-    migrating.migrate(db)
+    migration.migrate(db)
     found = db.read_driver("SELECT mood FROM chat_history_cache ORDER BY id", (), source="test")
     assert [row[0] for row in found] == ["glad", None]
 
@@ -306,7 +305,7 @@ def test_d30_columns_the_host_added_stay(db: Database) -> None:
 def test_d30_an_interrupted_adoption_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process dies in the second range; the next run takes the rest, no row twice, none left out."""
     original(db)
-    monkeypatch.setattr(adopting, "RANGE", 10)
+    monkeypatch.setattr(adoption, "RANGE", 10)
     fill(db, "memories", [memory(n) for n in range(1, 36)])
     fill(db, "chat_history_cache", [chat(n) for n in range(1, 36)])
     for stop_at in (20, 60):
@@ -318,15 +317,15 @@ def test_d30_an_interrupted_adoption_goes_on(db: Database, monkeypatch: pytest.M
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            migrating.migrate(db, progress=progress)
-        assert migrating.pending(db) == migrating.revisions()
-    done = migrating.migrate(db)
+            migration.migrate(db, progress=progress)
+        assert migration.list_pending(db) == migration.list_revisions()
+    done = migration.migrate(db)
     assert done.adopted["chat_history_cache"].rows == 35
     assert sorted(rows_of(db, schema.memories)) == sorted(rows_of(db, schema.chat_history_cache)) == list(range(1, 36))
-    assert not [name for name in inspecting.look(db) if name.startswith(("adopting_", "adopted_"))]
+    assert not [name for name in inspection.read_tables(db) if name.startswith(("adopting_", "adopted_"))]
     t = schema.tags.c
     assert dict(map(tuple, db.read(select(t.tag, t.uses), source="tags"))) == {"cat": 35, "café": 35}
-    assert not migrating.migrate(db).changed
+    assert not migration.migrate(db).changed
 
 
 @MOST
@@ -341,16 +340,16 @@ def test_d30_an_adoption_that_stopped_after_the_change_of_names_is_finished(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(adopting, "_drop_old", die)
+        patch.setattr(adoption, "_drop_old", die)
         with pytest.raises(KeyboardInterrupt):
-            migrating.migrate(db)
-    assert "adopted_memories" in inspecting.look(db)
-    assert migrating.migrate(db).changed
-    assert "adopted_memories" not in inspecting.look(db)
+            migration.migrate(db)
+    assert "adopted_memories" in inspection.read_tables(db)
+    assert migration.migrate(db).changed
+    assert "adopted_memories" not in inspection.read_tables(db)
     assert sorted(rows_of(db, schema.memories)) == [1]
     s = schema.search_progress.c
     assert (0, 0, 1) in {tuple(r) for r in db.read(select(s.source, s.ready, s.until_id), source="search_progress")}
-    assert not migrating.migrate(db).changed
+    assert not migration.migrate(db).changed
 
 
 @MOST
@@ -358,16 +357,16 @@ def test_d30_rows_written_meanwhile_are_not_lost(db: Database, monkeypatch: pyte
     """Somebody forgot to stop the original application: the old table stays until its rows are with us."""
     original(db)
     fill(db, "memories", [memory(1)])
-    swap = adopting._swap
+    swap = adoption._swap
 
     def late(handle: Database, table: Any) -> None:
         if table.name == "memories":
             fill(db, "memories", [memory(2)])
         swap(handle, table)
 
-    monkeypatch.setattr(adopting, "_swap", late)
+    monkeypatch.setattr(adoption, "_swap", late)
     with pytest.raises(StoreError, match="fewer rows than adopted_memories"):
-        migrating.migrate(db)
+        migration.migrate(db)
     assert db.read_driver("SELECT COUNT(*) FROM adopted_memories", (), source="test")[0][0] == 2
 
 
@@ -377,10 +376,10 @@ def test_d30_a_key_that_is_too_long_is_refused_before_anything_changes(db: Datab
     original(db)
     run(db, "ALTER TABLE ai_diary RENAME TO other")
     fill(db, "chat_history_cache", [chat(1), chat(2, interface_path="x" * 100, sender_id="ü" * 128)])
-    before = inspecting.look(db)["chat_history_cache"]
+    before = inspection.read_tables(db)["chat_history_cache"]
     with pytest.raises(StoreError, match=r"chat_history_cache\.sender_id is longer than 255 bytes in rows 2"):
-        migrating.migrate(db)
-    assert inspecting.look(db)["chat_history_cache"] == before
+        migration.migrate(db)
+    assert inspection.read_tables(db)["chat_history_cache"] == before
 
 
 @MOST
@@ -394,9 +393,9 @@ def test_d30_what_hangs_on_an_original_table_is_named_not_lost(db: Database) -> 
     fill(db, "memories", [memory(1)])
     fill(db, "notes", [{"memory": 1}])
     with pytest.raises(StoreError, match="a foreign key of notes"):
-        migrating.migrate(db)
+        migration.migrate(db)
     run(db, "DROP TABLE notes")
-    assert migrating.migrate(db).adopted["memories"].rows == 1
+    assert migration.migrate(db).adopted["memories"].rows == 1
 
 
 def test_d30_odd_values_are_mended_and_listed(db: Database) -> None:
@@ -404,7 +403,7 @@ def test_d30_odd_values_are_mended_and_listed(db: Database) -> None:
     original(db)
     fill(db, "memories", [memory(1, author="a" * 150, tags="", intensity=None, timestamp=None), memory(2, tags=None)])
     fill(db, "chat_history_cache", [chat(1, sender_id=None, sender_name=None, message_text=None, metadata=None)])
-    done = migrating.migrate(db)
+    done = migration.migrate(db)
     assert [(one.row_id, one.column, one.why) for one in done.adopted["memories"].broken] == [(1, "author", "long")]
     first, second = rows_of(db, schema.memories).values()
     assert (first.author, first.tags, first.timestamp) == ("a" * 100, "[]", None)
@@ -420,7 +419,7 @@ def test_d30_times_of_every_spelling_are_utc(db: Database) -> None:
     said = ["2026-03-10T13:00:00+01:00", "2026-03-10 12:00", "2026-03-10T12:00:00Z", 1773144000, "soon"]
     fill(db, "memories", [memory(n, timestamp=t) for n, t in enumerate(said, 1)])
     fill(db, "chat_history_cache", [chat(1, timestamp="soon")])
-    done = migrating.migrate(db)
+    done = migration.migrate(db)
     assert [row.timestamp for row in rows_of(db, schema.memories).values()] == [START] * 4 + [None]
     assert [(one.row_id, one.column) for one in done.adopted["memories"].broken] == [(5, "timestamp")]
     assert rows_of(db, schema.chat_history_cache)[1].timestamp == datetime(1970, 1, 1, tzinfo=UTC)
@@ -437,14 +436,14 @@ def test_d30_settings_and_tags_of_the_original_are_taken_over(db: Database) -> N
     fill(db, "config", [{"config_key": "CONTEXT_VERBOSITY", "value": "4"}])
     fill(db, "tag_links", [{"tag": "cat", "related_tag": "pet", "weight": 0.5}])
     fill(db, "tags", [{"id": 1, "label": "cat"}])
-    migrating.migrate(db)
+    migration.migrate(db)
     c, n = schema.config.c, schema.tag_links.c
     assert list(map(tuple, db.read(select(c.config_key, c.value), source="config"))) == [("CONTEXT_VERBOSITY", "4")]
     links = db.read(select(n.persona_id, n.tag, n.related_tag, n.weight), source="tag_links")
     assert list(map(tuple, links)) == [("default", "cat", "pet", 0.5)]
     assert [row[0] for row in db.read_driver("SELECT label FROM original_tags", (), source="test")] == ["cat"]
-    assert inspecting.differences(inspecting.look(db), db.family) == []
-    assert not migrating.migrate(db).changed
+    assert inspection.list_differences(inspection.read_tables(db), db.family) == []
+    assert not migration.migrate(db).changed
 
 
 def test_d30_opening_the_original_on_a_server_says_what_to_run(db: Database) -> None:
@@ -452,12 +451,12 @@ def test_d30_opening_the_original_on_a_server_says_what_to_run(db: Database) -> 
     original(db)
     fill(db, "memories", [memory(1)])
     if db.family == "sqlite":
-        migrating.ensure(db)
+        migration.ensure_present(db)
         assert sorted(rows_of(db, schema.memories)) == [1]
         return
     with pytest.raises(StoreError, match="prompt-engine db migrate"):
-        migrating.ensure(db)
-    assert "persona_id" not in inspecting.look(db)["memories"].columns
+        migration.ensure_present(db)
+    assert "persona_id" not in inspection.read_tables(db)["memories"].columns
 
 
 # The values by themselves
@@ -467,14 +466,14 @@ VALUES = st.one_of(
 )
 
 
-@given(st.sampled_from(adopting.ORIGINAL[:3]), st.lists(VALUES, min_size=30, max_size=30))
+@given(st.sampled_from(adoption.ORIGINAL[:3]), st.lists(VALUES, min_size=30, max_size=30))
 def test_d30_no_value_stops_an_adoption(name: str, values: list[Any]) -> None:
     """Whatever a column holds, the row is read, and what is NOT NULL with us has a value."""
-    table = ddl.tables()[name]
+    table = ddl.list_tables()[name]
     names = [c.name for c in table.columns if c.name != "persona_id"][:30]
     row = dict(zip(names, values, strict=False)) | {"id": 1}
     read, broken = adopted_rows.Reader(table, list(row)).read(row)
-    adopted_rows.complete(table, read)
+    adopted_rows.complete_row(table, read)
     for column in table.columns:
         if column.name in read and not column.nullable:
             assert read[column.name] is not None

@@ -11,10 +11,7 @@ from sqlalchemy import insert
 from core.database import registry, schema
 from core.database.engine import Database
 from core.errors import StoreError
-from core.upkeep import check as checking
-from core.upkeep import ddl
-from core.upkeep import inspection as inspecting
-from core.upkeep import migration as migrating
+from core.upkeep import check, ddl, inspection, migration
 from tests.store.world import of_today
 
 
@@ -34,24 +31,24 @@ def run(db: Database, *statements: str) -> None:
 
 def kinds(db: Database) -> set[tuple[str, str]]:
     """Return what is found and where, the size of packets aside: that is the server's."""
-    return {(one.what, one.where) for one in checking.check_server(db) if one.what != "packet size"}
+    return {(one.what, one.where) for one in check.check_server(db) if one.what != "packet size"}
 
 
 def test_d29_a_new_database_is_in_good_order(db: Database) -> None:
     """No false alarm on any engine."""
     assert kinds(db) == set()
-    assert [one for one in checking.check_server(db) if one.severity == "error"] == []
+    assert [one for one in check.check_server(db) if one.severity == "error"] == []
 
 
 def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> None:
     """A column, an index, a table; migrate restores them, and then nothing is left to say."""
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
-    before = inspecting.look(db)
+    before = inspection.read_tables(db)
     assert kinds(db) == {("column", "memories.pinned"), ("index", "ai_diary.ix_diary_chat"), ("table", "tag_links")}
-    assert {one.remedy for one in checking.check_server(db) if one.what != "packet size"} == {checking.MIGRATE}
-    assert inspecting.look(db) == before
-    migrating.migrate(db)
+    assert {one.remedy for one in check.check_server(db) if one.what != "packet size"} == {check.MIGRATE}
+    assert inspection.read_tables(db) == before
+    migration.migrate(db)
     assert kinds(db) == set()
 
 
@@ -65,7 +62,7 @@ def test_f74_wrong_engine_type_and_collation_come_with_the_statement_that_mends_
         "ALTER TABLE memories MODIFY emotion VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
         "ALTER TABLE ai_diary MODIFY chat_id VARBINARY(255) NULL",
     )
-    found = [one for one in checking.check_server(db) if one.what != "packet size"]
+    found = [one for one in check.check_server(db) if one.what != "packet size"]
     assert {(one.what, one.where, one.there, one.needed) for one in found} == {
         ("engine", "memory_recalls", "MyISAM", "InnoDB"),
         ("collation", "memories.author", "utf8mb4_general_ci", "utf8mb4_bin"),
@@ -89,16 +86,16 @@ def test_f74_an_old_server_is_named_with_what_is_needed() -> None:
         "9.7.4": [],
     }
     for version, expected in said.items():
-        assert [one.there for one in checking.check_version(*checking.product_of(version))] == expected, version
-    assert checking.product_of("5.7.25", "OceanBase 4.2.1 (r1)") == ("OceanBase", (4, 2, 1))
-    assert checking.check_version("SQLite", (3, 37, 2))[0].needed == "SQLite 3.38 or later"
-    assert checking.check_version("SQLite", (3, 40, 1)) == []
+        assert [one.there for one in check.check_version(*check.product_of(version))] == expected, version
+    assert check.product_of("5.7.25", "OceanBase 4.2.1 (r1)") == ("OceanBase", (4, 2, 1))
+    assert check.check_version("SQLite", (3, 37, 2))[0].needed == "SQLite 3.38 or later"
+    assert check.check_version("SQLite", (3, 40, 1)) == []
 
 
 @pytest.mark.parametrize(("size", "severity"), [(2**20, "error"), (16 * 2**20, "warning"), (64 * 2**20, "")])
 def test_f74_a_packet_too_small_for_a_text_is_named(size: int, severity: str) -> None:
     """A text may be 16 MB long (F63)."""
-    found = checking.check_packet(size)
+    found = check.check_packet(size)
     assert [one.severity for one in found] == ([severity] if severity else [])
     assert all("SET GLOBAL max_allowed_packet = 67108864;" in one.remedy for one in found)
 
@@ -118,14 +115,14 @@ RIGHTS = [
 @pytest.mark.parametrize(("grants", "severities"), RIGHTS)
 def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: list[str]) -> None:
     """Those to work are errors; those to migrate can wait until somebody migrates."""
-    found = checking.check_rights(grants, "my_db", "app@%")
+    found = check.check_rights(grants, "my_db", "app@%")
     assert [one.severity for one in found] == severities
     assert all(one.remedy.startswith("GRANT ") and one.remedy.endswith("ON `my_db`.* TO 'app'@'%';") for one in found)
 
 
 def test_f74_the_missing_rights_are_named() -> None:
     """Only what is lacking, not everything."""
-    found = checking.check_rights(["GRANT SELECT, DELETE ON `my_db`.* TO `app`@`%`"], "my_db", "app@%")
+    found = check.check_rights(["GRANT SELECT, DELETE ON `my_db`.* TO `app`@`%`"], "my_db", "app@%")
     assert found[0].remedy == "GRANT INSERT, UPDATE ON `my_db`.* TO 'app'@'%';"
 
 
@@ -137,7 +134,7 @@ def test_f74_a_user_without_rights_is_told_by_a_real_server(db: Database) -> Non
     run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'", f"GRANT SELECT ON `{name}`.* TO {user}@'%'")
     url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
     other = Database(url)
-    found = [one for one in checking.check_server(other) if one.what == "right"]
+    found = [one for one in check.check_server(other) if one.what == "right"]
     assert [(one.severity, one.there) for one in found] == [
         ("error", "no INSERT, UPDATE, DELETE"),
         ("warning", "no CREATE, ALTER, INDEX, DROP"),
@@ -145,7 +142,7 @@ def test_f74_a_user_without_rights_is_told_by_a_real_server(db: Database) -> Non
     run(db, *(one.remedy.rstrip(";") for one in found))
     other.close()
     other = Database(url)
-    assert [one for one in checking.check_server(other) if one.what == "right"] == []
+    assert [one for one in check.check_server(other) if one.what == "right"] == []
     other.close()
     run(db, f"DROP USER {user}@'%'")
 
@@ -154,12 +151,12 @@ def test_d29_pending_migrations_and_the_original_s_tables_are_named(fresh_url: s
     """`migrate --check` before anybody runs it; an empty database lacks everything."""
     db = Database(fresh_url)
     assert ("migration", "") in kinds(db)
-    assert {where for what, where in kinds(db) if what == "table"} == set(ddl.tables())
+    assert {where for what, where in kinds(db) if what == "table"} == set(ddl.list_tables())
     run(db, "CREATE TABLE memories (id INTEGER NOT NULL PRIMARY KEY, content VARCHAR(100))")
     found = kinds(db)
     assert ("adoption", "memories") in found
     assert not [where for _, where in found if where.startswith("memories.")]
-    assert set(inspecting.look(db)) == {"memories"}
+    assert set(inspection.read_tables(db)) == {"memories"}
     db.close()
 
 
@@ -182,7 +179,7 @@ def test_f58_broken_rows_are_listed(db: Database) -> None:
         "UPDATE memories SET tags = '[1]' WHERE id = 3",
         "UPDATE memories SET metadata = '[\"secret\"]' WHERE id = 4",
     )
-    found = {one.where: one for one in checking.check_server(db)}
+    found = {one.where: one for one in check.check_server(db)}
     assert set(found) == {"memories.timestamp", "memories.tags", "memories.metadata"}
     assert "(2, 3)" in found["memories.tags"].there
     assert found["memories.tags"].remedy == "UPDATE memories SET tags = '[]' WHERE id IN (2, 3);"
@@ -194,7 +191,7 @@ def test_f58_broken_rows_are_listed(db: Database) -> None:
 @pytest.mark.engines("sqlite")
 def test_f58_the_scan_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A check of a large database ends in seconds: only the newest rows are looked at."""
-    monkeypatch.setattr(checking, "SCAN_ROWS", 2)
+    monkeypatch.setattr(check, "SCAN_ROWS", 2)
     rows: list[dict[str, Any]] = [{"id": n, "content": "a", "tags": [1] if n < 3 else []} for n in range(1, 5)]
     db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
     assert kinds(db) == set()
@@ -204,14 +201,14 @@ def test_d36_stats_count_every_table(db: Database) -> None:
     """`db stats` reads the registry; a table that is missing is left out."""
     rows = [{"id": n, "content": "a"} for n in (1, 2, 3)]
     db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    counted = checking.stats(db)
+    counted = check.count_rows(db)
     assert list(counted) == [entry.table for entry in registry.REGISTRY]
     assert {name: n for name, n in counted.items() if n} == {"memories": 3, "search_progress": 3, "schema_version": 1}
     run(db, "DROP TABLE tags")
-    assert "tags" not in checking.stats(db)
+    assert "tags" not in check.count_rows(db)
 
 
 def test_f74_a_database_that_cannot_be_reached_is_an_error_not_a_finding() -> None:
     """There is nothing to say about a server that does not answer."""
     with pytest.raises(StoreError):
-        checking.check_server(Database("mysql://u:p@127.0.0.1:1/none", timeout_seconds=1))
+        check.check_server(Database("mysql://u:p@127.0.0.1:1/none", timeout_seconds=1))

@@ -39,7 +39,7 @@ class Clock:
 def handle(migrated_url: str) -> Iterator[Database]:
     """One migrated database for the module."""
     made = Database(migrated_url, clock=Clock())
-    migrating.ensure(made)
+    migrating.ensure_present(made)
     yield made
     made.close()
 

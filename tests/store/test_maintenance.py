@@ -22,8 +22,7 @@ from core.index import repair as search_repair
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
-from core.upkeep import check as checking
-from core.upkeep import maintenance
+from core.upkeep import check, maintenance
 from tests.store.world import of_today
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -105,19 +104,19 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     recalls = [{"memory_id": n, "recalled": 1} for n in (1, 3)]
     db.transaction(lambda c: c.execute(insert(schema.memory_recalls), recalls), source="test")
     values = {"expired_before": NOW, "archived_before": NOW}
-    before = checking.stats(db)
+    before = check.count_rows(db)
     counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1, "search index ready": 1}
-    looked = maintenance.run(db, "prune", values=values)
+    looked = maintenance.run_script(db, "prune", values=values)
     assert (looked.counted, set(looked.changed.values())) == (counted, {0})
-    assert (checking.stats(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
-    done = maintenance.run(db, "prune", values=values, apply=True)
+    assert (check.count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
+    done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
     assert (done.changed["memories"], done.changed["memory_recalls"]) == (2, 1)
     assert ids(db) == [3, 4, 5, 6]
     assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
     assert totals(db) == lengths(db)
     assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
-    assert set(maintenance.run(db, "prune", values=values, apply=True).changed.values()) <= {0, 3}
+    assert set(maintenance.run_script(db, "prune", values=values, apply=True).changed.values()) <= {0, 3}
 
 
 def test_d33_prune_waits_for_the_index(db: Database) -> None:
@@ -126,7 +125,7 @@ def test_d33_prune_waits_for_the_index(db: Database) -> None:
     remember(db, 1, "my cat", expires_at=NOW)
     waiting = update(schema.search_progress).where(schema.search_progress.c.source == 0).values(ready=0)
     db.transaction(lambda c: c.execute(waiting), source="test")
-    done = maintenance.run(db, "prune", values={"expired_before": NOW}, apply=True)
+    done = maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
     assert (done.counted["search index ready"], done.changed["memories"], ids(db)) == (0, 0, [1])
 
 
@@ -144,13 +143,13 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     for number in (6, 7):
         remember(db, number, "jay likes tea", persona="other")
     counted = {"memory items with a newer copy": 2, "of these pinned, they stay": 1}
-    assert maintenance.run(db, "duplicates").counted == counted
-    done = maintenance.run(db, "duplicates", values={"now": NOW}, apply=True)
+    assert maintenance.run_script(db, "duplicates").counted == counted
+    done = maintenance.run_script(db, "duplicates", values={"now": NOW}, apply=True)
     assert (done.counted, done.changed) == (counted, {"memories": 1})
     m = schema.memories.c
     expired = db.read(select(m.id, m.expires_at).where(m.expires_at.is_not(None)), source="memories")
     assert list(map(tuple, expired)) == [(1, NOW)]
-    assert maintenance.run(db, "prune", values={"expired_before": NOW}, apply=True).changed["memories"] == 1
+    assert maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True).changed["memories"] == 1
     assert [one for one in search_repair.differences(db) if one.kind != "word"] == []
 
 
@@ -163,16 +162,16 @@ def test_d33_orphans_are_counted_and_recalls_deleted(db: Database) -> None:
     for row in recalls:
         db.transaction(lambda c, row=row: c.execute(insert(schema.memory_recalls), row), source="test")
     gone = schema.memories.delete().where(schema.memories.c.id == 1)
-    assert maintenance.run(db, "orphans").counted["indexed words of rows that are gone from memories"] == 0
+    assert maintenance.run_script(db, "orphans").counted["indexed words of rows that are gone from memories"] == 0
     db.transaction(lambda c: c.execute(gone), source="test")
-    found = maintenance.run(db, "orphans")
+    found = maintenance.run_script(db, "orphans")
     assert {what: n for what, n in found.counted.items() if n} == {
         "recalls of memory items that are gone": 2,
         "indexed words of rows that are gone from memories": 2,
         "indexed tags of rows that are gone from memories": 1,
     }
     assert found.changed == {"memory_recalls": 0}
-    assert maintenance.run(db, "orphans", apply=True).changed == {"memory_recalls": 2}
+    assert maintenance.run_script(db, "orphans", apply=True).changed == {"memory_recalls": 2}
     left = db.read(select(schema.memory_recalls.c.persona_id), source="memory_recalls")
     assert [row[0] for row in left] == ["other"]
 
@@ -183,10 +182,10 @@ def test_d33_health_reads_only(db: Database) -> None:
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
     remember(db, 3, "my dog", persona="other")
-    before = checking.stats(db)
-    done = maintenance.run(db, "health", values={"now": NOW})
+    before = check.count_rows(db)
+    done = maintenance.run_script(db, "health", values={"now": NOW})
     assert done.changed == {}
-    assert checking.stats(db) == before
+    assert check.count_rows(db) == before
     assert {what: n for what, n in done.counted.items() if n} == {
         "memories": 2,
         "tags": 1,
@@ -201,16 +200,16 @@ def test_d33_health_reads_only(db: Database) -> None:
 def test_d33_an_unknown_script_or_value_offers_the_nearest(db: Database) -> None:
     """F77: a typing error is said, not run."""
     with pytest.raises(TypeError, match="Did you mean 'prune'"):
-        maintenance.run(db, "prunes")
+        maintenance.run_script(db, "prunes")
     with pytest.raises(TypeError, match=r"has no value 'person'\. Did you mean 'persona'"):
-        maintenance.run(db, "prune", values={"person": "x"})
+        maintenance.run_script(db, "prune", values={"person": "x"})
 
 
 def test_d33_a_value_is_a_value(db: Database) -> None:
     """T25: what an operator types never becomes a part of a statement."""
     audiences(db)
     remember(db, 1, "my cat")
-    done = maintenance.run(db, "health", values={"persona": "x' OR '1'='1"})
+    done = maintenance.run_script(db, "health", values={"persona": "x' OR '1'='1"})
     assert done.counted["memories"] == 0
 
 
@@ -218,7 +217,7 @@ def test_d33_a_value_is_a_value(db: Database) -> None:
 def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
     """And every script counts before it changes, in one transaction, only where @apply is 1."""
     name, family, _ = path.name.split(".")
-    script = maintenance.find(name, family)
+    script = maintenance.get_script(name, family)
     for word in ("Risk", "Tables", "Cost"):
         assert re.search(rf"^{word}: .+\.$", script.head, re.MULTILINE), word
     assert script.values["persona"] == "default"
@@ -232,9 +231,9 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
 
 def test_d33_both_spellings_say_the_same() -> None:
     """An operator who moves to another database finds the same scripts."""
-    assert maintenance.names() == ["duplicates", "health", "orphans", "prune"]
-    for name in maintenance.names():
-        one, other = maintenance.find(name, "mysql"), maintenance.find(name, "sqlite")
+    assert maintenance.list_scripts() == ["duplicates", "health", "orphans", "prune"]
+    for name in maintenance.list_scripts():
+        one, other = maintenance.get_script(name, "mysql"), maintenance.get_script(name, "sqlite")
         assert one.values == other.values
         assert len(one.statements) == len(other.statements)
         assert one.head.splitlines()[:4] == other.head.splitlines()[:4]
@@ -244,10 +243,10 @@ def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
     """The file itself, as it stands, sent to the server whole."""
     audiences(db)
     remember(db, 1, "my cat")
-    for name in maintenance.names():
+    for name in maintenance.list_scripts():
         text = (resources.find("sql/maintenance") / f"{name}.{db.family}.sql").read_text()
         rows = by_sqlite3(db, text) if db.family == "sqlite" else by_pymysql(db, text)
-        counted = maintenance.run(db, name).counted
+        counted = maintenance.run_script(db, name).counted
         assert [(what, int(n)) for what, n in rows] == list(counted.items()), name
     assert ids(db) == [1]
 

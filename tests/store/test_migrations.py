@@ -69,17 +69,17 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def add(between: str = "") -> None:
         copy = tmp_path / "migrations"
         if not copy.exists():
-            shutil.copytree(migration.folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
-            monkeypatch.setattr(migration, "folder", lambda: copy)
-        last = max(one for one in migration.revisions() if one != "9999")
-        (copy / "versions" / "9999_mood.py").write_text(NEXT.format(between=between, last=last))
+            shutil.copytree(migration.find_folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+            monkeypatch.setattr(migration, "find_folder", lambda: copy)
+        last = max(one for one in migration.list_revisions() if one != "9999")
+        (copy / "versions" / "v9999_mood.py").write_text(NEXT.format(between=between, last=last))
 
     return add
 
 
 def shape(db: Database) -> dict[str, Any]:
     """Return tables, columns and indexes with all that the server says of them."""
-    return {name: found for name, found in inspection.look(db).items() if not name.startswith("sqlite_")}
+    return {name: found for name, found in inspection.read_tables(db).items() if not name.startswith("sqlite_")}
 
 
 def run(db: Database, *statements: str) -> None:
@@ -90,11 +90,11 @@ def run(db: Database, *statements: str) -> None:
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:
     """The first run of a new installation, and every one after it."""
-    assert migration.pending(db) == migration.revisions()
+    assert migration.list_pending(db) == migration.list_revisions()
     first = migration.migrate(db)
-    assert first.applied == tuple(migration.revisions())
+    assert first.applied == tuple(migration.list_revisions())
     assert first.changed
-    assert migration.pending(db) == []
+    assert migration.list_pending(db) == []
     before = shape(db), stored(db)
     second = migration.migrate(db)
     assert second == migration.Migrated(messages=(migration.NOTHING,))
@@ -104,7 +104,7 @@ def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Data
 
 def stored(db: Database) -> dict[str, list[Any]]:
     """Return every row of every table."""
-    return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in ddl.tables().values()}
+    return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in ddl.list_tables().values()}
 
 
 def test_d16_the_index_of_a_new_database_is_complete(made: Database) -> None:
@@ -115,14 +115,14 @@ def test_d16_the_index_of_a_new_database_is_complete(made: Database) -> None:
 
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
     """Column by column, index by index: two ways to a database, one database."""
-    for revision in migration.revisions():
+    for revision in migration.list_revisions():
         migration.run_revision(db, revision)
     by_revisions, progress = shape(db), stored(db)["search_progress"]
-    run(db, *(f"DROP TABLE {ddl.quoted(name, db.family)}" for name in by_revisions))
+    run(db, *(f"DROP TABLE {ddl.quote(name, db.family)}" for name in by_revisions))
     assert shape(db) == {}
     migration.migrate(db)
     by_schema = shape(db)
-    assert set(by_revisions) == set(by_schema) == set(ddl.tables())
+    assert set(by_revisions) == set(by_schema) == set(ddl.list_tables())
     for name, table in by_schema.items():
         assert by_revisions[name] == table, name
     assert stored(db)["search_progress"] == progress
@@ -131,11 +131,11 @@ def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fr
 def test_d32_the_database_is_what_the_metadata_says(made: Database) -> None:
     """Every column, type and index of the schema is there under its name, and nothing else is."""
     found = shape(made)
-    assert inspection.differences(found, made.family) == []
-    for table in ddl.tables().values():
+    assert inspection.list_differences(found, made.family) == []
+    for table in ddl.list_tables().values():
         there = found[table.name]
         assert set(there.columns) == set(table.c.keys())
-        assert there.indexes == ddl.indexes(table), table.name
+        assert there.indexes == ddl.list_indexes(table), table.name
         assert there.primary_key == tuple(table.primary_key.columns.keys())
 
 
@@ -150,8 +150,8 @@ def test_d29_a_column_dropped_by_hand_is_restored(present: Database) -> None:
         "ALTER TABLE memories DROP COLUMN pinned",
         drop_index(present, "memories", "ix_memories_kind"),
     )
-    assert migration.pending(present) == []
-    assert {(one.kind, one.table, one.name) for one in inspection.missing(shape(present), present.family)} == {
+    assert migration.list_pending(present) == []
+    assert {(one.kind, one.table, one.name) for one in inspection.list_missing(shape(present), present.family)} == {
         ("column", "chat_history_cache", "text_folded"),
         ("column", "memories", "pinned"),
         ("index", "memories", "ix_memories_kind"),
@@ -162,7 +162,7 @@ def test_d29_a_column_dropped_by_hand_is_restored(present: Database) -> None:
     assert {name: sorted(t.columns) for name, t in shape(present).items()} == {
         name: sorted(t.columns) for name, t in before.items()
     }
-    assert inspection.differences(shape(present), present.family) == []
+    assert inspection.list_differences(shape(present), present.family) == []
     assert present.read(select(schema.chat_history_cache.c.text_folded), source="test")[0][0] == "strasse"
     assert not migration.migrate(present).changed
 
@@ -176,10 +176,10 @@ def drop_index(db: Database, table: str, name: str) -> str:
 def test_d29_a_table_dropped_by_hand_is_restored(present: Database) -> None:
     """Empty, and said."""
     run(present, "DROP TABLE ai_diary")
-    assert migration.plan(present) == ["restore table ai_diary.ai_diary"]
+    assert migration.plan_steps(present) == ["restore table ai_diary.ai_diary"]
     assert "restored the table ai_diary" in migration.migrate(present).messages
-    assert migration.plan(present) == []
-    assert inspection.differences(shape(present), present.family) == []
+    assert migration.plan_steps(present) == []
+    assert inspection.list_differences(shape(present), present.family) == []
 
 
 @SPARED
@@ -192,7 +192,7 @@ def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
     ]
     present.transaction(lambda c: c.execute(insert(schema.conversations), conversation), source="test")
     present.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    indexes = [name for name, (_, columns) in ddl.indexes(schema.memories).items() if "audience_id" in columns]
+    indexes = [name for name, (_, columns) in ddl.list_indexes(schema.memories).items() if "audience_id" in columns]
     run(
         present,
         *(drop_index(present, "memories", name) for name in indexes),
@@ -206,19 +206,19 @@ def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     """A process that died while it made the tables; the next one goes on, on servers too."""
     run(present, "DROP TABLE search_term", "DROP TABLE config", "DELETE FROM schema_version")
-    migration.ensure(present)
-    assert inspection.differences(shape(present), present.family) == []
-    assert migration.pending(present) == []
+    migration.ensure_present(present)
+    assert inspection.list_differences(shape(present), present.family) == []
+    assert migration.list_pending(present) == []
 
 
 @SPARED
 def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, next_version: Any) -> None:
     """The former version's database, this version's program."""
     next_version()
-    assert migration.pending(present) == ["9999"]
+    assert migration.list_pending(present) == ["9999"]
     assert migration.migrate(present).applied == ("9999",)
     assert "mood" in shape(present)["memories"].columns
-    assert migration.pending(present) == []
+    assert migration.list_pending(present) == []
     assert not migration.migrate(present).changed
 
 
@@ -228,7 +228,7 @@ def test_d29_a_revision_that_failed_half_way_goes_on(present: Database, next_ver
     with pytest.raises(StoreError):
         migration.migrate(present)
     assert ("mood" in shape(present)["memories"].columns) == (present.family == "mysql")
-    assert migration.pending(present) == ["9999"]
+    assert migration.list_pending(present) == ["9999"]
     next_version()
     assert migration.migrate(present).applied == ("9999",)
     assert shape(present)["memories"].has_index(False, ("persona_id", "mood"))
@@ -274,35 +274,35 @@ def test_d31_the_former_version_works_while_the_new_one_migrates(present: Databa
 @SPARED
 def test_d31_a_newer_database_opens(present: Database, next_version: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The former version does not refuse a database that the new one has migrated, and does not turn it back."""
-    former = migration.folder()
+    former = migration.find_folder()
     next_version()
     migration.migrate(present)
-    monkeypatch.setattr(migration, "folder", lambda: former)
-    assert migration.pending(present) == []
-    migration.ensure(present)
+    monkeypatch.setattr(migration, "find_folder", lambda: former)
+    assert migration.list_pending(present) == []
+    migration.ensure_present(present)
     assert not migration.migrate(present).changed
-    assert migration.current(present) == "9999"
+    assert migration.read_version(present) == "9999"
 
 
 def test_d31_columns_since_the_first_release_have_defaults() -> None:
     """The former version leaves them out of its INSERTs; and none of its own may be gone."""
     for family in ("mysql", "sqlite"):
-        script = (migration.folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
-        first = {s.split()[5]: s for s in ddl.statements(script) if s.startswith("CREATE TABLE")}
-        for table in ddl.tables().values():
+        script = (migration.find_folder() / "versions" / f"v0001_tables.{family}.sql").read_text()
+        first = {s.split()[5]: s for s in ddl.split_statements(script) if s.startswith("CREATE TABLE")}
+        for table in ddl.list_tables().values():
             if table.name not in first:
                 continue
             before = {line.split()[0].strip('`"') for line in first[table.name].splitlines()[1:]}
             for column in table.columns:
                 fits = column.name in before or column.nullable or column.server_default is not None
                 assert fits, f"{table.name}.{column.name} is new and needs a default or NULL"
-        assert set(first) <= set(ddl.tables())
+        assert set(first) <= set(ddl.list_tables())
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
     """Several programs start on the day of the installation."""
     assert at_once(db, migration.migrate) == []
-    assert inspection.differences(shape(db), db.family) == []
+    assert inspection.list_differences(shape(db), db.family) == []
     assert len(stored(db)["schema_version"]) == 1
     assert len(stored(db)["search_progress"]) == 3
 
@@ -315,7 +315,7 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
     later = threading.Timer(0.3, holder.close)
     later.start()
     try:
-        migration.ensure(db)
+        migration.ensure_present(db)
     finally:
         later.join()
     assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
@@ -380,22 +380,22 @@ def leasing_span() -> Any:
 @SPARED
 def test_ensure_tells_the_operator_of_a_server_and_mends_sqlite(present: Database, next_version: Any) -> None:
     """An embedded database has nobody else to look after it; a server's operator decides."""
-    migration.ensure(present)
-    assert migration.pending(present) == []
+    migration.ensure_present(present)
+    assert migration.list_pending(present) == []
     next_version()
     if present.family == "sqlite":
-        migration.ensure(present)
-        assert migration.pending(present) == []
+        migration.ensure_present(present)
+        assert migration.list_pending(present) == []
         return
     with pytest.raises(StoreError, match="prompt-engine db migrate"):
-        migration.ensure(present)
-    assert migration.pending(present) == ["9999"]
+        migration.ensure_present(present)
+    assert migration.list_pending(present) == ["9999"]
 
 
 def test_ensure_costs_one_round_trip_at_the_present(made: Database) -> None:
     """It runs at every opening."""
     with made.traced() as statements:
-        migration.ensure(made)
+        migration.ensure_present(made)
     assert len(statements) == 1
 
 
@@ -413,7 +413,7 @@ def test_an_empty_sqlite_file_is_made_quickly(db: Database) -> None:
 
 def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
     """Rows of a program that knows no personas belong to the first one."""
-    for table in ddl.tables().values():
+    for table in ddl.list_tables().values():
         if "persona_id" not in table.c:
             continue
         values = {c.name: example(c) for c in table.columns if not c.nullable and c.server_default is None}

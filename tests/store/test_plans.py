@@ -123,7 +123,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
     for statement, values in caught:
         for access in explain(db, statement, values):
             table = _name_of(access.table, statement)
-            if table in ddl.tables():
+            if table in ddl.list_tables():
                 used.setdefault(table, set()).update(access.index.split(","))
                 assert table in SMALL or not access.is_scan, (access, statement[:2000])
     for table, indexes in wanted.items():
@@ -132,7 +132,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
 
 def _name_of(alias: str, statement: str) -> str:
     found = re.search(rf"\b(\w+)`? AS `?{re.escape(alias)}\b", statement)
-    return found[1] if found and alias not in ddl.tables() else alias
+    return found[1] if found and alias not in ddl.list_tables() else alias
 
 
 SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")

@@ -12,7 +12,7 @@ from core.upkeep import ddl
 
 WORDS = {"tag", "related_tag", "alias", "term", "part"}
 """Key columns that hold words people said."""
-TABLES = ddl.tables()
+TABLES = ddl.list_tables()
 
 
 def test_d36_every_table_is_registered_once() -> None:

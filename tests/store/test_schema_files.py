@@ -10,9 +10,7 @@ from sqlalchemy import select
 
 from core.database import schema
 from core.database.engine import Database
-from core.upkeep import ddl, schema_files
-from core.upkeep import inspection as inspecting
-from core.upkeep import migration as migrating
+from core.upkeep import ddl, inspection, migration, schema_files
 
 
 @pytest.fixture
@@ -25,18 +23,18 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 def test_d32_the_schema_files_are_up_to_date() -> None:
     """Run `python -m core.upkeep.schema_files` when this fails."""
-    first = len(migrating.revisions()) == 1
-    for path, text in schema_files.files(first_revision=first).items():
+    first = len(migration.list_revisions()) == 1
+    for path, text in schema_files.build_files(first_revision=first).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"
 
 
 def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
     """An operator who runs the file by hand gets what the program makes, version included."""
-    for statement in ddl.statements(schema_files.script(db.family)):
+    for statement in ddl.split_statements(schema_files.build_script(db.family)):
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
-    assert inspecting.differences(inspecting.look(db), db.family) == []
-    assert migrating.pending(db) == []
-    assert not migrating.migrate(db).changed
+    assert inspection.list_differences(inspection.read_tables(db), db.family) == []
+    assert migration.list_pending(db) == []
+    assert not migration.migrate(db).changed
     p = schema.search_progress.c
     assert sorted(map(tuple, db.read(select(p.source, p.ready), source="test"))) == [(0, 1), (1, 1), (2, 1)]
 
@@ -47,19 +45,19 @@ def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(migrating.folder()))
+    config.set_main_option("script_location", str(migration.find_folder()))
     config.set_main_option("path_separator", "os")
     script = ScriptDirectory.from_config(config)
-    assert [one.revision for one in script.walk_revisions()][::-1] == migrating.revisions()
-    assert script.get_heads() == migrating.revisions()[-1:]
+    assert [one.revision for one in script.walk_revisions()][::-1] == migration.list_revisions()
+    assert script.get_heads() == migration.list_revisions()[-1:]
 
 
 @pytest.mark.parametrize("family", ["mysql", "sqlite"])
 def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
     """Style: each index has a comment naming the query it serves and its width."""
-    text = schema_files.script(family)
-    for table in ddl.tables().values():
-        for name in ddl.indexes(table):
+    text = schema_files.build_script(family)
+    for table in ddl.list_tables().values():
+        for name in ddl.list_indexes(table):
             line = next(i for i, one in enumerate(text.splitlines()) if re.search(rf"\b{name}\b", one))
             above = text.splitlines()[line - 1].strip()
             assert re.fullmatch(r"-- \S.* \(\d+ bytes\)", above), name
@@ -67,12 +65,12 @@ def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
 
 def test_the_page_names_every_table_column_and_index() -> None:
     """What is documented is what is there."""
-    page = schema_files.document()
-    for table in ddl.tables().values():
+    page = schema_files.build_document()
+    for table in ddl.list_tables().values():
         part = page.split(f"\n## {table.name}\n")[1].split("\n## ")[0]
         for column in table.columns:
             assert f"| {column.name} |" in part
-        for index in ddl.indexes(table):
+        for index in ddl.list_indexes(table):
             assert f"`{index}`" in part
 
 
@@ -80,7 +78,7 @@ def test_a_shipped_revision_is_not_written_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once there is a second revision, the first is the past."""
-    monkeypatch.setattr(migrating, "revisions", lambda: ["0001", "0002"])
+    monkeypatch.setattr(migration, "list_revisions", lambda: ["0001", "0002"])
     assert schema_files.main(["--first-revision"]) == 1
     assert "has shipped" in capsys.readouterr().err
 
@@ -90,7 +88,7 @@ def test_check_says_which_files_are_out_of_date(
 ) -> None:
     """`--check` writes nothing."""
     assert schema_files.main(["--check"]) == 0
-    monkeypatch.setattr(schema_files, "document", lambda: "other")
+    monkeypatch.setattr(schema_files, "build_document", lambda: "other")
     assert schema_files.main(["--check"]) == 1
     assert capsys.readouterr().out.strip().endswith("schema.md")
     assert schema_files.main(["--check"]) == 1

@@ -43,7 +43,7 @@ class Clock:
 def open_db(url: str) -> Database:
     """Return a migrated database whose clock stands at NOW."""
     db = Database(url, clock=Clock())
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     return db
 
 
@@ -51,7 +51,7 @@ def open_db(url: str) -> Database:
 def of_today(url: str, **options: Any) -> Iterator[Database]:
     """Yield a migrated database, whose clock is the system's unless another one is given, and close it."""
     db = Database(url, **options)
-    migrating.ensure(db)
+    migrating.ensure_present(db)
     yield db
     db.close()
 

@@ -20,7 +20,7 @@ from core.database.dialects import Key
 from core.upkeep import ddl, schema_files
 
 PACKAGE = Path(str(core.__file__)).parent
-TABLES = ddl.tables()
+TABLES = ddl.list_tables()
 
 EXEMPT = {"schema_version", "config", "search_vocab", "search_progress"}
 """About the database, not about anybody (D1)."""
@@ -161,9 +161,9 @@ def test_d2_the_scope_comes_first_in_every_index(table: Table) -> None:
     primary = tuple(table.primary_key.columns.keys())
     if table.name not in EXEMPT:
         assert primary[0] in first or (len(primary) == 1 and isinstance(table.c[primary[0]].type, Integer))
-    for name, (_, columns) in ddl.indexes(table).items():
+    for name, (_, columns) in ddl.list_indexes(table).items():
         assert columns[0] in first, name
-        assert schema_files.notes()[table.name, name], f"{name} has no comment that says what it serves"
+        assert schema_files.read_notes()[table.name, name], f"{name} has no comment that says what it serves"
         assert schema_files.key_bytes(table, columns) <= schema_files.MOST_KEY_BYTES, name
     assert schema_files.key_bytes(table, primary) <= schema_files.MOST_KEY_BYTES
 
@@ -171,7 +171,7 @@ def test_d2_the_scope_comes_first_in_every_index(table: Table) -> None:
 def test_d2_no_index_stands_in_another() -> None:
     """Each costs every writer; one that begins another is served by it."""
     for table in TABLES.values():
-        keys = [tuple(table.primary_key.columns.keys()), *(columns for _, columns in ddl.indexes(table).values())]
+        keys = [tuple(table.primary_key.columns.keys()), *(columns for _, columns in ddl.list_indexes(table).values())]
         for one in keys:
             assert not [other for other in keys if other != one and other[: len(one)] == one], (table.name, one)
         assert len(set(keys)) == len(keys)
@@ -223,7 +223,7 @@ def test_d1_every_statement_is_about_one_persona(path: Path) -> None:
 @pytest.mark.parametrize("path", sql_files(), ids=lambda path: path.name)
 def test_d1_every_statement_of_a_script_is_about_one_persona(path: Path) -> None:
     """An operator who mends one persona's rows leaves the others alone."""
-    for statement in ddl.statements(without_comments(path.read_text(encoding="utf-8"))):
+    for statement in ddl.split_statements(without_comments(path.read_text(encoding="utf-8"))):
         tables = set(re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) (\w+)", statement))
         if statement.startswith("CREATE ") or not tables & set(TABLES) - EXEMPT:
             continue

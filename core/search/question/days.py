@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
 
 from ...text.calendar_words import Calendar, calendar
-from ...text.day_spans import YEARS, Days, counted_back, days_of, month_span, span, yearless
+from ...text.day_spans import YEARS, Days, count_back, days_of, month_span, span, yearless
 from ...text.languages import bare
 from .days_cjk import cjk_days
 
@@ -204,7 +204,7 @@ class _Reader:
         if unit is None or not ((has_back and count is not None) or self._word(place + 1) in known.ago):
             return
         self.at = place + 1 + (not has_back)
-        yield from counted_back(1 if count is None else count, unit, self.today)
+        yield from count_back(1 if count is None else count, unit, self.today)
 
     def _beside(self) -> Iterator[Days]:
         """Read `last week`, `la semaine dernière`, `next Friday`, `this summer`, `on Monday`."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from ...text.calendar_words import Unit
-from ...text.day_spans import Days, counted_back, days_of, span, yearless
+from ...text.day_spans import Days, count_back, days_of, span, yearless
 
 _N = "([0-9]{1,4}|[一二三四五六七八九十两兩]{1,3}|하루|이틀|사흘|한|두|세|네|다섯|여섯)"
 _DIGITS = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2}
@@ -96,7 +96,7 @@ def cjk_days(text: str, today: date) -> Iterator[Days]:
     for pattern, unit in _COUNTED:
         for match in pattern.finditer(rest):
             # Days that are words of their own, such as 이틀, come without a unit.
-            yield from counted_back(number(match[1] or match[2]), "day" if match[2] else unit, today)
+            yield from count_back(number(match[1] or match[2]), "day" if match[2] else unit, today)
         rest = pattern.sub(" ", rest)
     for pattern, unit, back in _PATTERNS:
         if pattern.search(rest):

@@ -24,7 +24,7 @@ from ...messages import (
 )
 from ...messages.table_recaps import Recap
 from ...shapes import Operation
-from ...text.extracts import extract
+from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from ...text.sizes import to_json
 from .. import (
@@ -160,7 +160,7 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         ModelError: as `recap`.
     """
     if tools.model is None:
-        chosen = extract([source.text], most_sentences=1, most_chars=300)
+        chosen = build_extract([source.text], most_sentences=1, most_chars=300)
         if not chosen.strip():
             return None
         if screening.is_flagged(chosen, "recap", settings=tools.settings)[0]:

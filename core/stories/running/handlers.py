@@ -13,7 +13,7 @@ from ...messages import table_scenes as scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import Operation
-from ...text.extracts import extract
+from ...text.extracts import build_extract
 from ...text.replies import is_unreadable, read_object, without_thoughts
 from .. import model_calls as asking
 from .. import token_counts as counting
@@ -142,7 +142,9 @@ def _by_extract(former: Story, added: Sequence[Scene]) -> Story:
         if scene.is_brought:  # a whole running recap: each of its lines says something of its own
             told += scene.recap.splitlines()
             continue
-        text = scene.recap if len(scene.recap) <= EXTRACT_CHARS else extract([scene.recap], most_chars=EXTRACT_CHARS)
+        text = (
+            scene.recap if len(scene.recap) <= EXTRACT_CHARS else build_extract([scene.recap], most_chars=EXTRACT_CHARS)
+        )
         told.append(": ".join(filter(None, (scene.name, text or scene.recap[:EXTRACT_CHARS]))))
     return parts.extend(former, told)
 

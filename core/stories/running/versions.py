@@ -19,7 +19,7 @@ from ...messages import table_lines
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
-from ...text.refusals import refusal
+from ...text.refusals import judge_refusal
 from .. import table_refused as refused_recaps
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
@@ -122,7 +122,7 @@ def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None
     running_recaps.hold(connection, call.persona, call.conversation)
     current = running_recaps.current(read, call.persona, call.conversation)
     by_hand = new.provenance == "manual"
-    reason = refusal(
+    reason = judge_refusal(
         new.content,
         current.content if current and not by_hand else "",
         patterns=() if by_hand else refused_patterns(call.settings.templates_dir),

@@ -14,7 +14,7 @@ from ...messages import table_lines
 from ...messages import table_scenes as scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
-from ...text.extracts import extract
+from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from .. import (
     delayed_writes as saving,
@@ -80,7 +80,7 @@ def _text(
 ) -> str:
     """Return the recap, blank where an extract has nothing to say or would take the place of a better text."""
     by_model = tools.model is not None
-    text, reason = _by_model(tools, lines, by) if by_model else (extract([line.text for line in lines]), "")
+    text, reason = _by_model(tools, lines, by) if by_model else (build_extract([line.text for line in lines]), "")
     if not by_model and not text.strip():
         return ""
     reason = reason or reason_against(tools, text, placed.scene.recap)

@@ -14,7 +14,7 @@ from ...memories.rules import kind_of
 from ...memories.rules_retention import expires_at
 from ...scope import Scope
 from ...text.folding import clean
-from ...text.strict_json import strict
+from ...text.strict_json import make_strict
 from ..records import said_type
 
 EMPTY = "empty"
@@ -177,7 +177,7 @@ def _metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
         while free in kept and kept[free] != value:
             free += "_"
         kept[free] = value
-    return strict(kept)[0]
+    return make_strict(kept)[0]
 
 
 def others_note(given: Mapping[str, Any], reading: Reading) -> str:

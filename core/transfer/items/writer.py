@@ -9,7 +9,7 @@ from typing import Any
 from ...database.rows import read_json, read_list
 from ...memories.table_transfer import Place
 from ...text.hits import stored_tags
-from ...text.strict_json import strict
+from ...text.strict_json import make_strict
 from .reader import Syntax
 
 MEDIA_TYPES: dict[Syntax, str] = {
@@ -28,7 +28,7 @@ def item_of(row: Any) -> dict[str, Any]:
         "kind": row.kind,
         "tier": row.tier,
         "importance": float(row.importance),
-        "tags": strict(stored_tags(row.tags))[0],
+        "tags": make_strict(stored_tags(row.tags))[0],
         "emotion": row.emotion or "",
         "persona": row.persona_id,
         "conversation": row.conversation_key,
@@ -37,12 +37,12 @@ def item_of(row: Any) -> dict[str, Any]:
         "expires_at": row.expires_at.isoformat() if row.expires_at else "",
         "pinned": bool(row.pinned),
         "provenance": row.provenance,
-        "source_message_ids": strict(read_list(row.source_message_ids))[0],
+        "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
         "author": row.author or "",
         "source": row.source or "",
         "label": row.scope or "",
         "local_only": bool(row.local_only),
-        "metadata": strict(read_json(row.metadata) or {})[0],
+        "metadata": make_strict(read_json(row.metadata) or {})[0],
         "response_text": row.response_text,
         "intensity": row.intensity,
         "emotion_state": row.emotion_state or "",

@@ -14,7 +14,7 @@ from ...errors import MessageError
 from ...stories.recaps import rules_keys as recap_keys
 from ...stories.table_imported import Recap, Scene
 from ...text.folding import clean
-from ...text.strict_json import strict
+from ...text.strict_json import make_strict
 from ..records import TEXT_BYTES
 from .json_text import keep
 
@@ -82,14 +82,14 @@ def _read(key: str, value: Any) -> Any:
     if key == "scene_recap_versions":
         return [clean(text) for text in made] if made else None
     if isinstance(made, dict):
-        return strict(made)[0] if _is_exact(made) else None
+        return make_strict(made)[0] if _is_exact(made) else None
     return made
 
 
 def _is_exact(value: dict[str, Any]) -> bool:
     """Return whether an object that is not empty comes back from every server as it was."""
     text = keep(value)
-    if not value or text is None or strict(value)[1]:
+    if not value or text is None or make_strict(value)[1]:
         return False
     return not _LONG_NUMBER.search(text)
 

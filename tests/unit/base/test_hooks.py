@@ -20,7 +20,16 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 
 from core.base import hooks
-from core.base.hooks import HOOK_NAMES, HookAborted, HookTimeout, accepted, call, clear_hooks, get_hook, set_hook
+from core.base.hooks import (
+    HOOK_NAMES,
+    HookAborted,
+    HookTimeout,
+    call,
+    choose_arguments,
+    clear_hooks,
+    get_hook,
+    set_hook,
+)
 from core.errors import ConfigError, CoreError
 
 ARGUMENTS = {"text": "hi", "settings": 1, "db": 2}
@@ -146,7 +155,7 @@ class Callable:
 @pytest.mark.parametrize("direct", [True, False])
 def test_g3_only_what_the_signature_accepts(function: Any, answer: Any, direct: bool) -> None:
     if isinstance(function, partial):
-        assert accepted(function, {"text": "hi"}) == ([], {"text": "hi"})
+        assert choose_arguments(function, {"text": "hi"}) == ([], {"text": "hi"})
         return
     assert call(function, ARGUMENTS, timeout_seconds=5, direct=direct) == answer
 

@@ -13,11 +13,11 @@ from core.errors import TransferError
 
 def test_c30_the_folder_is_made_and_nothing_is_left_beside(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "memory" / "Saved Memories.md"
-    assert mirrored_file.read(path) is None
-    assert mirrored_file.replace(path, "- tea\r\n", seen=None)
+    assert mirrored_file.read_file(path) is None
+    assert mirrored_file.replace_file(path, "- tea\r\n", seen=None)
     assert path.read_bytes() == b"- tea\r\n"
-    assert mirrored_file.replace(path, "- caf\u00e9\n", seen="- tea\r\n")
-    assert mirrored_file.read(path) == "- caf\u00e9\n"
+    assert mirrored_file.replace_file(path, "- caf\u00e9\n", seen="- tea\r\n")
+    assert mirrored_file.read_file(path) == "- caf\u00e9\n"
     assert [each.name for each in path.parent.iterdir()] == ["Saved Memories.md"]
 
 
@@ -29,11 +29,11 @@ def test_c34_a_file_that_is_not_what_was_seen_is_left_alone(
         monkeypatch.setattr(mirrored_file, "_exchange", lambda one, other: False)
     path = tmp_path / "x.md"
     path.write_text("by hand")
-    assert not mirrored_file.replace(path, "ours", seen=None)
-    assert not mirrored_file.replace(path, "ours", seen="before")
+    assert not mirrored_file.replace_file(path, "ours", seen=None)
+    assert not mirrored_file.replace_file(path, "ours", seen="before")
     assert path.read_text() == "by hand"
     path.unlink()
-    assert not mirrored_file.replace(path, "ours", seen="before"), "a file that was removed is not made again"
+    assert not mirrored_file.replace_file(path, "ours", seen="before"), "a file that was removed is not made again"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -54,7 +54,7 @@ def test_c34_an_edit_right_before_the_files_change_places_stays(
     monkeypatch.setattr(mirrored_file, "_exchange", late)
     if mirrored_file._renameat2() is None:
         pytest.skip("files cannot change places on this system")
-    assert not mirrored_file.replace(path, "ours", seen="old")
+    assert not mirrored_file.replace_file(path, "ours", seen="old")
     assert path.read_text() == "edited"
 
 
@@ -66,9 +66,9 @@ def test_c34_of_two_writers_each_edit_is_seen_by_one(tmp_path: Path) -> None:
     def count() -> None:
         done = 0
         while done < 50:
-            seen = mirrored_file.read(path)
+            seen = mirrored_file.read_file(path)
             assert seen is not None
-            done += mirrored_file.replace(path, str(int(seen) + 1), seen=seen)
+            done += mirrored_file.replace_file(path, str(int(seen) + 1), seen=seen)
 
     threads = [threading.Thread(target=count) for _ in range(2)]
     for thread in threads:
@@ -82,7 +82,7 @@ def test_c35_a_file_that_is_no_utf8_is_refused_and_left(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     path.write_bytes(b"ab\xff")
     with pytest.raises(TransferError, match="byte 2") as caught:
-        mirrored_file.read(path)
+        mirrored_file.read_file(path)
     assert caught.value.path == str(path) and path.read_bytes() == b"ab\xff"
 
 
@@ -91,10 +91,10 @@ def test_c35_a_file_over_10_mb_is_refused(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(mirrored_file.MAX_BYTES + 1)
     with pytest.raises(TransferError, match="10,000,000"):
-        mirrored_file.read(path)
+        mirrored_file.read_file(path)
 
 
 def test_c35_what_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("a file where the folder should be")
     with pytest.raises(TransferError, match="cannot be written"):
-        mirrored_file.replace(tmp_path / "memory" / "x.md", "ours", seen=None)
+        mirrored_file.replace_file(tmp_path / "memory" / "x.md", "ours", seen=None)

@@ -21,20 +21,20 @@ from core.config.flag_types import BadValueError
 from core.config.flags import GROUPS
 
 ROOT = Path(__file__).resolve().parents[3]
-VALIDATOR = jsonschema.Draft202012Validator(config_docs.schema())
+VALIDATOR = jsonschema.Draft202012Validator(config_docs.build_schema())
 UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted(config_docs.documents()))
+@pytest.mark.parametrize("name", sorted(config_docs.build_documents()))
 def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
     """Run `python -m core.config.docs` when this fails."""
-    assert (ROOT / name).read_text(encoding="utf-8") == config_docs.documents()[name]
+    assert (ROOT / name).read_text(encoding="utf-8") == config_docs.build_documents()[name]
 
 
 def test_the_maker_writes_the_three_files(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "core.config.docs", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
-    assert written == sorted(config_docs.documents())
+    assert written == sorted(config_docs.build_documents())
 
 
 def test_config_yaml_says_nothing_until_a_line_is_uncommented() -> None:
@@ -76,7 +76,7 @@ def test_every_flag_stands_under_a_known_heading() -> None:
 
 
 def test_the_schema_is_one_and_knows_every_flag() -> None:
-    jsonschema.Draft202012Validator.check_schema(config_docs.schema())
+    jsonschema.Draft202012Validator.check_schema(config_docs.build_schema())
     assert json.loads((ROOT / "docs/config.schema.json").read_text())["properties"].keys() == FLAGS.keys()
     assert not VALIDATOR.is_valid({"CONTEXT_VERBOSTY": 4}) and VALIDATOR.is_valid(None) and VALIDATOR.is_valid({})
 

@@ -8,22 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.extracts import extract, rarest_words, sentences
+from core.text.extracts import build_extract, rarest_words, sentences
 
 
 def test_g23_the_example_of_the_rule() -> None:
     """An extract keeps the spelling of its source; this source is written without capitals."""
     expected = "ada moved to rome. the cat is called tofu."
-    assert extract(["ada moved to rome. the cat is called tofu."]) == expected
-    assert extract(["ada moved to rome", "hi!", "the cat is called tofu", "ok"]) == expected
-    assert extract(["Ada moved to Rome.", "The cat is called Tofu."]) == "Ada moved to Rome. The cat is called Tofu."
+    assert build_extract(["ada moved to rome. the cat is called tofu."]) == expected
+    assert build_extract(["ada moved to rome", "hi!", "the cat is called tofu", "ok"]) == expected
+    assert (
+        build_extract(["Ada moved to Rome.", "The cat is called Tofu."]) == "Ada moved to Rome. The cat is called Tofu."
+    )
 
 
 @pytest.mark.parametrize(
     "texts", [[], [""], ["  \n"], ["hi"], ["hello!", "ok", "thanks"], ["👍", "...", "!?"], ["how are you?"]]
 )
 def test_g23_nothing_useful_gives_a_blank_text(texts: list[str]) -> None:
-    assert extract(texts) == ""
+    assert build_extract(texts) == ""
 
 
 def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
@@ -37,42 +39,42 @@ def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
         "I am allergic to peanuts.",
         "Nice.",
     ]
-    assert extract(texts) == (
+    assert build_extract(texts) == (
         "I moved to Rome in 2024 with my cat Tofu. My sister Ada works as a nurse at the hospital. "
         "I am allergic to peanuts."
     )
-    assert extract(texts, most_sentences=1) == "I moved to Rome in 2024 with my cat Tofu."
-    assert extract(texts, most_sentences=0) == ""
+    assert build_extract(texts, most_sentences=1) == "I moved to Rome in 2024 with my cat Tofu."
+    assert build_extract(texts, most_sentences=0) == ""
 
 
 def test_g23_a_statement_goes_before_a_question_and_the_first_person_before_others() -> None:
     asked = ["do trains stop in florence?", "trains stop in florence."]
-    assert extract(asked, most_sentences=1) == "trains stop in florence."
-    assert extract(["he planted roses.", "i planted tulips."], most_sentences=1) == "i planted tulips."
+    assert build_extract(asked, most_sentences=1) == "trains stop in florence."
+    assert build_extract(["he planted roses.", "i planted tulips."], most_sentences=1) == "i planted tulips."
 
 
 def test_g23_a_sentence_adds_what_those_before_have_not_said() -> None:
     texts = ["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."]
-    assert extract(texts, most_sentences=2) == "ada moved to rome with tofu. bob paints."
+    assert build_extract(texts, most_sentences=2) == "ada moved to rome with tofu. bob paints."
 
 
 def test_g23_a_sentence_said_again_counts_once() -> None:
-    assert extract(["Tofu is a cat.", "TOFU is  a cat.", "Tofu is a cat!"]) == "Tofu is a cat."
-    said = extract(["The blue boat sails to Crete tomorrow."] * 3 + ["Ann paints."])
+    assert build_extract(["Tofu is a cat.", "TOFU is  a cat.", "Tofu is a cat!"]) == "Tofu is a cat."
+    said = build_extract(["The blue boat sails to Crete tomorrow."] * 3 + ["Ann paints."])
     assert said == "The blue boat sails to Crete tomorrow. Ann paints."
 
 
 @pytest.mark.parametrize("most_chars", [1, 2, 10, 40, 90, 600])
 def test_g23_an_extract_is_never_longer_than_allowed(most_chars: int) -> None:
     texts = ["The boat sails to Crete tomorrow morning.", "Bob bought bread.", "word " * 300]
-    made = extract(texts, most_chars=most_chars)
+    made = build_extract(texts, most_chars=most_chars)
     assert 0 < len(made) <= most_chars
 
 
 def test_g23_a_sentence_too_long_is_cut_before_a_word() -> None:
-    assert extract(["Gardeners planted tulips yesterday afternoon"], most_chars=30) == "Gardeners planted tulips…"
-    assert extract(["x" * 50], most_chars=10) == "x" * 9 + "…"
-    assert extract(["x y z"], most_chars=0) == ""
+    assert build_extract(["Gardeners planted tulips yesterday afternoon"], most_chars=30) == "Gardeners planted tulips…"
+    assert build_extract(["x" * 50], most_chars=10) == "x" * 9 + "…"
+    assert build_extract(["x y z"], most_chars=0) == ""
 
 
 SCRIPTS = {
@@ -92,7 +94,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("texts", "expected"), SCRIPTS.values(), ids=SCRIPTS.keys())
 def test_g23_every_script_is_served(texts: list[str], expected: str) -> None:
-    assert extract(texts, most_sentences=2) == expected
+    assert build_extract(texts, most_sentences=2) == expected
 
 
 def test_g23_sentences_end_where_people_end_them() -> None:
@@ -118,8 +120,8 @@ def test_g23_an_extract_is_one_line_within_its_limits_and_always_the_same(
     texts: list[str], most_sentences: int, most_chars: int
 ) -> None:
     before = list(texts)
-    made = extract(texts, most_sentences=most_sentences, most_chars=most_chars)
-    assert made == extract(tuple(texts), most_sentences=most_sentences, most_chars=most_chars)
+    made = build_extract(texts, most_sentences=most_sentences, most_chars=most_chars)
+    assert made == build_extract(tuple(texts), most_sentences=most_sentences, most_chars=most_chars)
     assert len(made) <= most_chars
     assert "\n" not in made
     assert texts == before
@@ -128,7 +130,7 @@ def test_g23_an_extract_is_one_line_within_its_limits_and_always_the_same(
 @pytest.mark.parametrize("unit", ["a. ", "猫。", "word ", "?", "a.", "-", "A.", "\n", '."', "\u0301"])
 def test_g23_long_texts_take_time_by_their_length(unit: str) -> None:
     began = process_time()
-    extract([unit * (100_000 // len(unit))])
+    build_extract([unit * (100_000 // len(unit))])
     assert process_time() - began < 3
 
 
@@ -146,7 +148,7 @@ def test_g23_long_texts_take_time_by_their_length(unit: str) -> None:
 )
 def test_g23_no_half_of_a_pair_of_quotation_marks_is_left(text: str, expected: str) -> None:
     """In a story quotes hold several sentences; one of them alone would open what nothing closes."""
-    assert extract([text], most_sentences=1) == expected
+    assert build_extract([text], most_sentences=1) == expected
 
 
 def test_c5_the_rarest_words_in_the_order_and_spelling_of_the_text() -> None:

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.near_spelling import halves, may_be_misspelt, nearest
+from core.text.near_spelling import choose_nearest, may_be_misspelt, split_halves
 from core.text.words import words
 
 KNOWN = (
@@ -38,26 +38,28 @@ def test_most_slips_are_put_right_among_the_words_that_the_halves_bring() -> Non
     tried = [(wrong, word) for wrong, word in tried if wrong not in known and may_be_misspelt(wrong)]
     right = 0
     for wrong, word in tried:
-        brought = {other: rows for other, rows in known.items() if any(half.fits(other) for half in halves(wrong))}
-        right += nearest(wrong, brought, 82) == word
+        brought = {
+            other: rows for other, rows in known.items() if any(half.fits(other) for half in split_halves(wrong))
+        }
+        right += choose_nearest(wrong, brought, 82) == word
     assert len(tried) > 400
     assert right / len(tried) > 0.85
 
 
 def test_the_word_in_more_rows_is_meant_where_two_are_as_near() -> None:
-    assert nearest("martan", {"marten": 1, "martin": 5}, 80) == "martin"
+    assert choose_nearest("martan", {"marten": 1, "martin": 5}, 80) == "martin"
 
 
 def test_a_word_is_not_its_own_misspelling() -> None:
-    assert nearest("recipe", {"recipe": 3}, 0.1) == ""
-    assert nearest("recipie", {"recipe": 3}, 0) == ""
+    assert choose_nearest("recipe", {"recipe": 3}, 0.1) == ""
+    assert choose_nearest("recipie", {"recipe": 3}, 0) == ""
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_halves_or_none(text: str) -> None:
     for word in words(text):
         if may_be_misspelt(word):
-            first, last = halves(word)
+            first, last = split_halves(word)
             assert first.text + last.text == word
             assert first.unless == last.unless == word
-        assert nearest(word, {"recipe": 1}, 82) in ("", "recipe")
+        assert choose_nearest(word, {"recipe": 1}, 82) in ("", "recipe")

@@ -7,14 +7,14 @@ from time import process_time
 import pytest
 
 from core.templates.refused import refused_patterns
-from core.text.refusals import beginning, refusal
+from core.text.refusals import beginning, judge_refusal
 from tests.unit.text.refusals_corpus import BAD, GOOD
 
 PATTERNS = refused_patterns()
 
 
 def why(new: str, current: str = "", min_ratio: float = 0.3) -> str:
-    return refusal(new, current, patterns=PATTERNS, min_ratio=min_ratio)
+    return judge_refusal(new, current, patterns=PATTERNS, min_ratio=min_ratio)
 
 
 def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
@@ -56,7 +56,7 @@ def test_s33_the_first_reason_is_named() -> None:
 
 
 def test_s33_by_hand_anything_but_a_blank_text_may_be_written() -> None:
-    assert refusal("Error 429", "y" * 1000, patterns=(), min_ratio=0) == ""
+    assert judge_refusal("Error 429", "y" * 1000, patterns=(), min_ratio=0) == ""
 
 
 @pytest.mark.parametrize("before", ["", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "])

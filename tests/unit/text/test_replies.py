@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.text.replies import MAX_CHARS, read_object, without_thoughts
-from core.text.strict_json import strict
+from core.text.strict_json import make_strict
 
 TRIP = {"title": "Trip", "summary": "Ok."}
 KEYS = ("title", "summary")
@@ -206,7 +206,7 @@ def test_g22_every_json_object_comes_back_as_written(value: dict[str, Any], esca
     value = {**value, "title": value.get("title")}
     written = json.dumps(value, ensure_ascii=escaped)
     if "<" not in written and "`" not in written:
-        assert read_object(f"So:\n{written}\nOk.", ("title",)) == strict(value)[0]
+        assert read_object(f"So:\n{written}\nOk.", ("title",)) == make_strict(value)[0]
 
 
 @given(texts)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import strict_json
-from core.text.strict_json import strict
+from core.text.strict_json import make_strict
 
 Pair = namedtuple("Pair", "left right")
 
@@ -40,7 +40,7 @@ class Angry(UserDict[str, Any]):
 
 
 def test_p18_the_example_of_a_hook() -> None:
-    value, notes = strict({"x": float("nan"), "d": date(2026, 3, 10)})
+    value, notes = make_strict({"x": float("nan"), "d": date(2026, 3, 10)})
     assert value == {"x": None, "d": "2026-03-10"}
     assert [note.split(":")[0] for note in notes] == ["x", "d"]
 
@@ -87,7 +87,7 @@ def test_p18_the_example_of_a_hook() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> None:
-    value, notes = strict({"k": [given_value]})
+    value, notes = make_strict({"k": [given_value]})
     assert value == {"k": [made]}
     assert type(value["k"][0]) is type(made)
     assert bool(notes) is noted
@@ -95,20 +95,22 @@ def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> Non
 
 
 def test_p18_decimals_at_the_edge_are_still_json() -> None:
-    assert strict(Decimal("1.5e4"))[0] == 15000
-    assert strict(Decimal("1e-400"))[0] == 0
-    assert strict(Decimal(f"{'1' * 400}.5"))[0] is None
+    assert make_strict(Decimal("1.5e4"))[0] == 15000
+    assert make_strict(Decimal("1e-400"))[0] == 0
+    assert make_strict(Decimal(f"{'1' * 400}.5"))[0] is None
 
 
 def test_p18_keys_become_text() -> None:
-    value, notes = strict({1: "a", None: "b", True and 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"})
+    value, notes = make_strict(
+        {1: "a", None: "b", True and 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"}
+    )
     assert value == {"1": "a", "null": "b", "2.5": "c", "2026-03-10": "d", "tuple": "e", "f": "f"}
     assert len(notes) == 5
-    assert strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
+    assert make_strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
 
 
 def test_p18_two_keys_of_one_text_are_noted_and_the_later_wins() -> None:
-    value, notes = strict({1: "a", "1": "b"})
+    value, notes = make_strict({1: "a", "1": "b"})
     assert value == {"1": "b"}
     assert any("two keys" in note for note in notes)
 
@@ -117,8 +119,8 @@ def test_p18_nesting_beyond_100_becomes_its_types_name() -> None:
     deep: Any = "end"
     for _ in range(100):
         deep = [deep]
-    assert strict(deep) == (deep, [])
-    value, notes = strict([deep])
+    assert make_strict(deep) == (deep, [])
+    value, notes = make_strict([deep])
     for _ in range(100):
         value = value[0]
     assert value == "list"
@@ -129,7 +131,7 @@ def test_p18_deep_nesting_is_bounded() -> None:
     deep: Any = {}
     for _ in range(100_000):
         deep = {"k": deep}
-    value, notes = strict(deep)
+    value, notes = make_strict(deep)
     assert "dict" in json.dumps(value)
     assert len(notes) == 1
     while deep:  # taken apart by hand: freeing so deep a value all at once is hard on the interpreter
@@ -139,14 +141,14 @@ def test_p18_deep_nesting_is_bounded() -> None:
 def test_p18_a_value_that_holds_itself_becomes_its_types_name() -> None:
     loop: dict[str, Any] = {"a": 1}
     loop["self"] = [loop, loop]
-    value, notes = strict(loop)
+    value, notes = make_strict(loop)
     assert value == {"a": 1, "self": ["dict", "dict"]}
     assert len(notes) == 2
 
 
 def test_p18_a_shared_value_is_no_loop() -> None:
     shared = ["x"]
-    assert strict([shared, shared]) == ([["x"], ["x"]], [])
+    assert make_strict([shared, shared]) == ([["x"], ["x"]], [])
 
 
 def test_p18_a_structure_that_unfolds_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,14 +156,14 @@ def test_p18_a_structure_that_unfolds_without_end_is_bounded(monkeypatch: pytest
     bomb: Any = ["x"]
     for _ in range(60):
         bomb = [bomb] * 10
-    value, notes = strict(bomb)
+    value, notes = make_strict(bomb)
     assert len(json.dumps(value)) < 500_000
     assert notes
 
 
 def test_p18_notes_hold_no_text_and_are_bounded() -> None:
     said = "the canary sang"
-    _, notes = strict({said: float("nan"), "ok": {said: {b"x"}, "raw": said.encode()}, "many": [b""] * 500})
+    _, notes = make_strict({said: float("nan"), "ok": {said: {b"x"}, "raw": said.encode()}, "many": [b""] * 500})
     assert "canary" not in " ".join(notes)
     assert len(notes) == strict_json.MAX_NOTES + 1
     assert notes[-1] == "454 more values were changed"
@@ -170,7 +172,7 @@ def test_p18_notes_hold_no_text_and_are_bounded() -> None:
 def test_g12_the_argument_stays_and_shares_no_container() -> None:
     given_value = {"a": [1, {"b": {2}}], "d": (date(2026, 1, 1),)}
     before = deepcopy(given_value)
-    value, _ = strict(given_value)
+    value, _ = make_strict(given_value)
     value["a"][1]["b"].append(3)
     value["a"].append(4)
     assert given_value == before
@@ -198,22 +200,22 @@ anything = st.recursive(
 
 @given(anything)
 def test_p18_anything_becomes_strict_json_that_stays_as_it_is(value: Any) -> None:
-    made, _ = strict(value)
+    made, _ = make_strict(value)
     text = json.dumps(made, ensure_ascii=False, allow_nan=False)
     text.encode("utf-8")
     assert json.loads(text) == made
-    assert strict(made) == (made, [])
+    assert make_strict(made) == (made, [])
 
 
 @given(anything)
 def test_p18_what_is_strict_json_already_is_equal_and_not_noted(value: Any) -> None:
-    plain = json.loads(json.dumps(strict(value)[0]))
-    made, notes = strict(plain)
+    plain = json.loads(json.dumps(make_strict(value)[0]))
+    made, notes = make_strict(plain)
     assert made == plain
     assert notes == []
 
 
 def test_g13_sets_come_in_one_order() -> None:
     words = [f"w{n}" for n in range(50)]
-    assert strict(set(words))[0] == strict(dict.fromkeys(reversed(words)).keys())[0] == sorted(words)
-    assert not math.isnan(strict({1.5, 2})[0][0])
+    assert make_strict(set(words))[0] == make_strict(dict.fromkeys(reversed(words)).keys())[0] == sorted(words)
+    assert not math.isnan(make_strict({1.5, 2})[0][0])

@@ -18,7 +18,7 @@ from core.search.ranking.surroundings import MOST_BEFORE, MOST_STRETCHES, stretc
 from core.search.ranking.times import on_days
 from core.search.ranking.weights import WEIGHTS, weights_for
 from core.text.passages import by_passage, find_places, parts_of
-from core.text.question_words import asks
+from core.text.question_words import is_question
 
 MINUTE = 60_000_000
 ONE = Asked([2.0], 2.0, 20.0)
@@ -223,7 +223,7 @@ def test_t24_few_hits_match_nothing_themselves() -> None:
 )
 def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
     """Only then may an answer stand beside a matching row."""
-    assert asks(text, [language]) is expected
+    assert is_question(text, [language]) is expected
 
 
 def test_t29_a_score_is_the_sum_of_its_parts() -> None:
