@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
 	@echo "make test          install the test tools and servers, then lint, type-check and run every test"
 	@echo "make test-wheel    the installed wheel under test, without the checkout (a part of make test)"
+	@echo "make package       wheel and sdist into dist/, looked over by check-wheel-contents, twine and pyright"
 	@echo "make unit          quick run: tests on SQLite only (TEST_SERVERS=sqlite)"
 	@echo "make lint          style, types and layers"
 	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
@@ -61,6 +62,14 @@ test: servers lint
 
 test-wheel: $(VENV)/.test
 	$(BIN)/python -m tests.wheel
+
+package: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'check-wheel-contents>=0.6' 'twine>=6' 'pyright>=1.1.400'
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m tests.wheel --types
 
 unit: $(VENV)/.test
 	TEST_SERVERS=sqlite $(BIN)/python -m pytest

@@ -1,6 +1,7 @@
 """The installed wheel under test: `make test-wheel` runs unit, spec and golden tests against it, without the checkout.
 
     python -m tests.wheel [arguments of pytest]
+    python -m tests.wheel --types    every public name has a type that pyright knows
 
 The wheel is built and installed into an environment of its own (`.venv-wheel`), which borrows its dependencies from the
 one that runs this. There `core`, the name the tests use, is an alias by `prompt_engine.as_core`. The tests run from a
@@ -94,6 +95,10 @@ def main(arguments: list[str]) -> int:
     wheel = build_wheel(PLACE / "dist")
     environment.install(wheel)
     (environment.packages / "as_core.pth").write_text("import prompt_engine.as_core\n")
+    if arguments == ["--types"]:
+        told = {**os.environ, "VIRTUAL_ENV": str(PLACE), "PATH": f"{PLACE / 'bin'}:{os.environ['PATH']}"}
+        command = [sys.executable, "-m", "pyright", "--verifytypes", "prompt_engine", "--ignoreexternal"]
+        return subprocess.run(command, cwd=PLACE, env=told, check=False).returncode
     copy = PLACE / "tests"
     copy_tests(copy)
     places = ["tests/unit", "tests/spec", "tests/golden"]

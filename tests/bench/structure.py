@@ -55,7 +55,9 @@ def traced(call):
 print(json.dumps({
     "build_json_prompt": traced(lambda n: build_json_prompt(message(n), **by)),
     "search_memories": traced(lambda n: search_memories(tags=["cat"], keywords=["tofu"], **by)),
-    "save_chat_message": traced(lambda n: save_chat_message("web/1", f"more of {n}", "Ann", "ann", message_id=str(n), **by)),
+    "save_chat_message": traced(
+        lambda n: save_chat_message("web/1", f"more of {n}", "Ann", "ann", message_id=str(n), **by)
+    ),
 }))
 """
 

@@ -211,3 +211,24 @@ def test_an_editable_install_has_both_names() -> None:
         told = {"PYTHONPATH": f"{ROOT}:{PACKAGE / '_editable'}", "PATH": "/usr/bin:/bin"}
         ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=told)
         assert ran.stdout == "True\n"
+
+
+def test_r5_what_the_wheel_says_of_itself(wheel: Path) -> None:
+    """Licence, versions and what is needed stand in the metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+        told = archive.read(name).decode()
+        assert any(each.endswith("/licenses/LICENSE") for each in archive.namelist())
+        assert "prompt_engine/py.typed" in archive.namelist()
+    assert "\nLicense-Expression: MIT\n" in told and "\nRequires-Python: >=3.11\n" in told
+    assert told.count("\nClassifier: Programming Language :: Python :: 3.") >= 4
+    assert "\nProvides-Extra: cli\n" in told
+
+
+def test_r5_a_tag_builds_and_publishes_without_a_secret() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert 'tags: ["v*"]' in text and "id-token: write" in text and "make package" in text
+    assert "secrets." not in text and "password" not in text
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for tool in ("check-wheel-contents dist/", "twine check --strict", "tests.wheel --types"):
+        assert tool in makefile
