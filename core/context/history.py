@@ -239,7 +239,7 @@ def build_lists(
         Thoughts of contributions are not in here: `thought_lines` takes them.
 
     >>> from datetime import UTC, datetime
-    >>> from core.context.context import caps
+    >>> from prompt_engine.context.context import caps
     >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "hi", "tg", "tg/1")
     >>> row = HistoryEntry("tg/1", "tea?", sender_name="Ann", row_id=7)
     >>> build_lists(

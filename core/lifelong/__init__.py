@@ -29,6 +29,7 @@ from .changes import (
     retag_items,
 )
 from .compaction import compact
+from .condition import health
 from .cycles import (
     consolidate_history,
     deep_consolidation,
@@ -36,7 +37,6 @@ from .cycles import (
     run_cycle,
     trigger_memory_consolidation,
 )
-from .health import health
 from .items import add_facts_with_meta, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler

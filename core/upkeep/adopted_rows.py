@@ -170,7 +170,7 @@ class Reader:
 def default_of(column: Column[Any]) -> Any:
     """Return the value a column has when nobody gives one.
 
-    >>> from core.database.schema import memories
+    >>> from prompt_engine.database.schema import memories
     >>> default_of(memories.c.tier), default_of(memories.c.importance), default_of(memories.c.content)
     ('long_term', 0.5, '')
     """
