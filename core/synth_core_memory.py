@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from . import search as searching
-from .audience import view as viewing
-from .audience import view_statement as looking
+from .audience.view import Request
 from .calls import defaults
+from .calls.call import look_around, open_call
 from .config import Settings
 from .database import sources
 from .database.engine import Database
@@ -117,41 +117,35 @@ def explain_search(
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
         return [], {"hits": [], "sources": {}, "folded": [], "notes": list(query.notes)}
-    handle = defaults.handle(db)
-    if not isinstance(settings, Settings):
-        known = defaults.settings_for(settings, handle)
-        query = searching.prepare(**arguments, settings=known)
-    with handle.one_call():  # three reads on one connection, asked once whether it still stands
-        viewer = looking.look(
-            handle,
-            defaults.scope_for(scope, known),
-            viewing.Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency"),
-            destination=defaults.destination_for(scope, known),
-            private_stays_private=bool(known.private_stays_private),
-        ).viewer
-        search = searching.resolve(query, viewer, known, semantic_embedder.resolve(embedder))
-        chosen = searching.run(search, handle)
-        if not chosen:
-            _raise_if_unread(search, handle)
-    return [one.hit for one in chosen], report(search, chosen)
+    call = open_call(db, settings, scope)
+    if call.settings is not known:
+        query = searching.prepare(**arguments, settings=call.settings)
+    with call.db.one_call():  # three reads on one connection, asked once whether it still stands
+        asked = Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency")
+        viewer = look_around(call, asked).viewer
+        search = searching.resolve(query, viewer, call.settings, semantic_embedder.resolve(embedder))
+        result = searching.run(search, call.db)
+        if not result.chosen:
+            _raise_if_unread(result, call.db)
+    return [one.hit for one in result.chosen], report(result)
 
 
-def _raise_if_unread(search: searching.Search, db: Database) -> None:
+def _raise_if_unread(result: searching.Result, db: Database) -> None:
     """Raise where no source can be read. One without candidates has not been asked for rows yet."""
-    errors = [told.error for told in search.reports.values() if told.error]
+    errors = [told.error for told in result.reports.values() if told.error]
     if not errors:
         return
-    for number, told in search.reports.items():
+    for number, told in result.reports.items():
         if not told.error and search_plain.is_readable(db, sources.BY_NUMBER[number]):
             return
     raise StoreReadError(errors[0], source="search_memories")
 
 
-def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str, Any]:
+def report(result: searching.Result) -> dict[str, Any]:
     """Return the report of a search: plain JSON, without any text of a row."""
-    texts = search.texts
+    query, texts = result.round.search.query, result.round.search.texts
     return {
-        "ranking": search.query.ranking,
+        "ranking": query.ranking,
         "hits": [
             {
                 "source": one.hit["source"],
@@ -165,21 +159,21 @@ def report(search: searching.Search, chosen: list[searching.Chosen]) -> dict[str
                 "meaning": one.candidate.by_meaning,
                 "reasons": {name: round(value, 4) for name, value in sorted(one.candidate.parts.items())},
             }
-            for one in chosen
+            for one in result.chosen
         ],
         "sources": {
             sources.BY_NUMBER[number].name: {
-                "considered": found.considered,
-                "dropped": dict(found.dropped),
-                "error": found.error,
+                "considered": told.considered,
+                "dropped": dict(told.dropped),
+                "error": told.error,
             }
-            for number, found in search.reports.items()
+            for number, told in result.reports.items()
         },
         "folded": [
             {"source": sources.BY_NUMBER[c.source].name, "id": c.id, "into": [sources.BY_NUMBER[o.source].name, o.id]}
-            for c, o in search.folded.items()
+            for c, o in result.choice.folded.items()
         ],
-        "notes": [*search.query.notes, *([str(search.meaning_error)] if search.meaning_error else [])],
+        "notes": [*query.notes, *([str(error)] if (error := result.round.meaning_error) else [])],
     }
 
 

@@ -184,7 +184,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     guard, report = call.guard, call.report
     # what is stored: the second and third round trip
     search = start_search(call, seeing)
-    lines, sections, brought = StoredLines(), None, Brought()
+    lines, sections, brought, rows = StoredLines(), None, Brought(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         rows = plan_rows(call, search, 2 * call.caps.history + 2)
         search = search if rows is not None else None
@@ -202,7 +202,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     if search is None:
         recalled = ask_stand_in_search(call, seeing, lists)
     else:
-        recalled = finish_search(call, search, brought.rows, lists, built.ids.get("saved_memories", ()))
+        recalled = finish_search(call, search, rows, brought.rows, lists, built.ids.get("saved_memories", ()))
     # what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)

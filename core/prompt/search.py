@@ -40,7 +40,7 @@ class Recalled:
         return {(c.hit["source"], c.hit["id"]): c.row.conversation for c in self.chosen if c.row.conversation}
 
 
-def start_search(call: PromptCall, sight: Sight) -> searching.Search | None:
+def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     """Read the postings of the search, the second round trip; None where there is none to run, or it failed."""
     s, db, viewer = call.settings, call.db, sight.viewer
     tags, words = list(sight.tags.expanded), list(sight.keywords)
@@ -49,20 +49,18 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Search | None:
     if synth_core_memory.search_memories is not _OWN_SEARCH:
         return None
 
-    def gather() -> searching.Search:
+    def gather() -> searching.Round:
         limit = max(1, s.context_verbosity)
         query = searching.prepare(
             tags=tags, keywords=words, query=call.message.text, include_chat=True, limit=limit, settings=s
         )
         call.report.note(*query.notes)
-        search = searching.resolve(query, viewer, s)
-        search.gather(db)
-        return search
+        return searching.gather(searching.resolve(query, viewer, s), db)
 
     return call.guard("search", "search_index", gather, None)
 
 
-def plan_rows(call: PromptCall, search: searching.Search | None, extra: int) -> RowsWanted | None:
+def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> RowsWanted | None:
     """Return the rows to bring for the search; None without one, or when it fails.
 
     Args:
@@ -70,12 +68,13 @@ def plan_rows(call: PromptCall, search: searching.Search | None, extra: int) -> 
     """
     if search is None:
         return None
-    return call.guard("search", "memories", lambda: searching.rows_wanted(search, search.rows_wanted(extra)), None)
+    return call.guard("search", "memories", lambda: searching.rows_wanted(search, extra), None)
 
 
 def finish_search(
     call: PromptCall,
-    search: searching.Search,
+    search: searching.Round,
+    wanted: RowsWanted | None,
     rows: Mapping[tuple[int, int], FoundRow],
     lists: HistoryLists,
     shown: Collection[str] = (),
@@ -83,32 +82,31 @@ def finish_search(
     """Return the hits, without what is visible in the lists and without the message itself.
 
     Args:
-        rows: what was brought for the search.
+        wanted: the rows that were asked for; None where the database was down by then.
+        rows: what was brought of them.
         shown: ids of memories that a section of their own shows.
     """
     db, report, drop = call.db, call.report, _dropper(call, lists, shown)
     assert db is not None
 
-    def work() -> list[searching.Chosen]:
-        if not call.is_down:
-            search.compare(db, rows)
-        chosen = search.finish(rows, drop)
-        enough = search.is_done(len(chosen))
-        chosen = chosen if enough or call.is_down else searching.deeper(search, db, drop)
-        report.add_account("search", synth_core_memory.report(search, chosen))
-        return chosen
+    def work() -> searching.Result:
+        compared = search if call.is_down else searching.compare(search, db, rows)
+        result = searching.finish(compared, wanted, rows, drop)
+        if not (result.is_done or call.is_down):
+            result = searching.run(search.search, db, drop, after=compared)
+        report.add_account("search", synth_core_memory.report(result))
+        return result
 
-    nothing: list[searching.Chosen] = []
-    chosen = call.guard("search", "memories", work, nothing)
-    if search.meaning_error is not None:
-        report.fail("search", "embedder", search.meaning_error)
-    for number, told in search.reports.items():
+    result = call.guard("search", "memories", work, searching.failed(search))
+    if result.round.meaning_error is not None:
+        report.fail("search", "embedder", result.round.meaning_error)
+    for number, told in result.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name
             report.fail("search", table, StoreError(told.error, source=table))
     # Rows come in no order of their own, and servers differ in it.
-    report.leave_out_all(sorted(search.left_out, key=lambda one: (one.reason, one.id)))
-    return Recalled([one.hit for one in chosen], chosen)
+    report.leave_out_all(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
+    return Recalled([one.hit for one in result.chosen], result.chosen)
 
 
 def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> Recalled:

@@ -2,31 +2,35 @@
 
 | step | does | reads |
 |---|---|---|
-| `prepare` | checks the arguments | - |
+| `prepare` | checks the arguments: a `Query` | - |
 | (`audience.view_statement.look`) | works out what is seen, and which known words hold the texts | 1 round trip |
-| `resolve` | joins the two into a `Search` | - |
-| `Search.gather` | brings candidates from the search tables, or by the plain predicates | 1 round trip |
-| `Search.rows_wanted`, `rows_wanted` | name the rows to bring; the caller reads them | 1 round trip |
-| `Search.compare` | with an embedder, compares older rows that stand around candidates | 1 statement, seldom |
-| `Search.finish` | chooses the hits | - |
-| `deeper` | goes on where too few came out and `Search.is_done` says no | more |
+| `resolve` | joins the two into a `Search`, which nothing changes | - |
+| `gather` | brings candidates from the search tables, or by the plain predicates: a `Round` | 1 round trip |
+| `rows_wanted` | names the rows to bring; the caller reads them, or `read_rows` | 1 round trip |
+| `compare` | with an embedder, compares older rows that stand around candidates | 1 statement, seldom |
+| `finish` | chooses the hits: a `Result`, and whether a deeper round can bring nothing more | - |
 
-`run` does all of it from `gather` on. Called by the search doors and by the prompt.
+`run` does all of it from `gather` on, in as many rounds as it takes. Called by the search doors and by the prompt.
 """
 
 from __future__ import annotations
 
+from .choice import Chosen, Drop
 from .query import Query, prepare
-from .rounds import deeper, read_rows, rows_wanted, run
-from .state import Chosen, Drop, Search, SourceReport, resolve
+from .rounds import Result, Round, compare, failed, finish, gather, read_rows, rows_wanted, run
+from .terms import Search, resolve
 
 __all__ = [
     "Chosen",
     "Drop",
     "Query",
+    "Result",
+    "Round",
     "Search",
-    "SourceReport",
-    "deeper",
+    "compare",
+    "failed",
+    "finish",
+    "gather",
     "prepare",
     "read_rows",
     "resolve",

@@ -1,14 +1,13 @@
 """What a search asks for, as the ranking sees it: which words count, what each is worth, what the question tells.
 
-Called by `search.scores`.
+Called by `search.rounds` and `search.choice`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, tzinfo
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
 
 from ..database import sources
 from ..database.dialects import microseconds
@@ -20,87 +19,80 @@ from .question.question import Question, read_question
 from .ranking import ranking
 from .ranking.people import name_texts
 from .ranking.ranking import INSIDE
-from .ranking.rows import Asked
+from .ranking.rows import Asked, Probe
 from .ranking.weights import share_of_long
-from .reading.found_rows import FoundRow
-
-if TYPE_CHECKING:
-    from .state import Search
+from .terms import Search
 
 
-@dataclass(slots=True)
-class Probe:
-    """One text that is looked for in the rows, on behalf of a group of texts of one word."""
+def build_asked(search: Search, question: Question, speakers: Iterable[str], by_meaning: float = 0.0) -> Asked:
+    """Return what a search asks for.
 
-    group: int
-    text: str
-    chat_only: bool
-    always_whole: bool
-    """It is of a script without spaces or more than one word."""
-    whole_only: bool
-    """It is a minor word, which counts as a whole word alone."""
-    terms: dict[str, bool] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What is asked for."""
-
-    question: Question
-    asked: Asked
-    groups: Sequence[int]
-    """For each text of the search the number of its group: `recip` and `recipes` are one word and count once."""
-    probes: Sequence[Probe]
-    """The texts that are looked for in the rows; of a group those that the others hold."""
-    tags: Mapping[str, float]
-    """What each tag is worth."""
-    languages: Sequence[str]
-    """Of the question."""
-    days: Sequence[tuple[int, int]] = ()
-    """The spans asked for, in microseconds."""
-    looked_for: Sequence[tuple[str, Probe]] = ()
-    """The probes, each with its text before it: hundreds of rows are looked through for them."""
-
-
-def asking(search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Asking:
-    """Return what a search asks for; the rows found tell who spoke."""
-    question = _with_people(search.question, search, found)
+    Args:
+        question: what the message asks, but for whom it names.
+        speakers: names of those who said the rows at hand; blank ones count for nobody.
+    """
+    question = _with_people(question, search.query.text, speakers)
     languages = search.settings.languages
     forms: dict[str, int] = {}
     groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
     docs, whole = _docs(search, groups, len(forms))
-    viewer = search.viewer
-    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
-    rows, words = sum(n for n, _ in totals), sum(n for _, n in totals)
+    rows, mean_words = visible_rows(search)
     worth = [ranking.rarity_weight(n, rows) if n else 0.0 for n in docs]
     _without_names(worth, question, search, groups)
-    tags = _tag_worth(search, rows)
+    tags = {tag: ranking.rarity_weight(n, rows) for tag, n in tag_docs(search).items()}
     most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
     beside = {forms.get(stem(tag, languages), -1 - n): weight for n, (tag, weight) in enumerate(tags.items())}
     total = sum(max(weight, beside.pop(group, 0.0)) for group, weight in enumerate(most)) + sum(beside.values())
-    asked = Asked(worth, max(total, 1e-9), words / rows if rows else 1.0, long_of(search))
-    days = [(microseconds(since), microseconds(until)) for since, until in question.days]
-    probes = _probes(search, groups, worth)
-    every = [(probe.text, probe) for probe in probes]
-    return Asking(question, asked, groups, probes, tags, question.languages or tuple(languages), days, every)
+    spoken = question.languages or tuple(languages)
+    return Asked(
+        worth,
+        max(total, 1e-9),
+        mean_words,
+        long_of(search),
+        by_meaning,
+        question,
+        asker=search.viewer.scope.participant or "",
+        has_answers=is_question(search.query.text, spoken),
+        texts=search.texts,
+        groups=groups,
+        probes=_probes(search, groups, worth),
+        tags=tags,
+        languages=spoken,
+        days=[(microseconds(since), microseconds(until)) for since, until in question.days],
+    )
 
 
-def question_of(search: Search) -> Question:
+def question_of(search: Search, now: datetime) -> Question:
     """Return what the message asks; whom it names is told when it is known who spoke."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, languages = _zone(search.settings.timezone), search.settings.languages
-    made = read_question(search.query.text, now=search.now, zone=zone, speaker_names=(), languages=languages)
+    made = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
     if is_question(search.query.text, made.languages):
         return made
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
     return Question(languages=made.languages)
 
 
-def _with_people(question: Question, search: Search, found: Mapping[tuple[int, int], FoundRow]) -> Question:
-    names = {row.speaker.name for row in found.values() if row.speaker.name}
-    people = named(search.query.text, names, question.languages) if names else frozenset()
-    return replace(question, people=people)
+def visible_rows(search: Search) -> tuple[int, float]:
+    """Return how many rows are visible in the sources asked, and their mean length in words."""
+    viewer = search.viewer
+    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
+    rows = sum(n for n, _ in totals)
+    return rows, sum(n for _, n in totals) / rows if rows else 1.0
+
+
+def tag_docs(search: Search) -> dict[str, int]:
+    """Return in how many visible rows each tag asked for stands, in the order asked, without those of no row."""
+    counted: dict[str, int] = {}
+    for count in search.known.tags:
+        counted[count.key] = counted.get(count.key, 0) + count.docs
+    return {tag: counted[tag] for tag in search.query.tags if tag in counted}
+
+
+def _with_people(question: Question, text: str, speakers: Iterable[str]) -> Question:
+    names = {name for name in speakers if name}
+    return replace(question, people=named(text, names, question.languages) if names else frozenset())
 
 
 def _zone(name: str) -> tzinfo:
@@ -142,13 +134,6 @@ def _without_names(worth: list[float], question: Question, search: Search, group
             worth[group] = 0.0
 
 
-def _tag_worth(search: Search, rows: int) -> dict[str, float]:
-    counted: dict[str, int] = {}
-    for count in search.known.tags:
-        counted[count.key] = counted.get(count.key, 0) + count.docs
-    return {tag: ranking.rarity_weight(counted[tag], rows) for tag in search.query.tags if tag in counted}
-
-
 def long_of(search: Search) -> float:
     """Return how far the turns of the visible conversations are long ones: `share_of_long`."""
     chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
@@ -167,7 +152,7 @@ def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> li
         alike = made.setdefault((group, always, w.is_minor), [])
         same = next((p for p in alike if p.text in w.text and p.chat_only <= chat_only), None)
         if same is None:
-            same = Probe(group, w.text, chat_only, always, w.is_minor)
+            same = Probe(group, w.text, {}, chat_only, always, w.is_minor)
             alike.append(same)
         for term, is_whole in w.terms.items():
             same.terms[term] = is_whole or same.terms.get(term, False)

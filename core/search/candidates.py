@@ -6,9 +6,9 @@ of the others. In later rounds relevance mode reads more of the same, and at las
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..base import logs
 from ..database import sources
@@ -18,14 +18,13 @@ from ..database.sources import SourceTable
 from ..errors import StoreReadError
 from ..index import postings_read
 from ..index.lookups import UNLISTED, Lookup, Plan
+from .question.question import Question
 from .ranking import ranking
 from .ranking.lookups_recency import by_recency
 from .ranking.lookups_relevance import MOST_INDEX_ROWS, Depth, by_relevance
 from .ranking.ranking import Candidate
 from .reading import plain as search_plain
-
-if TYPE_CHECKING:
-    from .state import Search
+from .terms import Search
 
 BUDGET, NEWEST, SCAN = 100, 30, 2000
 """Postings read in full, newest rows of each commoner key, and rows compared, in the first round of relevance mode."""
@@ -38,57 +37,84 @@ PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 
 
-def gather(search: Search, db: Database, depth: int) -> None:
-    """Read the candidates.
+Found = dict[tuple[int, int], Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The candidates of one round."""
+
+    candidates: Sequence[Candidate] = ()
+    complete: bool = True
+    """Every matching row is among them, in relevance mode."""
+    cut: frozenset[int] = frozenset()
+    """In recency mode, sources that may hold more matching rows than are among them."""
+    considered: Mapping[int, int] = field(default_factory=dict)
+    """Source to the rows found."""
+    errors: Mapping[int, StoreReadError] = field(default_factory=dict)
+    """Sources that could not be read."""
+    index_failed: bool = False
+    """The search tables could not be read: the plain predicates were asked alone."""
+
+
+def gather_candidates(
+    search: Search, db: Database, question: Question, depth: int = 0, *, use_index: bool = True
+) -> Gathered:
+    """Return the candidates; what is not indexed yet is asked by the plain predicates.
+
+    Args:
+        depth: how often too few hits came out before.
+        use_index: False where the search tables could not be read before.
 
     Raises:
         StoreReadError: no source could be read.
     """
-    search.candidates = []
-    search.complete = True
-    for told in search.reports.values():
-        told.considered, told.error = 0, ""
-    if not search.viewer.audiences:
-        return
-    errors: list[StoreReadError] = []
-    indexed = [s for s in search.query.sources if s.number in search.viewer.ready]
-    plain = [s for s in search.query.sources if s not in indexed or s.number in search.viewer.waiting]
-    found: dict[tuple[int, int], Candidate] = {}
+    viewer = search.viewer
+    if not viewer.audiences:
+        return Gathered()
+    indexed = [s for s in search.query.sources if use_index and s.number in viewer.ready]
+    plain = [s for s in search.query.sources if s not in indexed or s.number in viewer.waiting]
+    found: Found = {}
+    complete, errors = True, dict[int, StoreReadError]()
     if indexed:
         try:
-            found = _indexed(search, db, indexed, depth)
+            found, complete = _indexed(search, db, question, indexed, depth)
         except StoreReadError as error:
             logs.warning("search_index_unread", error=type(error).__name__, number=error.number)
-            search.viewer = replace(search.viewer, ready={}, waiting={})
-            plain = list(search.query.sources)
+            use_index, plain = False, list(search.query.sources)
     for source in plain:
         try:
-            _plain(search, db, source, depth, found)
+            rows, is_all = _plain(search, db, source, depth, only_waiting=use_index and source.number in viewer.ready)
         except StoreReadError as error:
-            search.fail(source.number, error)
-            errors.append(error)
+            log_unread(source.number, error)
+            errors[source.number] = error
+        else:
+            for candidate in rows:
+                found.setdefault((candidate.source, candidate.id), candidate)
+            complete &= is_all
     if errors and len(errors) == len(search.query.sources):
-        raise errors[0]
-    _take(search, found, depth)
-
-
-def _take(search: Search, found: dict[tuple[int, int], Candidate], depth: int) -> None:
-    """Keep the candidates: in recency mode the newest of each source, and some more for rows that are gone."""
+        raise next(iter(errors.values()))
     by_source: dict[int, list[Candidate]] = {}
     for candidate in found.values():
         by_source.setdefault(candidate.source, []).append(candidate)
-    search.cut = set()
-    for number, rows in sorted(by_source.items()):
-        search.reports[number].considered = len(rows)
-        if search.query.ranking == "relevance":
-            search.candidates += rows
-            continue
-        most = _pool(search, number, depth)
-        search.candidates += ranking.tier_then_newest(rows)[:most]
-        if len(rows) >= most:
-            search.cut.add(number)
-    if search.query.ranking == "recency":
-        search.complete = not search.cut
+    kept, cut = _newest(search, by_source, depth) if search.query.ranking == "recency" else (by_source, frozenset())
+    candidates = [candidate for number in sorted(kept) for candidate in kept[number]]
+    considered = {number: len(rows) for number, rows in by_source.items()}
+    return Gathered(candidates, complete, cut, considered, errors, not use_index)
+
+
+def log_unread(source: int, error: StoreReadError) -> None:
+    """Log that a source could not be read; the others' hits come back."""
+    logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
+
+
+def _newest(
+    search: Search, by_source: Mapping[int, Sequence[Candidate]], depth: int
+) -> tuple[dict[int, list[Candidate]], frozenset[int]]:
+    """Return the newest rows of each source, some more than wanted for rows that are gone, and the sources cut off."""
+    most = {number: _pool(search, number, depth) for number in by_source}
+    kept = {number: ranking.tier_then_newest(rows)[: most[number]] for number, rows in by_source.items()}
+    return kept, frozenset(number for number, rows in by_source.items() if len(rows) >= most[number])
 
 
 def _excluded(search: Search, number: int) -> list[int]:
@@ -101,7 +127,7 @@ def _pool(search: Search, number: int, depth: int) -> int:
     return search.query.pool * int(4**depth) + len(_excluded(search, number))
 
 
-def _plan(search: Search, numbers: Sequence[int], depth: int) -> Plan:
+def _plan(search: Search, question: Question, numbers: Sequence[int], depth: int) -> Plan:
     known = replace(search.known, sources=tuple(numbers))
     excluded = len(search.query.exclude.rows)
     if search.query.ranking == "recency":
@@ -111,26 +137,26 @@ def _plan(search: Search, numbers: Sequence[int], depth: int) -> Plan:
     newest = max(NEWEST, search.query.limit + excluded)
     budget = BUDGET_OF_MESSAGE if search.query.text else BUDGET
     more = Depth(budget * 8**depth, newest * 8**depth, SCAN * 8**depth, MOST_INDEX_ROWS * 8**depth)
-    days = [(microseconds(since), microseconds(until)) for since, until in search.question.days]
+    days = [(microseconds(since), microseconds(until)) for since, until in question.days]
     return by_relevance(search.words, known, more, filtered=bool(search.limits.without_conversations), days=days)
 
 
 def _indexed(
-    search: Search, db: Database, indexed: Sequence[SourceTable], depth: int
-) -> dict[tuple[int, int], Candidate]:
-    plan = _plan(search, [s.number for s in indexed], depth)
+    search: Search, db: Database, question: Question, indexed: Sequence[SourceTable], depth: int
+) -> tuple[Found, bool]:
+    """Return the rows that the search tables lead to, and whether these are all that match."""
+    plan = _plan(search, question, [s.number for s in indexed], depth)
     read = postings_read.read(db, plan.lookups, search.texts, search.limits)
-    search.complete &= plan.complete and not read.full
     found = _collect(search, plan.lookups, read.postings)
     for source, row_id in search.query.exclude.rows:
         found.pop((sources.BY_NAME[source].number, row_id), None)
-    return found
+    return found, plan.complete and not read.full
 
 
 def _plain(
-    search: Search, db: Database, source: SourceTable, depth: int, found: dict[tuple[int, int], Candidate]
-) -> None:
-    """Add the rows of a source that its index does not hold."""
+    search: Search, db: Database, source: SourceTable, depth: int, *, only_waiting: bool
+) -> tuple[Sequence[Candidate], bool]:
+    """Return the rows of a source that its index does not hold, and whether these are all that match."""
     if search.query.ranking == "recency":
         pool = search.query.pool * 4**depth
     else:
@@ -141,20 +167,18 @@ def _plain(
         audiences=search.viewer.audiences,
         pool=pool,
         without_rows=tuple(_excluded(search, source.number)),
-        ids=search.viewer.waiting.get(source.number) if source.number in search.viewer.ready else None,
+        ids=search.viewer.waiting.get(source.number) if only_waiting else None,
     )
     rows = search_plain.search(db, asked)
-    search.complete &= len(rows) < pool
-    for candidate in rows:
-        found.setdefault((candidate.source, candidate.id), candidate)
+    return rows, len(rows) < pool
 
 
-def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> dict[tuple[int, int], Candidate]:
+def _collect(search: Search, lookups: Sequence[Lookup], read: Iterable[Any]) -> Found:
     """Return the rows found, each with what it is known to match."""
     held_by = _Held(search)
     by_words = [lookup.kind == "words" and lookup.proves < 0 for lookup in lookups]
     plain = [by and not (x.also or x.first_tier) for by, x in zip(by_words, lookups, strict=True)]
-    found: dict[tuple[int, int], Candidate] = {}
+    found: Found = {}
     for number, key, source, at_us, row_id, times, length in read:
         by_keys = by_words[number] and key not in ("", UNLISTED)
         held = held_by[key, source] if by_keys else ()

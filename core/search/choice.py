@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..database import sources
 from ..database.dialects import from_microseconds
@@ -12,223 +12,340 @@ from ..index import lookups
 from ..shapes import Hit
 from ..text import hits
 from ..text.near_duplicates import group_near_duplicates
-from . import asked as asking
-from . import scores as scoring
-from .candidates import is_first_tier
+from .asked import build_asked, long_of, tag_docs, visible_rows
+from .candidates import Gathered, is_first_tier
+from .question.question import Question
 from .ranking import ranking, relevance
+from .ranking.meaning import Meaning
 from .ranking.ranking import Candidate
+from .ranking.rows import Asked, PlainRow, Row
+from .ranking.scores import rank_rows
 from .ranking.surroundings import stretches
 from .ranking.times import HALF, on_days
 from .ranking.weights import weights_for
+from .reading.by_id import RowsWanted
 from .reading.found_rows import FoundRow
+from .terms import FOLDED_CHARS, Search
 
-if TYPE_CHECKING:
-    from .state import Chosen, Drop, Search
-
+Place = tuple[int, int]
+"""Source and id of a row."""
 Pair = tuple[Candidate, FoundRow]
+Drop = Callable[[Candidate, FoundRow], str]
+"""Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 
+_CHAT = sources.CHAT.number
 LEAST_READ, LEAST_READ_OF_MESSAGE = 24, 40
 """Best candidates by their own words that are read, in relevance mode: without a message, and with one."""
-
-
 NEARLY_SAME = 2
 """Places for each hit asked for among which texts that say nearly the same share one."""
 
 
-def rows_wanted(search: Search, extra: int, depth: int) -> dict[int, list[int]]:
-    """Return the ids of the rows to bring, by source."""
-    chosen = search.candidates
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One hit and why it was chosen."""
+
+    hit: Hit
+    candidate: Candidate
+    row: FoundRow
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What came of the rows of one round."""
+
+    chosen: Sequence[Chosen] = ()
+    """The hits, newest first."""
+    left: Sequence[tuple[Candidate, str]] = ()
+    """Rows read that are no hits, with the reason."""
+    folded: Mapping[Candidate, Candidate] = field(default_factory=dict)
+    """Rows that say nearly the same as a better one, which keeps the place, with that one."""
+    is_done: bool = True
+    """Going deeper can bring nothing more: there are `limit` hits, or no further matching rows. In recency mode the
+    newest of each source are all there is to choose from."""
+
+
+def rows_wanted(
+    search: Search,
+    gathered: Gathered,
+    question: Question,
+    meaning: Meaning | None,
+    *,
+    extra: int = 0,
+    depth: int = 0,
+) -> RowsWanted:
+    """Return the rows to bring: those that can become hits and some more, and what stands around the best of them.
+
+    Args:
+        extra: how many rows the caller may leave out.
+        depth: how often too few hits came out before.
+    """
+    chosen: Sequence[Candidate] = gathered.candidates
+    is_all, around = True, []
     if search.query.ranking == "relevance":
         _by_own_words(search, chosen)
-        _favour_days(search, chosen)
-        _favour_meaning(search, chosen)
+        _favour_days(question, chosen)
+        _favour_meaning(meaning, chosen)
         best = ranking.best_first(chosen)
         least = LEAST_READ_OF_MESSAGE if search.query.text else LEAST_READ
         most = (max(least, 3 * search.query.limit) + extra) * 4**depth
         kept = {(c.source, c.id) for c in best[:most]}
         if len(best) > most:
-            for number in search.reports:
-                kept |= {(c.source, c.id) for c in [x for x in best if x.source == number][: 2 + extra // 4]}
+            for source in search.query.sources:
+                kept |= {(c.source, c.id) for c in [x for x in best if x.source == source.number][: 2 + extra // 4]}
             chosen = [c for c in chosen if (c.source, c.id) in kept]
-        search.complete &= len(best) <= len(kept)
+        is_all = len(best) <= len(kept)
         reach = search.settings.context_reach if search.query.text else 0
         # By its meaning a turn before tells as much as one after: it is read as among long turns.
-        before = max(asking.long_of(search), search.by_meaning)
-        search.stretches = stretches(best, sources.CHAT.number, reach, before)
+        around = stretches(best, _CHAT, reach, max(long_of(search), share_of(meaning)))
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
-    return ids
+    return RowsWanted(ids, search.chars, FOLDED_CHARS, around if _CHAT in ids else (), search.limits, is_all)
+
+
+def share_of(meaning: Meaning | None) -> float:
+    """Return how far meaning stands beside the words, 0 to 1: 0 where nothing is known of it."""
+    return 0.0 if meaning is None else meaning.share
 
 
 def _by_own_words(search: Search, candidates: Iterable[Candidate]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
-    docs = lookups.rarity(search.words, search.known.words, sources.CHAT.number)
-    tag_docs: dict[str, int] = {}
-    for count in search.known.tags:
-        tag_docs[count.key] = tag_docs.get(count.key, 0) + count.docs
-    viewer = search.viewer
-    totals = [viewer.docs.get((a, s.number), (0, 0)) for a in viewer.audiences for s in search.query.sources]
-    rows = sum(n for n, _ in totals)
-    mean = sum(n for _, n in totals) / rows if rows else 1.0
+    docs, with_tag = lookups.rarity(search.words, search.known.words, _CHAT), tag_docs(search)
+    rows, mean = visible_rows(search)
     worth = [ranking.rarity_weight(n, rows) for n in docs]
-    tag_worth = {tag: ranking.rarity_weight(tag_docs.get(tag, 0), rows) for tag in search.query.tags}
+    tag_worth = {tag: ranking.rarity_weight(with_tag.get(tag, 0), rows) for tag in search.query.tags}
     texts = search.texts
     for c in candidates:
         c.score = ranking.score(c, texts, worth, tag_worth, mean_words=mean)
 
 
-def _favour_days(search: Search, candidates: Iterable[Candidate]) -> None:
+def _favour_days(question: Question, candidates: Sequence[Candidate]) -> None:
     """Put rows of the days asked for among the first to be read: a day tells more than a word that many rows hold."""
-    days = search.question.days
+    days = question.days
     most = max((c.score for c in candidates), default=0.0) if days else 0.0
     for c in candidates if days else ():
         near = on_days(days, from_microseconds(c.at_us))
         c.score += most * max(near.values(), default=0.0) * (HALF if near.keys() == {"days_after"} else 1.0)
 
 
-def _favour_meaning(search: Search, candidates: Iterable[Candidate]) -> None:
+def _favour_meaning(meaning: Meaning | None, candidates: Sequence[Candidate]) -> None:
     """Put rows whose meaning is near what is asked among the first to be read."""
-    if search.meaning is None:
+    if meaning is None:
         return
     most = max((c.score for c in candidates), default=0.0) or 1.0
     for c in candidates:
-        c.score += most * search.meaning.of(c.source, c.id)
+        c.score += most * meaning.of(c.source, c.id)
 
 
-def finish(search: Search, rows: Mapping[tuple[int, int], FoundRow], drop: Drop | None) -> list[Chosen]:
-    """Return the hits in the order of T32, each with its rank among them."""
-    from .state import Chosen  # noqa: PLC0415 - the two know each other
+def choose_hits(
+    search: Search,
+    gathered: Gathered,
+    question: Question,
+    meaning: Meaning | None,
+    rows: Mapping[Place, FoundRow],
+    *,
+    is_all: bool,
+    drop: Drop | None = None,
+) -> Choice:
+    """Return the hits among the rows that were brought, each with its rank among them.
 
-    search.left, search.folded = [], {}
-    for told in search.reports.values():
-        told.dropped.clear()
-    recent = search.query.ranking == "recency"
-    lines: dict[tuple[int, int], scoring.Line] = {}
+    Args:
+        is_all: every candidate was asked for.
+    """
+    left: list[tuple[Candidate, str]] = []
+    recent, complete = search.query.ranking == "recency", gathered.complete and is_all
+    asked: Asked | None = None
+    ranked: dict[Place, Row] = {}
     if search.query.text and not recent:
-        scored = scoring.score(search, rows)
-        lines = {(line.found.source, line.found.id): line for line in scored}
-        kept = [(line.candidate, line.found) for line in scored]
+        asked = build_asked(search, question, [row.speaker.name for row in rows.values()], share_of(meaning))
+        pairs, ranked = rank_candidates(search, asked, gathered.candidates, rows, meaning)
     else:
-        kept = [(c, row) for c in search.candidates if (row := rows.get((c.source, c.id))) is not None]
-        kept = _pools(search, kept) if recent else kept
-    kept = _without_dropped(search, kept, drop)
-    tag_numbers = search.tag_numbers
-    for c, row in kept:
-        if not lines:
-            scoring.complete_match(search, c, row)
-        if (c.tags or tag_numbers) and is_first_tier(search, c):
+        pairs = [(c, row) for c in gathered.candidates if (row := rows.get((c.source, c.id))) is not None]
+        if recent:
+            pairs, complete = _pools(search, pairs, gathered.cut)
+    kept: list[Pair] = []
+    for c, row in pairs:
+        reason = _reason_to_drop(search, c, row, drop)
+        if reason:
+            left.append((c, reason))
+            continue
+        if asked is None:
+            _complete_match(search, c, row)
+        if (c.tags or search.tag_numbers) and is_first_tier(search, c):
             c.tier = 1
-    if not (lines or recent):
+        kept.append((c, row))
+    if asked is None and not recent:
         _by_own_words(search, [c for c, _ in kept])
-    kept = _deduped(search, kept, lines)
-    ordered = _ordered(search, kept, lines)
-    by_row = {(c.source, c.id): row for c, row in kept}
+    kept, copies = _deduped(search, kept, ranked)
+    left += [(c, "duplicate") for c in copies]
+    by_place = {(c.source, c.id): row for c, row in kept}
+    ordered, folded = _ordered(search, kept, by_place, ranked, asked)
+    weights = weights_for(asked.long, asked.by_meaning) if asked is not None else {}
+    for c in ordered if weights else ():
+        c.parts = relevance.parts(ranked[c.source, c.id], weights)
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
     for c, _ in kept:
-        if c in search.folded:
-            search.leave(c, "nearly the same")
+        if c in folded:
+            left.append((c, "nearly the same"))
         elif (c.source, c.id) not in rank and not c.context:
-            search.leave(c, "limit")
-    made = []
-    weights = weights_for(search.long, search.by_meaning)
-    for c in ranking.newest_first(ordered):
-        row = by_row[c.source, c.id]
-        if lines:
-            c.parts = relevance.parts(lines[c.source, c.id].row, weights)
-        made.append(Chosen(_hit(search, c, row), c, row, rank[c.source, c.id]))
-    return made
+            left.append((c, "limit"))
+    chosen = [
+        Chosen(_hit(search, c, row := by_place[c.source, c.id]), c, row, rank[c.source, c.id])
+        for c in ranking.newest_first(ordered)
+    ]
+    return Choice(chosen, left, folded, complete or len(chosen) >= search.query.limit)
 
 
-def _ordered(search: Search, kept: Sequence[Pair], lines: Mapping[tuple[int, int], scoring.Line]) -> list[Candidate]:
+def rank_candidates(
+    search: Search,
+    asked: Asked,
+    candidates: Iterable[Candidate],
+    rows: Mapping[Place, FoundRow],
+    meaning: Meaning | None,
+) -> tuple[list[Pair], dict[Place, Row]]:
+    """Return the rows that may become hits, scored, and each as the ranking sees it.
+
+    Rows that match nothing and stand close to a matching row become candidates of their own, marked `context`.
+    """
+    by_place = {(c.source, c.id): c for c in candidates}
+    vectors = meaning.vectors(list(rows)) if meaning is not None else {}
+    excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
+    plain = []
+    for place, row in rows.items():
+        c = by_place.get(place)
+        if c is not None:
+            _complete_match(search, c, row)
+        is_chat = row.source == _CHAT
+        one = PlainRow(
+            place,
+            row.conversation if is_chat else f"\x00{row.source}/{row.id}",
+            row.at_us,
+            row.folded,
+            row.chars,
+            0 if c is None else c.words,
+            is_chat,
+            row.speaker,
+            row.stretches,
+            None if c is None else c.matched,
+            is_left_out=place in excluded,
+        )
+        if c is not None:
+            one.tags = c.tags
+        if asked.question.days:
+            one.said = from_microseconds(row.at_us)
+        if meaning is not None:
+            one.meaning, one.vector = meaning.of(*place), vectors.get(place)
+        plain.append(one)
+    pairs, ranked = [], {}
+    for made in rank_rows(plain, asked, None if meaning is None else meaning.as_one):
+        place = made.plain.key
+        c, row = by_place.get(place), rows[place]
+        if c is None:
+            c = Candidate(*place, row.at_us, context=True)
+            _complete_match(search, c, row)
+        c.score = made.score
+        pairs.append((c, row))
+        ranked[place] = made
+    return pairs, ranked
+
+
+def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
+    """Note what the look-ups did not ask of this row: its tags, and words beyond the budget; then its tier."""
+    if row.tags is not None and search.query.tags:
+        stored = hits.stored_tags(row.tags)
+        c.tags = c.tags.union(t for t in search.query.tags if t in stored)
+    folded, matched = row.folded, c.matched
+    for i, text, verify in search.said_in_chat if c.source == _CHAT else search.said_elsewhere:
+        if text in folded and i not in matched:
+            c.match(i, 1, verify)
+    c.holds_more = False
+    if c.context and (matched or c.tags):
+        c.context = False
+
+
+def _ordered(
+    search: Search,
+    kept: Sequence[Pair],
+    rows: Mapping[Place, FoundRow],
+    ranked: Mapping[Place, Row],
+    asked: Asked | None,
+) -> tuple[list[Candidate], dict[Candidate, Candidate]]:
+    """Return the hits, best first, and the rows that gave their place to one that says nearly the same."""
     limit = search.query.limit
     if search.query.ranking == "recency":
-        return ranking.tier_then_newest(c for c, _ in kept)[:limit]
-    best = _folded(search, ranking.best_first(c for c, _ in kept), {(c.source, c.id): row for c, row in kept})
-    if not lines:
+        return ranking.tier_then_newest(c for c, _ in kept)[:limit], {}
+    best, folded = _folded(ranking.best_first(c for c, _ in kept), rows, limit)
+    if asked is None:
         chosen = ranking.choose(best, limit)
     else:
-        rows = [lines[c.source, c.id].row for c in best]
-        ranked = [best[n] for n in relevance.spaced(rows, search.long)]
+        spaced = [best[n] for n in relevance.spaced([ranked[c.source, c.id] for c in best], asked.long)]
         most = max(1, round(relevance.CONTEXT_SHARE * limit))
-        ranked = ranking.without_many_contexts(ranked, most)
+        spaced = ranking.without_many_contexts(spaced, most)
         # What fits best by its own words stays, whatever speaks for the others.
-        first = max(ranked, key=lambda c: lines[c.source, c.id].row.reasons["own"], default=None)
-        chosen = ranking.choose(ranked, limit, first)
+        first = max(spaced, key=lambda c: ranked[c.source, c.id].reasons["own"], default=None)
+        chosen = ranking.choose(spaced, limit, first)
     # Where there is room to spare, what says nearly the same is a hit too.
-    spare = [c for c in search.folded if not c.context][: limit - len(chosen)]
-    for c in spare:
-        del search.folded[c]
-    return chosen + spare
+    spare = [c for c in folded if not c.context][: limit - len(chosen)]
+    return chosen + spare, {c: better for c, better in folded.items() if c not in spare}
 
 
-def _folded(search: Search, best: list[Candidate], rows: Mapping[tuple[int, int], FoundRow]) -> list[Candidate]:
+def _folded(
+    best: Sequence[Candidate], rows: Mapping[Place, FoundRow], limit: int
+) -> tuple[list[Candidate], dict[Candidate, Candidate]]:
     """Return the candidates with one of those that say nearly the same: the best of them keeps the place.
 
     Among the first NEARLY_SAME places for each hit asked for: who stands further down takes no place anyway.
     """
-    first = best[: NEARLY_SAME * search.query.limit]
+    first = best[: NEARLY_SAME * limit]
     groups = group_near_duplicates([shown_text(rows[c.source, c.id]) for c in first])
-    search.folded = {first[n]: first[group] for n, group in enumerate(groups) if group != n}
-    return [c for c in best if c not in search.folded]
+    folded = {first[n]: first[group] for n, group in enumerate(groups) if group != n}
+    return [c for c in best if c not in folded], folded
 
 
-def _pools(search: Search, kept: Sequence[Pair]) -> list[Pair]:
-    """Return the newest `pool` rows of each source that are there; more were asked for, since some may be gone."""
-    taken: dict[int, int] = {}
-    made = []
-    for c, row in kept:
-        taken[c.source] = taken.get(c.source, 0) + 1
-        if taken[c.source] <= search.query.pool:
-            made.append((c, row))
-    # A full pool is all there is to choose from; a short one only where nothing was cut off.
-    search.complete = all(taken.get(number, 0) >= search.query.pool for number in search.cut)
-    return made
+def _pools(search: Search, pairs: Sequence[Pair], cut: Iterable[int]) -> tuple[list[Pair], bool]:
+    """Return the newest `pool` rows of each source that are there, and whether these are all there is to choose from.
+
+    More were asked for, since some may be gone. A short pool is all only where nothing was cut off.
+    """
+    counts: Counter[int] = Counter()
+    kept = []
+    for c, row in pairs:
+        counts[c.source] += 1
+        if counts[c.source] <= search.query.pool:
+            kept.append((c, row))
+    return kept, all(counts[number] >= search.query.pool for number in cut)
 
 
-def _without_dropped(search: Search, kept: list[Pair], drop: Drop | None) -> list[Pair]:
-    if drop is None and not search.query.exclude.conversations:
-        return kept
-    return [pair for pair in kept if not _is_dropped(search, pair, drop)]
+def _reason_to_drop(search: Search, c: Candidate, row: FoundRow, drop: Drop | None) -> str:
+    if c.source == _CHAT and row.conversation in search.query.exclude.conversations:
+        return "excluded"
+    return "" if drop is None else drop(c, row)
 
 
-def _is_dropped(search: Search, pair: Pair, drop: Drop | None) -> bool:
-    c, row = pair
-    left_out = c.source == sources.CHAT.number and row.conversation in search.query.exclude.conversations
-    reason = "excluded" if left_out else ""
-    reason = reason or (drop(c, row) if drop is not None else "")
-    if reason:
-        search.leave(c, reason)
-    return bool(reason)
-
-
-def _deduped(search: Search, pairs: Sequence[Pair], lines: dict[tuple[int, int], scoring.Line]) -> list[Pair]:
-    """Return the rows without those that say the same as a newer one, which is worth what the best of them is."""
+def _deduped(search: Search, pairs: Sequence[Pair], ranked: dict[Place, Row]) -> tuple[list[Pair], Sequence[Candidate]]:
+    """Return the rows without those that say the same as a newer one, which is worth what the best of them is; and
+    those."""
     newest = sorted(pairs, key=lambda pair: (-pair[0].at_us, pair[0].source, -pair[0].id))
     contents = {c: _content(search, row) for c, row in newest}
     if None not in contents.values() and len(set(contents.values())) == len(newest):
-        return newest
+        return newest, ()
     kept = hits.dedupe(
         newest,
         identity=lambda pair: (sources.BY_NUMBER[pair[0].source].name, pair[0].id, pair[1].texts[0]),
         content=lambda pair: contents[pair[0]],
     )
-    if len(kept) == len(newest):
-        return kept
     stays = {(c.source, c.id) for c, _ in kept}
     saying = {contents[c]: c for c, _ in kept}
-    for c, _ in newest:
-        if (c.source, c.id) in stays:
-            continue
-        search.leave(c, "duplicate")
+    copies = [c for c, _ in newest if (c.source, c.id) not in stays]
+    for c in copies:
         same = saying[contents[c]]
         if c.score > same.score:
             same.score = c.score
-            if lines:
+            if ranked:
                 # A wish has no neighbours; the message it was said in has, and they tell more of both.
-                place = same.source, same.id
-                lines[place] = replace(lines[place], row=lines[c.source, c.id].row)
-    return kept
+                ranked[same.source, same.id] = ranked[c.source, c.id]
+    return kept, copies
 
 
 def _content(search: Search, row: FoundRow) -> bytes | None:
@@ -243,7 +360,7 @@ def _hit(search: Search, c: Candidate, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
     text = None
     if search.settings.snippet_window == "match":
-        looked_for = [w.text for w in search.words if w.applies(c.source, sources.CHAT.number)]
+        looked_for = [w.text for w in search.words if w.applies(c.source, _CHAT)]
         text = hits.snippet_of_match(row.texts, looked_for, chars)
     if text is None:
         text = hits.snippet(shown_text(row), chars)

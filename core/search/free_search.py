@@ -15,10 +15,9 @@ from datetime import UTC
 from typing import Any, TypedDict, TypeVar
 
 from .. import search as searching
-from ..audience import view as viewing
-from ..audience import view_statement as looking
+from ..audience.view import Request
 from ..base import hooks, logs
-from ..calls import defaults
+from ..calls.call import Call, look_around, open_call
 from ..config import Settings
 from ..database import sources
 from ..database.engine import Database
@@ -90,13 +89,12 @@ def free_memory_search(
     count, note = read_limit(limit, 5, 1, POOL)
     if note:
         logs.warning("bad_argument", argument="limit", note=note)
-    db = defaults.handle(db)
-    known = defaults.settings_for(settings, db)
-    asked = searching.prepare(keywords=words, include_chat=False, limit=POOL, ranking="recency", settings=known)
+    call = open_call(db, settings, scope)
+    asked = searching.prepare(keywords=words, include_chat=False, limit=POOL, ranking="recency", settings=call.settings)
     if asked.is_empty:
         return []
     try:
-        found = _attempted(lambda: _found(asked, db, known, scope)[0])
+        found = _attempted(lambda: _search(asked, call)[0])
     except hooks.HookTimeout:
         raise StoreReadError(
             f"memories and ai_diary gave no answer within {ATTEMPT_SECONDS:g} seconds, {ATTEMPTS} times. "
@@ -104,7 +102,7 @@ def free_memory_search(
             source="free_memory_search",
         ) from None
     snippets = [one.hit["snippet"] for one in found]
-    if known.free_search_shuffle:
+    if call.settings.free_search_shuffle:
         (shuffle or random.shuffle)(snippets)
     return snippets[:count]
 
@@ -144,16 +142,16 @@ def memory_search_action(
     Raises:
         StoreReadError: nothing could be read at all.
     """
-    db = defaults.handle(db)
-    known = defaults.settings_for(settings, db)
-    request, errors = windows.check_action_payload(payload, db.clock(), zone(known.timezone) or UTC)
+    call = open_call(db, settings, scope)
+    known = call.settings
+    request, errors = windows.check_action_payload(payload, call.db.clock(), zone(known.timezone) or UTC)
     if errors:
         return {"status": "error", "errors": errors}
     asked = _asked(request, known)
     if asked.is_empty:
         return {"status": "ok", "count": 0, "results": []}
     try:
-        chosen, copies = _attempted(lambda: _found(asked, db, known, scope), ACTION_SECONDS)
+        chosen, copies = _attempted(lambda: _search(asked, call), ACTION_SECONDS)
     except hooks.HookTimeout:
         return {
             "status": "error",
@@ -217,35 +215,28 @@ Found = tuple[list[searching.Chosen], dict[bytes, list[ranking.Candidate]]]
 """Hits newest first, each text once, and by text all the rows that hold it."""
 
 
-def _found(asked: searching.Query, db: Database, settings: Settings, scope: Scope | None) -> Found:
+def _search(asked: searching.Query, call: Call) -> Found:
     """Search once.
 
     Raises:
         StoreReadError: no source could be read at all.
     """
-    inside = defaults.scope_for(scope, settings)
-    viewer = looking.look(
-        db,
-        inside,
-        viewing.Request(fragments=asked.fragments, tags=asked.tags, exact=asked.ranking == "recency"),
-        destination=inside.destination or settings.prompt_destination,
-        private_stays_private=settings.private_stays_private,
-    ).viewer
+    request = Request(fragments=asked.fragments, tags=asked.tags, exact=asked.ranking == "recency")
+    viewer = look_around(call, request).viewer
     rows: dict[tuple[int, int], tuple[ranking.Candidate, FoundRow]] = {}
 
     def note(candidate: ranking.Candidate, row: FoundRow) -> str:
         rows[candidate.source, candidate.id] = candidate, row
         return ""
 
-    search = searching.resolve(asked, viewer, settings)
-    chosen = searching.run(search, db, note)
-    unread = [report.error for report in search.reports.values()]
-    if not chosen and all(unread):
+    result = searching.run(searching.resolve(asked, viewer, call.settings), call.db, note)
+    unread = [report.error for report in result.reports.values()]
+    if not result.chosen and all(unread):
         raise StoreReadError(unread[0], source="memories and ai_diary")
     copies: dict[bytes, list[ranking.Candidate]] = {}
     for candidate, row in rows.values():
         copies.setdefault(_text_of(row), []).append(candidate)
-    return chosen, copies
+    return list(result.chosen), copies
 
 
 def _attempted(work: Callable[[], T], most_seconds: float = float("inf")) -> T:

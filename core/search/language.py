@@ -1,6 +1,6 @@
 """The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known.
 
-Called by `search.query`, `search.state` and `prompt.words`.
+Called by `search.query`, `search.terms` and `prompt.words`.
 """
 
 from __future__ import annotations

@@ -15,22 +15,19 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..database import sources
 from ..database.dialects import NEVER_US
 from ..database.engine import Database
-from ..errors import StoreReadError
 from ..index import embeddings
 from ..index.embeddings import Vector
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from .ranking.ranking import Candidate
-
-if TYPE_CHECKING:
-    from .state import Search
+from .terms import Search
 
 MOST_ADDED = 24
 """Rows that become candidates by their meaning alone."""
@@ -114,8 +111,8 @@ class Meanings:
     is_whole: bool = False
     """All vectors of the audiences seen are among those held."""
 
-    def take(self, held: _Held, like: Any) -> None:
-        """Take rows along, with the cosine of each."""
+    def add(self, held: _Held, like: Any) -> None:
+        """Add rows, with the cosine of each."""
         self.held.append(held)
         self.worth.update(zip(held.rows, self.scaled(like).tolist(), strict=True))
 
@@ -154,50 +151,54 @@ class _Cache:
         self.held: OrderedDict[tuple[str, int], _Held] = OrderedDict()
 
 
-def add(search: Search, db: Database, embedder: Any) -> None:
-    """Compare rows with the message, and add the nearest to the candidates; what fails is noted and changes nothing."""
-    settings, before = search.settings, search.meaning
-    search.meaning = None
-    given_up = search.meaning_error is not None
-    if given_up or not search.query.text or not search.viewer.audiences or not settings.semantic_weight:
-        return
-    try:
-        if before is None:
-            db.let_go()  # an embedder may take its time
-            asked = _asked(embedder, search.query.text, settings.hook_timeout_seconds)
-        else:
-            asked = before.asked
-        held = _held(db, search, embedder.name, len(asked))
-        changed = _changed(db, held)
-        held = [one.without(changed) for one in held]
-        known = {place for one in held for place in one.rows}
-        found = [place for c in search.candidates if (place := (c.source, c.id)) not in known]
-        older = _older(search, db, len(asked), [*found, *changed])
-        like = [one.likeness(asked) for one in (*held, older)]
-        # What is usual is told by rows of any kind, not by those that hold the words, where there are enough of them.
-        is_whole = len(held) == len(_rows_of(search)) and all(len(one.of) < one.most for one in held)
-        usual = _usual(like[:-1] if len(known) >= FEWEST else like, young=is_whole and len(known) < FEWEST)
-        meanings = Meanings(asked, *usual, weight=settings.semantic_weight, is_whole=is_whole)
-        for one, values in zip((*held, older), like, strict=True):
-            meanings.take(one, values)
-        _add_nearest(search, db, meanings)
-        search.meaning = meanings
-    except (EmbedderError, StoreReadError) as error:
-        search.fail_meaning(error)
+def compare_rows(
+    search: Search, db: Database, candidates: Sequence[Candidate], before: Meanings | None = None
+) -> tuple[Meanings | None, Sequence[Candidate]]:
+    """Return how near rows are to the message, None where it says nothing or is not weighed, and all candidates.
+
+    Args:
+        candidates: what the words found; of the rows compared the nearest come to these.
+        before: what an earlier round found out, which has the vector of the message.
+
+    Raises:
+        EmbedderError: the embedder gave no vector of the message.
+        StoreReadError: the vectors could not be read.
+    """
+    settings, embedder = search.settings, search.embedder
+    if not search.query.text or not search.viewer.audiences or not settings.semantic_weight:
+        return None, candidates
+    if before is None:
+        db.let_go()  # an embedder may take its time
+        asked = _asked(embedder, search.query.text, settings.hook_timeout_seconds)
+    else:
+        asked = before.asked
+    held = _held(db, search, embedder.name, len(asked))
+    changed = _changed(db, held)
+    held = [one.without(changed) for one in held]
+    known = {place for one in held for place in one.rows}
+    found = [place for c in candidates if (place := (c.source, c.id)) not in known]
+    older = _older(search, db, len(asked), [*found, *changed])
+    like = [one.likeness(asked) for one in (*held, older)]
+    # What is usual is told by rows of any kind, not by those that hold the words, where there are enough of them.
+    is_whole = len(held) == len(_rows_of(search)) and all(len(one.of) < one.most for one in held)
+    usual = _usual(like[:-1] if len(known) >= FEWEST else like, young=is_whole and len(known) < FEWEST)
+    meanings = Meanings(asked, *usual, weight=settings.semantic_weight, is_whole=is_whole)
+    for one, values in zip((*held, older), like, strict=True):
+        meanings.add(one, values)
+    return meanings, [*candidates, *_nearest(search, db, meanings, candidates)]
 
 
-def add_around(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
-    """Compare rows too that were brought for their neighbours; what fails is noted and changes nothing.
+def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
+    """Compare rows too that were brought for their neighbours.
 
     All of them are, but where the audiences seen have more vectors than are held.
+
+    Raises:
+        StoreReadError: the vectors could not be read.
     """
     missing = [] if meanings.is_whole else [place for place in rows if place not in meanings.worth]
-    try:
-        older = _older(search, db, len(meanings.asked), missing)
-    except StoreReadError as error:
-        search.fail_meaning(error)
-    else:
-        meanings.take(older, older.likeness(meanings.asked))
+    older = _older(search, db, len(meanings.asked), missing)
+    meanings.add(older, older.likeness(meanings.asked))
 
 
 def _changed(db: Database, held: Sequence[_Held]) -> set[Place]:
@@ -303,9 +304,9 @@ def _usual(like: Sequence[Any], *, young: bool = False) -> tuple[float, float]:
     return float(found.mean()), max(spread, 1e-6) if len(found) >= FEWEST else max(spread, USUAL_SPREAD)
 
 
-def _add_nearest(search: Search, db: Database, meanings: Meanings) -> None:
-    """Make candidates of rows that are none yet and near enough, the nearest first, as far as they may be found."""
-    known = {(c.source, c.id) for c in search.candidates}
+def _nearest(search: Search, db: Database, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
+    known = {(c.source, c.id) for c in candidates}
     wanted = {s.number for s in search.query.sources}
     left_out = search.query.exclude.rows
     at_us = {row: one.at_us[n] for one in meanings.held for row, n in zip(one.rows, one.starts, strict=True)}
@@ -321,6 +322,4 @@ def _add_nearest(search: Search, db: Database, meanings: Meanings) -> None:
         key=lambda place: (-meanings.worth[place], -at_us[place], place),
     )[:MOST_ADDED]
     seen = embeddings.allowed(db, search.viewer.audiences, search.limits, nearest)
-    for place in nearest:
-        if place in seen:
-            search.candidates.append(Candidate(*place, seen[place], by_meaning=True))
+    return [Candidate(*place, seen[place], by_meaning=True) for place in nearest if place in seen]

@@ -2,57 +2,209 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from ..base import logs
 from ..database import sources
 from ..database.engine import Database
-from ..errors import StoreReadError
-from .reading import by_id as search_read
-from .reading import last_statement as reading
+from ..errors import CoreError, StoreReadError
+from ..llm.embedder import EmbedderError
+from ..shapes import LeftOut
+from . import choice
+from .asked import question_of
+from .candidates import Gathered, gather_candidates, log_unread
+from .choice import Choice, Chosen, Drop, Place
+from .question.question import Question
+from .ranking.meaning import Meaning
+from .reading import last_statement
+from .reading.by_id import RowsWanted
 from .reading.found_rows import FoundRow
-from .state import Chosen, Drop, Search
+from .terms import Search
 
 MOST_ROUNDS = 12
 
 
-def run(search: Search, db: Database, drop: Drop | None = None) -> list[Chosen]:
-    """Gather, read and finish, deeper where fewer hits than the limit came out and more rows may match."""
-    search.gather(db)
-    rows = read_rows(search, db, search.rows_wanted())
-    search.compare(db, rows)
-    chosen = search.finish(rows, drop)
-    return chosen if search.is_done(len(chosen)) else deeper(search, db, drop)
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round of a search has gathered, before any row is read."""
+
+    search: Search
+    question: Question
+    """What the message asks, but for whom it names."""
+    gathered: Gathered = field(default_factory=Gathered)
+    meaning: Meaning | None = None
+    """How near rows are to the message; None without an embedder, or where it failed."""
+    meaning_error: CoreError | None = None
+    """Why nothing is known about that: the words alone decide, in this round and those after it."""
+    depth: int = 0
+    """How many rounds came before."""
 
 
-def deeper(search: Search, db: Database, drop: Drop | None = None) -> list[Chosen]:
-    """Go on where one round gave fewer hits than the limit, as `run` does."""
-    chosen: list[Chosen] = []
-    for depth in range(1, MOST_ROUNDS):
-        search.gather(db, depth)
-        rows = read_rows(search, db, search.rows_wanted(depth=depth))
-        search.compare(db, rows)
-        chosen = search.finish(rows, drop)
-        if search.is_done(len(chosen)):
-            break
-    return chosen
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What happened in one source."""
+
+    considered: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    error: str = ""
 
 
-def rows_wanted(search: Search, ids: Mapping[int, Sequence[int]]) -> search_read.RowsWanted:
-    """Return the request for these rows, with as much of their texts as the search needs."""
-    around = search.stretches if sources.CHAT.number in ids else ()
-    return search_read.RowsWanted(ids, search.chars, search.folded_chars, around, search.limits)
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search found, and what it left out."""
+
+    round: Round
+    """The last one."""
+    choice: Choice
+    errors: Mapping[int, StoreReadError]
+    """Sources that could not be read."""
+
+    @property
+    def chosen(self) -> Sequence[Chosen]:
+        """Return the hits, newest first."""
+        return self.choice.chosen
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether going deeper can bring nothing more."""
+        return self.choice.is_done
+
+    @property
+    def reports(self) -> dict[int, SourceReport]:
+        """Return what happened in each source asked, by its number."""
+        dropped = {s.number: Counter[str]() for s in self.round.search.query.sources}
+        for candidate, reason in self.choice.left:
+            dropped[candidate.source][reason] += 1
+        considered, errors = self.round.gathered.considered, self.errors
+        return {n: SourceReport(considered.get(n, 0), count, str(errors.get(n, ""))) for n, count in dropped.items()}
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Return the rows read that are no hits, as a report tells them."""
+        left = self.choice.left
+        return [LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}") for c, reason in left]
 
 
-def read_rows(search: Search, db: Database, ids: Mapping[int, Sequence[int]]) -> dict[tuple[int, int], FoundRow]:
-    """Return the rows with these ids; a source that cannot be read is noted and left out."""
-    nothing = reading.HistoryWanted()
+def gather(search: Search, db: Database, before: Round | None = None) -> Round:
+    """Return the candidates of the next round, from the search tables or by the plain predicates.
+
+    Raises:
+        StoreReadError: no source could be read.
+    """
+    if before is None:
+        current, known = Round(search, question_of(search, db.clock())), None
+    else:
+        current, known = replace(before, meaning=None, depth=before.depth + 1), before.meaning
+    use_index = not current.gathered.index_failed
+    gathered = gather_candidates(search, db, current.question, current.depth, use_index=use_index)
+    current = replace(current, gathered=gathered)
+    if search.embedder is None or search.query.ranking != "relevance" or current.meaning_error is not None:
+        return current
+    from . import meaning  # noqa: PLC0415 - loads numpy, which only an embedder needs
+
     try:
-        return reading.read(db, search.viewer, rows_wanted(search, ids), nothing).rows
+        earlier = known if isinstance(known, meaning.Meanings) else None
+        meanings, candidates = meaning.compare_rows(search, db, gathered.candidates, earlier)
+    except (EmbedderError, StoreReadError) as error:
+        return _without_meaning(current, error)
+    return replace(current, meaning=meanings, gathered=replace(gathered, candidates=candidates))
+
+
+def rows_wanted(current: Round, extra: int = 0) -> RowsWanted:
+    """Return the rows to bring, with as much of their texts as the search needs.
+
+    Args:
+        extra: how many rows the caller may leave out.
+    """
+    return choice.rows_wanted(
+        current.search, current.gathered, current.question, current.meaning, extra=extra, depth=current.depth
+    )
+
+
+def read_rows(
+    search: Search, db: Database, wanted: RowsWanted
+) -> tuple[dict[Place, FoundRow], dict[int, StoreReadError]]:
+    """Return the rows to bring, and the sources that cannot be read, whose rows are left out."""
+    nothing = last_statement.HistoryWanted()
+    try:
+        return last_statement.read(db, search.viewer, wanted, nothing).rows, {}
     except StoreReadError:
-        found: dict[tuple[int, int], FoundRow] = {}
-        for number, numbers in ids.items():
+        rows: dict[Place, FoundRow] = {}
+        errors = {}
+        for number, ids in wanted.ids.items():
+            around = wanted.stretches if number == sources.CHAT.number else ()
             try:
-                found |= reading.read(db, search.viewer, rows_wanted(search, {number: numbers}), nothing).rows
+                one = replace(wanted, ids={number: ids}, stretches=around)
+                rows |= last_statement.read(db, search.viewer, one, nothing).rows
             except StoreReadError as error:
-                search.fail(number, error)
-        return found
+                log_unread(number, error)
+                errors[number] = error
+        return rows, errors
+
+
+def compare(current: Round, db: Database, rows: Mapping[Place, FoundRow]) -> Round:
+    """Return the round with the rows that were brought compared by their meaning too, where there is an embedder."""
+    if current.meaning is None:
+        return current
+    from . import meaning  # noqa: PLC0415 - as in `gather`
+
+    assert isinstance(current.meaning, meaning.Meanings)
+    try:
+        meaning.compare_neighbours(current.search, db, current.meaning, rows)
+    except StoreReadError as error:
+        return _without_meaning(current, error)
+    return current
+
+
+def finish(
+    current: Round,
+    wanted: RowsWanted | None,
+    rows: Mapping[Place, FoundRow],
+    drop: Drop | None = None,
+    errors: Mapping[int, StoreReadError] | None = None,
+) -> Result:
+    """Return what a round found among the rows that were brought.
+
+    Args:
+        wanted: the rows that were asked for; None where none could be.
+        errors: sources whose rows could not be brought.
+    """
+    gathered, is_all = current.gathered, wanted is None or wanted.is_all
+    hits = choice.choose_hits(
+        current.search, gathered, current.question, current.meaning, rows, is_all=is_all, drop=drop
+    )
+    return Result(current, hits, {**gathered.errors, **(errors or {})})
+
+
+def failed(current: Round) -> Result:
+    """Return what is known of a round whose hits could not be chosen."""
+    return Result(current, Choice(), current.gathered.errors)
+
+
+def _without_meaning(current: Round, error: CoreError) -> Round:
+    """Return a round that tells why nothing more is known about the meaning of rows."""
+    logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
+    return replace(current, meaning_error=error)
+
+
+def run(search: Search, db: Database, drop: Drop | None = None, after: Round | None = None) -> Result:
+    """Gather, read and choose, deeper where fewer hits than the limit came out and more rows may match.
+
+    Args:
+        after: a round that gave too few hits; the next one follows.
+
+    Raises:
+        StoreReadError: no source could be read.
+    """
+    current = after
+    while True:
+        # 1. candidates, 2. their rows, 3. how near these are, 4. the hits among them
+        current = gather(search, db, current)
+        wanted = rows_wanted(current)
+        rows, errors = read_rows(search, db, wanted)
+        current = compare(current, db, rows)
+        result = finish(current, wanted, rows, drop, errors)
+        if result.is_done or current.depth + 1 >= MOST_ROUNDS:
+            return result

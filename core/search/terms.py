@@ -1,16 +1,24 @@
-"""The texts of a search joined with what is visible: which known words hold them, and how rare they are."""
+"""A search before any row is read: its texts joined with what is visible, and which known words hold them.
+
+Promise: nothing here changes while a search runs; what each step of `search.rounds` finds out is a value of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..audience.view import Viewer, WordCount
+from ..calls import defaults
+from ..config import Settings
 from ..database import sources
 from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
+from ..index.postings import Limits
 from ..index.table import TAG
 from ..text.near_spelling import choose_nearest
 from ..text.words import Fragment, fragments, stem
+from .language import with_languages_of
 from .query import ENOUGH_WORDS, Minor, Near, Query, pieces
 
 _TAGGED = -1 - TAG
@@ -20,16 +28,64 @@ MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
 
 
+FOLDED_CHARS = 4000
+"""Characters of a row in which words beyond the budget are looked for."""
+WHOLE = 2**24
+"""More characters than any text has."""
+
+
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Search:
     """What is looked for, and what is known about it before any row is read."""
 
+    query: Query
+    viewer: Viewer
+    settings: Settings
+    """With the language of the message among LANGUAGES."""
     words: tuple[Wanted, ...]
+    """The texts looked for; a row's matches are told by their indexes."""
     known: Known
+    limits: Limits
+    embedder: Any = None
+    """What makes a vector of the message; None for none."""
+    texts: tuple[str, ...] = field(init=False)
+    """Those of `words`."""
+    keyword_numbers: frozenset[int] = field(init=False)
+    tag_numbers: frozenset[int] = field(init=False)
+    """Which of `words` are keywords, and which are tags looked for as words."""
+    said_in_chat: Sequence[tuple[int, str, bool]] = field(init=False)
+    said_elsewhere: Sequence[tuple[int, str, bool]] = field(init=False)
+    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", tuple(w.text for w in self.words))
+        object.__setattr__(self, "keyword_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_keyword))
+        object.__setattr__(self, "tag_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_tag))
+        said = [(i, w) for i, w in enumerate(self.words) if not w.is_minor]
+        object.__setattr__(self, "said_in_chat", [(i, w.text, w.verify) for i, w in said])
+        object.__setattr__(self, "said_elsewhere", [(i, w.text, w.verify) for i, w in said if w.is_keyword])
+
+    @property
+    def chars(self) -> int:
+        """Return how many characters of a text are needed for its snippet."""
+        return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
 
 
-def resolved(query: Query, viewer: Viewer, languages: Sequence[str]) -> Resolved:
-    """Return the texts looked for with the known words that hold them, as far as `viewer` brought these."""
+def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = None) -> Search:
+    """Return a search joined with what is visible: which known words hold its texts, as far as `viewer` brought these.
+
+    Args:
+        embedder: makes a vector of the message, where the host has one; without one that of the process.
+    """
+    settings = with_languages_of(query.text, settings)
+    words, known = _join(query, viewer, settings.languages)
+    here = viewer.scope.conversation or ""
+    limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
+    own = defaults.default_embedder() if embedder is None else embedder
+    return Search(query, viewer, settings, words, known, limits, own)
+
+
+def _join(query: Query, viewer: Viewer, languages: Sequence[str]) -> tuple[tuple[Wanted, ...], Known]:
     by_piece: dict[int, dict[tuple[int, int, str], int]] = {}
     for c in viewer.counts:
         by_piece.setdefault(c.fragment, {})[c.audience_id, c.source, c.term] = c.docs
@@ -46,7 +102,7 @@ def resolved(query: Query, viewer: Viewer, languages: Sequence[str]) -> Resolved
     asked = [vocabulary.wanted(text, query) for text in query.texts]
     for near in query.near:
         asked = vocabulary.respelt(near, asked)
-    return Resolved((*asked, *_minor(vocabulary, query, asked, known)), known)
+    return (*asked, *_minor(vocabulary, query, asked, known)), known
 
 
 def _minor(vocabulary: _Vocabulary, query: Query, asked: Sequence[Wanted], known: Known) -> list[Wanted]:

@@ -24,8 +24,9 @@ from core.audience import view as viewing
 from core.audience import view_statement as looking
 from core.config import Settings
 from core.database import sources
-from core.search import scores as scoring
-from core.search.ranking import ranking, relevance
+from core.search import choice
+from core.search.asked import build_asked
+from core.search.ranking import ranking, relevance, scores
 from core.search.ranking.rows import Row
 from core.search.ranking.weights import WEIGHTS, weights_for
 from tests.bench.conversations import SETS, Imported, before, data_folder, read_set
@@ -94,7 +95,7 @@ def collect(name: str) -> list[Asked]:
             groups.setdefault((question["conversation"], question.get("until")), []).append(question)
     order = {key: len(before(conversations[key[0]], key[1])) for key in groups}
     made: list[Asked] = []
-    scoring.READ_CLOSELY = 10**6  # every reason of every row, whatever its weight is today
+    scores.READ_CLOSELY = 10**6  # every reason of every row, whatever its weight is today
     with tempfile.TemporaryDirectory(prefix="fit-") as folder:
         imported = Imported(f"sqlite:///{folder}/fit.db")
         for key in sorted(groups, key=lambda key: (key[0], order[key])):
@@ -115,17 +116,20 @@ def _asked(imported: Imported, by_id: Mapping[str, Mapping[str, Any]], question:
     request = viewing.Request(fragments=query.fragments, tags=query.tags)
     viewer = looking.look(imported.db, imported.scope, request, destination="remote").viewer
     search = searching.resolve(query, viewer, settings)
-    search.gather(imported.db)
-    rows = searching.read_rows(search, imported.db, search.rows_wanted())
-    for line in scoring.score(search, rows):
-        said = imported.turn_of(sources.BY_NUMBER[line.found.source].name, line.found.id)
+    gathered = searching.gather(search, imported.db)
+    rows, _ = searching.read_rows(search, imported.db, searching.rows_wanted(gathered))
+    by_meaning = choice.share_of(gathered.meaning)
+    asked = build_asked(search, gathered.question, [row.speaker.name for row in rows.values()], by_meaning)
+    pairs, ranked = choice.rank_candidates(search, asked, gathered.gathered.candidates, rows, gathered.meaning)
+    for candidate, found in pairs:
+        said = imported.turn_of(sources.BY_NUMBER[found.source].name, found.id)
         if said is None:
             continue
         turn = by_id[said]
         unit = str(turn["session"] if question.get("level") == "session" else turn["id"])
-        size, at = len(str(turn["text"])), line.found.at_us
-        made.found.append(Found(line.row, unit, size, at, line.candidate.context))
-    made.long, made.by_meaning = search.long, search.by_meaning
+        row, size = ranked[candidate.source, candidate.id], len(str(turn["text"]))
+        made.found.append(Found(row, unit, size, found.at_us, candidate.context))
+    made.long, made.by_meaning = asked.long, by_meaning
     return made
 
 

@@ -49,7 +49,7 @@ def plain(db: Database, asked: Asked) -> list[Any]:
     request = viewing.Request(fragments=query.fragments, tags=query.tags, exact=True)
     seen = looking.look(db, asked.scope, request, destination="remote")
     made = searching.resolve(query, replace(seen.viewer, ready={}), SETTINGS)
-    return [one.hit for one in searching.run(made, db)]
+    return [one.hit for one in searching.run(made, db).chosen]
 
 
 def measure(bench: Bench) -> None:

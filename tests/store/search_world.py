@@ -143,7 +143,7 @@ def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **ar
     """Search by the plain predicates alone."""
     query = searching.prepare(**arguments, settings=settings)
     viewer = replace(viewer_of(db, scope, query, settings), ready={})
-    return [one.hit for one in searching.run(searching.resolve(query, viewer, settings), db)]
+    return [one.hit for one in searching.run(searching.resolve(query, viewer, settings), db).chosen]
 
 
 # The oracle

@@ -9,7 +9,7 @@ Called by `search.ranking.relevance`; vectors are opaque here, and numpy is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from .neighbours import Threads, touch
 from .rows import Row
@@ -19,6 +19,23 @@ BEFORE, AFTER = 2, 1
 
 AsOne = Callable[[Sequence[Sequence[Any]]], Sequence[float]]
 """Returns what the vectors of each group are worth as those of one text, on the scale of `Row.meaning`."""
+
+
+class Meaning(Protocol):
+    """How near rows are to what is asked: 0 for as near as the others, about 1 for very near."""
+
+    @property
+    def share(self) -> float:
+        """Return how far meaning stands beside the words, 0 to 1."""
+
+    def of(self, source: int, row_id: int) -> float:
+        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
+
+    def vectors(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Any]:
+        """Return the vectors of rows, each of length 1, as far as they are known."""
+
+    def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
+        """Return what the vectors of each group are worth as those of one text."""
 
 
 def meanings(found: Threads, as_one: AsOne) -> None:

@@ -120,6 +120,8 @@ class RowsWanted:
     """Stretches of conversations to bring beside them."""
     limits: Limits | None = None
     """What holds for the rows of the stretches, as it does for the look-ups."""
+    is_all: bool = True
+    """Every candidate of the search is among them."""
 
     @property
     def sources(self) -> tuple[int, ...]:
