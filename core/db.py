@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .calls import defaults, screening
+from .calls.call import open_call
 from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
@@ -52,17 +53,43 @@ def open_database(
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB, OceanBase and TiDB; None
             takes DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
-        options: `clock`, a callable that gives an aware time; `pool_size`.
+        settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
+        options: `clock`, a callable that gives an aware time; `pool_size`, connections kept of each kind (8).
+
+    Returns:
+        A handle that threads may share. Close it at the end: what is kept back for a moment is written then.
 
     Raises:
         ConfigError: the connection string cannot be used; the password is never part of the text.
         StoreError: the database cannot be reached, or an older version of it waits for `prompt-engine db migrate`.
+
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")  # in memory; a file is sqlite:///FILE
+    >>> db.family
+    'sqlite'
+    >>> db.close()
     """
     return defaults.open_database(url, settings=settings, **options)
 
 
 def current_database() -> Database:
-    """Return the database of this process."""
+    """Return the database of this process.
+
+    Returns:
+        The handle of `configure`, else one that is opened at the first use by DATABASE_URL, config.yaml or the embedded
+        file; the same one at every call.
+
+    Raises:
+        ConfigError, StoreError: as `open_database`.
+
+    >>> from prompt_engine import configure, open_database
+    >>> from prompt_engine.db import current_database
+    >>> mine = open_database("sqlite://")
+    >>> configure(mine)
+    >>> current_database() is mine
+    True
+    >>> configure(None)
+    """
     return default_database()
 
 
@@ -86,24 +113,37 @@ def insert_memory(
 
     Args:
         content: not blank, at most 16 MB.
-        author: who it comes from, at most 100 characters.
+        author: who it comes from, at most 100 characters; None for nobody.
         source: where it comes from, such as `chat` or `voice`.
-        tags: list of texts, a JSON list as text, or one text.
-        scope: the seed's label (column `scope`) when it is a text; who is asking when it is a `Scope`.
-        timestamp: None is now.
-        label: the label when `scope` is a `Scope`.
-        more: further values of `memories.new_item.read`, such as tier, kind, importance or metadata.
+        tags: list of texts, a JSON list as text, or one text; None for none.
+        scope: a label of the item when it is a text; who is asking when it is a `Scope`.
+        emotion, intensity, emotion_state: what was felt (a word), how strongly (a whole number), and its state.
+        timestamp: a time, its ISO 8601 text or seconds since 1970; None is now.
+        label: the label when `scope` is a `Scope`; `general` by default.
+        db, settings: those of the process where they are None.
+        more: further values of the item: response_text, tier, kind, provenance, importance (0 to 1), pinned,
+            local_only, quarantined, source_message_ids, expires_at, metadata.
+
+    Returns:
+        The id of the item, above 0; ids rise with time.
 
     Raises:
+        TypeError: an argument that is not known; the nearest known one is named.
         MessageError: blank content, a value that does not fit its column (named in `fields`), or a participant of the
             scope whose privacy level forbids it.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import insert_memory, open_database, search_memories
+    >>> db = open_database("sqlite://")
+    >>> insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db) > 0
+    True
+    >>> [hit["snippet"] for hit in search_memories(tags=["tea"], db=db)]
+    ['Ann likes green tea']
     """
     asking = scope if isinstance(scope, Scope) else None
     named = label if label is not None else scope if isinstance(scope, str) else "general"
-    handle = defaults.handle(db)
-    row_id = handle.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
-    known = defaults.settings_for(settings, handle)
+    call = open_call(db, settings, asking)
+    row_id = call.db.ids.one()  # before the time is taken: by its id an item is older than a later call of `forget`
     unknown = [name for name in more if name not in _MORE]
     if unknown:
         near = difflib.get_close_matches(unknown[0], _MORE, n=1)
@@ -111,7 +151,7 @@ def insert_memory(
         raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint}")
     memory = memory_input.read(
         content,
-        now=handle.clock(),
+        now=call.db.clock(),
         author=author,
         source=source,
         tags=tags,
@@ -124,13 +164,11 @@ def insert_memory(
     )
     if memory is None:
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
-    flagged, _ = screening.is_flagged(memory.content, "memory", settings=known)
+    flagged, _ = screening.is_flagged(memory.content, "memory", settings=call.settings)
     memory = replace(memory, quarantined=int(flagged or memory.quarantined))
     if memory.tier == "session" and memory.expires_at is None:
-        memory = replace(memory, expires_at=retention.expires_at(memory.at, known.session_ttl_sec))
-    result = memories.insert(
-        handle, defaults.scope_for(asking, known), memory, privacy_default=known.privacy_default, row_id=row_id
-    )
+        memory = replace(memory, expires_at=retention.expires_at(memory.at, call.settings.session_ttl_sec))
+    result = memories.insert(call.db, call.scope, memory, privacy_default=call.settings.privacy_default, row_id=row_id)
     if result.id is None:
         raise MessageError(
             f"The memory was not stored: {result.reason}. The participant's privacy level forbids it.",
@@ -153,15 +191,42 @@ _MORE += ("source_message_ids", "expires_at", "metadata")
 
 
 def check_server(db: Database | None = None) -> list[Finding]:
-    """Return what is wrong or missing on the server, each with the remedy; nothing is changed."""
+    """Return what is wrong or missing on the server, each with the remedy; nothing is changed.
+
+    Args:
+        db: None is the database of the connection string, as it is.
+
+    Returns:
+        Errors first; an empty list is a database in good order.
+
+    Raises:
+        StoreReadError: the database cannot be reached or not be looked at.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.db import check_server
+    >>> check_server(open_database("sqlite://"))
+    []
+    """
     return check.check_server(_bare(db))
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
     """Bring the database to the present schema; a second run changes nothing and says so.
 
+    Args:
+        db: None is the database of the connection string, as it is.
+        progress: called with what is being done, how many are done and how many there are.
+
+    Returns:
+        The revisions that ran, the tables taken over from the original application, and a sentence for each step.
+
     Raises:
         StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.db import migrate
+    >>> migrate(open_database("sqlite://")).messages
+    ('The database is at the present version. Nothing was changed.',)
     """
     return migration.migrate(_bare(db), progress=progress)
 
@@ -172,8 +237,20 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
     Writers go on meanwhile; searches use the plain predicates for a source until it is complete. Interrupted, it goes
     on where it stopped.
 
+    Args:
+        db: None is the database of the process.
+        progress: called with what is being done, how many are done and how many there are.
+
     Returns:
-        How many rows were indexed and places mended.
+        How many rows were indexed and places mended; 0 where the index was in order.
+
+    Raises:
+        StoreError: the database cannot be reached; what was indexed stays.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.db import reindex
+    >>> reindex(open_database("sqlite://"))
+    0
     """
     handle = defaults.handle(db)
     done = search_repair.backfill(handle, progress)
@@ -181,7 +258,20 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
 
 
 def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:
-    """Return every place where the search index is not what the rows give; empty when they agree."""
+    """Return every place where the search index is not what the rows give; empty when they agree.
+
+    Args:
+        db: None is the database of the process.
+        progress: called with what is being done, how many are done and how many there are.
+
+    Raises:
+        StoreReadError: the database cannot be reached.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.db import verify_index
+    >>> verify_index(open_database("sqlite://"))
+    []
+    """
     return list(search_repair.differences(defaults.handle(db), progress))
 
 

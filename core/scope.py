@@ -70,6 +70,10 @@ class Scope:
     Raises:
         ScopeError: persona blank or no text or number, destination unknown.
         MessageError: an id longer than its column or with a NUL inside.
+
+    >>> from prompt_engine import Scope
+    >>> Scope("iris", conversation="telegram/42", participant="telegram/7").server
+    ''
     """
 
     persona: str = "default"
@@ -105,7 +109,16 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the one that doors use in this context when none is passed."""
+    """Make `scope` the one that doors use in this context when none is passed.
+
+    Args:
+        scope: who is asking; it counts in this thread or task, and in those it starts with its context.
+
+    >>> from prompt_engine import Scope, use_scope
+    >>> with use_scope(Scope("iris", conversation="telegram/42")) as here:
+    ...     here.persona
+    'iris'
+    """
     token = _current.set(scope)
     try:
         yield scope

@@ -79,7 +79,7 @@ def load(
     while variables, file and rows are the same.
 
     Args:
-        overrides: flag to value, the level of arguments; any spelling of G20; None for none.
+        overrides: flag to value, the level of arguments; in upper, lower or camel case; None for none.
         database_values: flag to text, the rows of the table `config`; None for none.
         path: the file; None is CONFIG_FILE, else ./config.yaml, else the shipped one.
         environ: the variables; None is those of the process.
@@ -154,7 +154,7 @@ def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds.
 
     Args:
-        name: the flag, in any spelling of G20.
+        name: the flag, in upper, lower or camel case.
         value: of the flag's type, or the text that stands for it.
         db: database handle; None is the process default.
 
@@ -164,6 +164,12 @@ def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     Raises:
         ConfigError: no such flag, fixed by the environment, a secret, a bad value.
         StoreWriteError: nothing was written.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.config import set_value
+    >>> db = open_database("sqlite://")
+    >>> set_value("CONTEXT_VERBOSITY", 4, db)[0], set_value("contextVerbosity", "4", db)[2]
+    (True, 'unchanged')
     """
     declared = known_flag(name)
     variables = (declared.name, *(held for held, secret in SECRET_FILES.items() if secret == declared.name))
@@ -249,6 +255,9 @@ def _as_problem(error: ConfigError) -> Problem:
 
 def show(settings: Settings) -> list[Row]:
     """Return each flag with its value, where it came from, and what is declared about it, in order of declaration.
+
+    Args:
+        settings: those of `load`; a secret that is set is shown as dots.
 
     >>> show(Settings(context_verbosity=4))[0][:4]
     ('CONTEXT_VERBOSITY', '4', 'argument', '10')

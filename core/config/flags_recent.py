@@ -17,7 +17,7 @@ are read, none is saved. project: neither."""
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecentFlags(FlagValues):
-    """The flags of C and M."""
+    """The flags of conversations that ended, saved memories and short-term memory."""
 
     enable_recent_conversations: bool = flag(
         True, "Keep and show a list of conversations that ended.", group="Conversations"

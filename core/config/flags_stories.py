@@ -22,7 +22,7 @@ RecapRole = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class StoryFlags(FlagValues):
-    """The flags of S and G21."""
+    """The flags of recaps, scenes, the running recap, and the model that is asked."""
 
     recap_on_message: bool = flag(
         False, "Queue a recap of every message that is saved, and the search for scene breaks.", group="Stories"

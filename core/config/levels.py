@@ -177,7 +177,7 @@ def argument_level(overrides: Mapping[str, object]) -> Level:
 
 
 def known_flag(name: object) -> Flag:
-    """Return the flag of a name, in any spelling of G20.
+    """Return the flag of a name, in upper, lower or camel case.
 
     Raises:
         ConfigError: no flag has the name; it names the nearest known one.

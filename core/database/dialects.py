@@ -204,7 +204,7 @@ def _whole_days(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def like_pattern(keyword_folded: str) -> str:
-    """Return the pattern of rule T21: the keyword anywhere, its `!`, `%` and `_` escaped with `!`.
+    """Return the pattern of a search by LIKE: the keyword anywhere, its `!`, `%` and `_` escaped with `!`.
 
     >>> like_pattern("50%")
     '%50!%%'

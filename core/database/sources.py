@@ -13,7 +13,7 @@ from .schema import ai_diary, chat_history_cache, conversations, memories
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One source of hits. `number` stands for it in the search tables and breaks ties in the order of T32."""
+    """One source of hits. `number` stands for it in the search tables and breaks ties between hits of one time."""
 
     number: int
     name: Source

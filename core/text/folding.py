@@ -104,7 +104,7 @@ def fold(text: str) -> str:
 
 
 def collapsed(text: str) -> str:
-    """Return the folded text with white space runs as one space, trimmed: equal texts in the sense of T36.
+    """Return the folded text with white space runs as one space, trimmed: texts that are equal so are one text.
 
     >>> collapsed("Jay  likes\\ntea ")
     'jay likes tea'

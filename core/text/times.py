@@ -20,7 +20,7 @@ _SECONDS = re.compile(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Shorter digits are dates (`20260310`) or nothing."""
 
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
-"""(first hour that no longer belongs to it, name), rule P12."""
+"""(first hour that no longer belongs to it, name of that time of day)."""
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:

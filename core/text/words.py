@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 MIN_CHARS = 3
-"""Shortest word of T4; Hangul words need two characters, scripts without spaces have no shortest."""
+"""Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
 
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 _OTHER = re.compile(r"[^\x00-\x7f\w]")
@@ -121,7 +121,7 @@ def _read_stop_words(language: str) -> list[str]:
 def stop_words(language: str) -> frozenset[str]:
     """Return the folded stop words of a language, empty for one without.
 
-    A stop word written with an apostrophe adds its parts, since T4 splits there: `needn't` adds `needn`.
+    A stop word written with an apostrophe adds its parts, since words are split there: `needn't` adds `needn`.
 
     >>> "needn" in stop_words("en"), "retrodeck" in stop_words("en"), stop_words("xx")
     (True, False, frozenset())
@@ -136,7 +136,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
-    """Return the words of T4 that are no stop words of the languages, in first-seen order.
+    """Return the words worth looking for that are no stop words of the languages, in first-seen order.
 
     Args:
         text: as said.
