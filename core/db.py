@@ -177,17 +177,8 @@ def insert_memory(
     return result.id
 
 
-_MORE: tuple[str, ...] = (
-    "response_text",
-    "tier",
-    "kind",
-    "provenance",
-    "importance",
-    "pinned",
-    "local_only",
-    "quarantined",
-)
-_MORE += ("source_message_ids", "expires_at", "metadata")
+_MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only")
+_MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 
 
 def check_server(db: Database | None = None) -> list[Finding]:
