@@ -25,10 +25,10 @@ def list_(run: Run, limit: LimitOption = 100) -> None:
     """List the tags, the most used first."""
     from ..synth_tagging import list_tags
 
-    found = list_tags(db=run.db, scope=run.scope())[:limit]
-    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _link_words(each["links"])) for each in found]
+    tags = list_tags(db=run.db, scope=run.scope())[:limit]
+    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _link_words(each["links"])) for each in tags]
     run.answer(
-        found,
+        tags,
         lambda: (
             output.table(("tag", "uses", "also written", "linked with"), rows, right=(1,))
             if rows
@@ -68,7 +68,9 @@ def link(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption 
     with refusals():
         written = link_tags(tag, other, weight, db=run.db, scope=scope)
     links = {each["tag"]: each["links"] for each in list_tags(db=run.db, scope=scope)} if written.stored else {}
-    _answer_written(run, written, [f"made tag {made}" for made in links if made not in known and links[made]])
+    _answer_written(
+        run, written, [f"made tag {tag_made}" for tag_made in links if tag_made not in known and links[tag_made]]
+    )
 
 
 def extract(run: Run, text: TextArgument) -> None:
