@@ -62,11 +62,11 @@ def export(
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
     with refuse_bad_values():
         exported = export_items(kind=split_commas(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
-    return _stream(exported, f"memories.{fmt}")
+    return stream_export(exported, f"memories.{fmt}")
 
 
-def _stream(exported: ItemExport, name: str) -> StreamingResponse:
-    """Return an export as an answer of which no more than a part is held at a time.
+def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
+    """Return an export as an answer of which no more than a part is held at a time; the page's too.
 
     Raises:
         StoreReadError: not even the first part could be read. Later ones end the connection.

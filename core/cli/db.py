@@ -153,7 +153,7 @@ def reindex(run: Run) -> None:
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
     said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
-    run.answer({"done": done}, lambda: output.say(said))
+    run.answer({"done": done}, said)
 
 
 def verify(run: Run) -> None:

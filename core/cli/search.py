@@ -107,5 +107,5 @@ def remember(
         row_id = door.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
     run.answer(
         {"stored": True, "id": row_id, "tags": list(tags)},
-        lambda: output.say(f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}."),
+        f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}.",
     )

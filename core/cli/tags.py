@@ -79,7 +79,7 @@ def extract(run: Run, text: TextArgument) -> None:
     from ..tags.table import current
 
     tags = extract_tags(text, current(run.db, run.scope().persona))
-    run.answer(tags, lambda: output.say(", ".join(map(output.clean, tags)) or "This text has no tags."))
+    run.answer(tags, ", ".join(map(output.clean, tags)) or "This text has no tags.")
 
 
 def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
@@ -87,7 +87,7 @@ def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) ->
     said = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
     run.answer(
         {"stored": written.stored, "reason": written.reason, "notes": notes},
-        lambda: output.say(output.sentence(output.clean(": ".join(filter(None, said))))),
+        output.sentence(output.clean(": ".join(filter(None, said)))),
     )
     if not written.stored and written.reason not in ("duplicate", "unchanged"):
         raise typer.Exit(1)
