@@ -62,8 +62,8 @@ def find_cause(
     >>> find_cause({**item, "superseded_by": 7}, successor={"source": "compaction", "provenance": "model"})
     Former(why='merged', by='model', note='')
     """
-    went = _parse_time(item["archived_at"])
-    if went is None and item["superseded_by"] is None:
+    archived_at = _parse_time(item["archived_at"])
+    if archived_at is None and item["superseded_by"] is None:
         return None
     own = [one for one in reversed(notes) if one["reason"] and one["text"] == item["text"]]
     if item["superseded_by"] is not None:
@@ -71,16 +71,18 @@ def find_cause(
             return Former("merged", successor["provenance"])
         # An item that was edited and edited back has a note of its text too, of another reason.
         return Former("replaced", next((one["changed_by"] for one in own if one["reason"] == REPLACED), ""))
-    assert went is not None
-    noted = next((one for one in own if _parse_time(one["until"]) == went), None)
-    if noted is not None:
-        return Former("dropped", noted["changed_by"], noted["reason"])
-    over = _parse_time(item["expires_at"])
-    if item["tier"] == "session" and over is not None and over <= went:
+    assert archived_at is not None
+    note = next((one for one in own if _parse_time(one["until"]) == archived_at), None)
+    if note is not None:
+        return Former("dropped", note["changed_by"], note["reason"])
+    expired_at = _parse_time(item["expires_at"])
+    if item["tier"] == "session" and expired_at is not None and expired_at <= archived_at:
         return Former("expired")
     if item["pinned"] or item["kind"] in KEPT_KINDS:
         return Former("deleted")
-    run = next((one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _is_within(one, went)), None)
+    run = next(
+        (one for one in ran if one["kind"] in PRUNING and one["items_pruned"] and _is_within(one, archived_at)), None
+    )
     return Former("unknown") if run is None else Former("pruned", run["kind"])
 
 
@@ -101,17 +103,17 @@ def find_reasons(db: Database, persona: str, items: Sequence[Mapping[str, Any]])
     Raises:
         StoreReadError: nothing could be read.
     """
-    gone = [item for item in items if item["archived_at"] or item["superseded_by"] is not None]
-    if not gone:
+    former = [item for item in items if item["archived_at"] or item["superseded_by"] is not None]
+    if not former:
         return {}
     notes: dict[int, list[dict[str, str]]] = {}
-    for old in table_history.read_texts(db, persona, "memories", [item["id"] for item in gone]):
+    for old in table_history.read_texts(db, persona, "memories", [item["id"] for item in former]):
         until = old.at.isoformat() if old.at else ""
         note = {"text": old.text, "until": until, "reason": old.reason, "changed_by": old.changed_by}
         notes.setdefault(old.item_id, []).append(note)
-    ran = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
-    told = {item["id"]: find_cause(item, notes.get(item["id"], ()), ran) for item in gone}
-    return {row_id: one for row_id, one in told.items() if one is not None}
+    run_rows = [row._mapping for row in table_runs.read_newest(db, persona, RUNS)]
+    reasons = {item["id"]: find_cause(item, notes.get(item["id"], ()), run_rows) for item in former}
+    return {row_id: one for row_id, one in reasons.items() if one is not None}
 
 
 def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Mapping[str, Any]) -> Former | None:
@@ -123,12 +125,12 @@ def find_reason(db: Database, persona: str, item: Mapping[str, Any], asking: Map
     Raises:
         StoreReadError: nothing could be read.
     """
-    told = find_reasons(db, persona, [item]).get(item["id"])
-    if told is None or told.why != "replaced":
-        return told
+    reason = find_reasons(db, persona, [item]).get(item["id"])
+    if reason is None or reason.why != "replaced":
+        return reason
     try:
         successor = lifelong.get_item(item["superseded_by"], **asking)
     except ItemNotFoundError:
-        return told
+        return reason
     merged = find_cause(item, successor=successor)
-    return merged if merged is not None and merged.why == "merged" else told
+    return merged if merged is not None and merged.why == "merged" else reason

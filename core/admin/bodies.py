@@ -125,8 +125,8 @@ def split_commas(values: list[str] | None) -> list[str] | None:
     >>> split_commas(["a,b", " c "]), split_commas([""]), split_commas(None)
     (['a', 'b', 'c'], None, None)
     """
-    made = [part.strip() for value in values or () for part in value.split(",")]
-    return [part for part in made if part] or None
+    parts = [part.strip() for value in values or () for part in value.split(",")]
+    return [part for part in parts if part] or None
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

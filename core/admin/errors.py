@@ -74,8 +74,8 @@ def build_refusal(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return an answer that says why not."""
-    made = ErrorAnswer(error=error or WORDS.get(status, "failed"), message=message, fields=list(fields))
-    return JSONResponse(made.model_dump(), status, headers=dict(headers or {}))
+    answer = ErrorAnswer(error=error or WORDS.get(status, "failed"), message=message, fields=list(fields))
+    return JSONResponse(answer.model_dump(), status, headers=dict(headers or {}))
 
 
 def answer_core_error(error: CoreError) -> JSONResponse:

@@ -63,6 +63,8 @@ HEADERS = {
 _NO_TOKEN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."  # noqa: S105 - a sentence
 _WRONG = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
 
+_TOO_LARGE = "The body is too large. At most {} bytes are taken here. Send less at once."
+
 _bearer = HTTPBearer(auto_error=False, description="The value of ADMIN_TOKEN.")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Set by POST /login; holds for 12 hours.")
 _Bearer = Annotated[Any, Security(_bearer)]
@@ -135,7 +137,8 @@ class Guard:
 
     def _refuse_large(self, headers: Headers, most: int) -> Response | None:
         length = headers.get("content-length", "")
-        return _refuse_size(most) if length.isdecimal() and (len(length) > 15 or int(length) > most) else None
+        is_large = length.isdecimal() and (len(length) > 15 or int(length) > most)
+        return errors.build_refusal(413, _TOO_LARGE.format(most)) if is_large else None
 
     async def _refuse_unknown(self, scope: Scope, path: str) -> Response | None:
         """Return the refusal for who has shown neither token nor cookie; else mark the request as known."""
@@ -254,10 +257,6 @@ def _max_bytes(path: str) -> int:
     return UPLOAD_BYTES if path.endswith("/import") else BODY_BYTES
 
 
-def _refuse_size(most: int) -> Response:
-    return errors.build_refusal(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
-
-
 def _limit_receive(receive: Receive, most: int) -> Receive:
     """Return a receive that ends with 413 as soon as more came than is allowed, whatever was announced."""
     got = 0
@@ -267,7 +266,7 @@ def _limit_receive(receive: Receive, most: int) -> Receive:
         message = await receive()
         got += len(message.get("body", b""))
         if got > most:
-            raise errors.Refused(413, f"The body is too large. At most {most} bytes are taken here. Send less at once.")
+            raise errors.Refused(413, _TOO_LARGE.format(most))
         return message
 
     return receive_some

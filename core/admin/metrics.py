@@ -66,23 +66,23 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
         StoreReadError: nothing could be read.
     """
     db, persona = admin.call.db, admin.call.persona
-    known: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
+    items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
     for each in table_health.kinds(db, persona):
         kind, tier = each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"
-        known[kind, tier] += each.items
-    queued: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
+        items[kind, tier] += each.items
+    operations: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
     for states in jobs.count_operations(**admin.asking).values():
         for state, number in states.items():
-            queued[state,] += number
+            operations[state,] += number
     cache = short_term_cache.of(db).counts
     return {
-        "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(known)),
+        "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(items)),
         "memory_items_archived": (
             "Memory items that are archived or replaced.",
             (),
             [((), float(table_health.count_archived(db, persona)))],
         ),
-        "operations": ("Operations of the queue.", ("state",), _sort_rows(queued)),
+        "operations": ("Operations of the queue.", ("state",), _sort_rows(operations)),
         **_describe_last_run(db, persona),
         "short_term_cache": (
             "Reads and writes of the short-term cache of this process, of all personas.",

@@ -52,14 +52,14 @@ def explain(admin: Admin, body: ExplainBody) -> ExplainedAnswer:
 
 def _build_message(context: AdminContext, body: ExplainBody) -> dict[str, Any]:
     who = (body.user_id or "").rpartition("/")[2]
-    made: dict[str, Any] = {
+    message: dict[str, Any] = {
         "message_id": MESSAGE_ID,
         "date": context.now(),
         "text": body.text,
         "from_user": {"id": who, "full_name": body.name or body.username or who, "username": body.username},
         "server_id": body.server,
     }
-    return {**made, "interface_path": body.conversation} if body.conversation else made
+    return {**message, "interface_path": body.conversation} if body.conversation else message
 
 
 def _build_participant(body: ExplainBody) -> str | None:
@@ -77,10 +77,10 @@ def without_writing(db: Database) -> Database:
     nothing changed.
     """
     db.settle()
-    made = copy.copy(db)
-    made.caches, made.kept_back = {}, []
-    made.transaction = _not_done  # type: ignore[assignment, method-assign]
-    return made
+    reading = copy.copy(db)
+    reading.caches, reading.kept_back = {}, []
+    reading.transaction = _not_done  # type: ignore[assignment, method-assign]
+    return reading
 
 
 def _not_done(*_: Any, **__: Any) -> None:

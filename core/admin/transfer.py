@@ -62,11 +62,11 @@ def export(
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
     with refuse_bad_values():
         exported = export_items(kind=split_commas(kind), fmt=fmt, limit=limit, after=after, **admin.asking)
-    return _stream(exported, f"memories.{fmt}")
+    return stream_export(exported, f"memories.{fmt}")
 
 
-def _stream(exported: ItemExport, name: str) -> StreamingResponse:
-    """Return an export as an answer of which no more than a part is held at a time.
+def stream_export(exported: ItemExport, name: str) -> StreamingResponse:
+    """Return an export as an answer of which no more than a part is held at a time; the page's too.
 
     Raises:
         StoreReadError: not even the first part could be read. Later ones end the connection.
@@ -89,16 +89,16 @@ def chunks(pieces: Iterable[str], most: int = CHUNK_CHARS) -> Iterator[str]:
     >>> list(chunks(["ab", "c", "def", "g"], 3))
     ['abc', 'def', 'g']
     """
-    held: list[str] = []
+    waiting: list[str] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
+        waiting.append(piece)
         size += len(piece)
         if size >= most:
-            yield "".join(held)
-            held, size = [], 0
-    if held:
-        yield "".join(held)
+            yield "".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield "".join(waiting)
 
 
 @router.post("/import", name="import", responses=refusals())
@@ -158,8 +158,8 @@ def stop(admin: MemoryAdmin, request: Request, import_id: ImportId) -> StoppedAn
 
 def _imports(request: Request) -> Imports:
     """Return the imports of this application."""
-    held: Imports = request.app.state.imports
-    return held
+    imports: Imports = request.app.state.imports
+    return imports
 
 
 def _find_import(request: Request, persona: str, import_id: str) -> Import:
@@ -210,13 +210,13 @@ class Imports:
 
     def begin(self, persona: str, import_id: str) -> Import:
         """Return a new import; without an id nobody can ask for it."""
-        made = Import(ImportProgress(import_id=import_id, stage="looking", rows_done=0, rows=0))
+        begun = Import(ImportProgress(import_id=import_id, stage="looking", rows_done=0, rows=0))
         if import_id:
             with self._lock:
-                self._held[persona, import_id] = made
+                self._held[persona, import_id] = begun
                 while len(self._held) > MOST_KEPT:
                     self._held.popitem(last=False)
-        return made
+        return begun
 
     def find(self, persona: str, import_id: str) -> Import | None:
         """Return an import of the persona, None where it is not known, or no more."""

@@ -70,23 +70,23 @@ def migrate(run: Run, only_check: CheckOption = False) -> None:
         _answer_findings(run, [one for one in door.check_server(db) if "db migrate" in one.remedy])
         return
     with output.bar() as bar:
-        made = door.migrate(db, progress=bar)
-    run.answer(_migration_facts(made), lambda: _print_migrated(made))
+        migrated = door.migrate(db, progress=bar)
+    run.answer(_migration_facts(migrated), lambda: _print_migrated(migrated))
 
 
-def _migration_facts(made: Migrated) -> dict[str, Any]:
+def _migration_facts(migrated: Migrated) -> dict[str, Any]:
     adopted = {
         name: {"rows": one.rows, "broken": [asdict(broken) for broken in one.broken]}
-        for name, one in made.adopted.items()
+        for name, one in migrated.adopted.items()
     }
-    value = {"changed": made.changed, "applied": list(made.applied), "adopted": adopted}
-    return value | {"messages": list(made.messages)}
+    value = {"changed": migrated.changed, "applied": list(migrated.applied), "adopted": adopted}
+    return value | {"messages": list(migrated.messages)}
 
 
-def _print_migrated(made: Migrated) -> None:
-    for message in made.messages:
+def _print_migrated(migrated: Migrated) -> None:
+    for message in migrated.messages:
         output.say(output.clean(message))
-    for name, one in made.adopted.items():
+    for name, one in migrated.adopted.items():
         if one.broken:
             output.heading(f"Values mended in {name}: {len(one.broken)}")
             rows = [tuple(asdict(broken).values()) for broken in one.broken[:_SHOWN]]
@@ -102,12 +102,12 @@ def check(run: Run) -> None:
     from ..database.failures import LOOK
 
     try:
-        found = door.check_server(_open_bare(run))
+        findings = door.check_server(_open_bare(run))
     except StoreError as error:
         if LOOK not in str(error):
             raise
         raise StoreError(str(error).replace(LOOK, _NO_ADVICE), source=error.source, number=error.number) from None
-    _answer_findings(run, found)
+    _answer_findings(run, findings)
 
 
 def _answer_findings(run: Run, findings: list[Finding]) -> None:
@@ -153,7 +153,7 @@ def reindex(run: Run) -> None:
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
     said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
-    run.answer({"done": done}, lambda: output.say(said))
+    run.answer({"done": done}, said)
 
 
 def verify(run: Run) -> None:
@@ -164,18 +164,18 @@ def verify(run: Run) -> None:
     from .. import db as door
 
     with output.bar() as bar:
-        found = door.verify_index(run.db, progress=bar)
-    run.answer([asdict(one) for one in found], lambda: _print_differences(found))
-    if found:
+        differences = door.verify_index(run.db, progress=bar)
+    run.answer([asdict(one) for one in differences], lambda: _print_differences(differences))
+    if differences:
         raise typer.Exit(1)
 
 
-def _print_differences(found: list[Difference]) -> None:
-    if not found:
+def _print_differences(differences: list[Difference]) -> None:
+    if not differences:
         output.say("The search index agrees with the rows.")
         return
-    counts = Counter((one.table, one.kind) for one in found)
-    output.say(f"{len(found)} places differ. Mend them with: prompt-engine db reindex")
+    counts = Counter((one.table, one.kind) for one in differences)
+    output.say(f"{len(differences)} places differ. Mend them with: prompt-engine db reindex")
     output.table(("table", "what", "places"), [(*key, count) for key, count in sorted(counts.items())], right=(2,))
 
 

@@ -30,24 +30,24 @@ def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, al
     from .. import doctor as door
 
     run.as_json = run.as_json if form is None else form == "json"
-    found = door.examine(run.url, models=models)
+    checkup = door.examine(run.url, models=models)
     value = {
-        "database": found.database,
-        "healthy": found.healthy,
-        "symptoms": [asdict(one) for one in found.symptoms],
+        "database": checkup.database,
+        "healthy": checkup.healthy,
+        "symptoms": [asdict(one) for one in checkup.symptoms],
     }
-    run.answer(value, lambda: _print_checkup(found, all_=all_))
-    if not found.healthy:
+    run.answer(value, lambda: _print_checkup(checkup, all_=all_))
+    if not checkup.healthy:
         raise typer.Exit(1)
 
 
-def _print_checkup(found: Checkup, *, all_: bool) -> None:
-    for one in found.symptoms:
+def _print_checkup(checkup: Checkup, *, all_: bool) -> None:
+    for one in checkup.symptoms:
         if one.level != "ok" or all_:
             _print_symptom(one)
-    counts = Counter(one.level for one in found.symptoms)
-    told = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in LEVELS[:-1])
-    output.say(f"{told}, {counts['ok']} in order." + ("" if all_ else " --all shows those in order."))
+    counts = Counter(one.level for one in checkup.symptoms)
+    counted = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in LEVELS[:-1])
+    output.say(f"{counted}, {counts['ok']} in order." + ("" if all_ else " --all shows those in order."))
 
 
 def _print_symptom(one: Symptom) -> None:

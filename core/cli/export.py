@@ -124,13 +124,13 @@ def _export_items(
     kinds = None if kind is None else [each.strip() for each in kind.split(",")]
     with refusals(), output.bar() as bar:
         if str(file) == _STDOUT:
-            made = _export_part(run, kinds, fmt, limit or pieces.MAX_ITEMS, None)
-            sys.stdout.writelines(made)
-            count, after = made.count, made.next_after
+            exported = _export_part(run, kinds, fmt, limit or pieces.MAX_ITEMS, None)
+            sys.stdout.writelines(exported)
+            count, after = exported.count, exported.next_after
         else:
             count, after, written = _write_files(run, file, kinds, fmt, limit, force, bar)
-            told = {"items": count, "files": written, "more": after is not None}
-            run.answer(told, lambda: output.facts([("Items", count), *(("File", each) for each in written)]))
+            facts = {"items": count, "files": written, "more": after is not None}
+            run.answer(facts, lambda: output.facts([("Items", count), *(("File", each) for each in written)]))
     if after is not None:
         output.note(f"More than these {count} are there; --limit takes more.", style="yellow")
 
@@ -143,14 +143,14 @@ def _write_files(
     names: list[str] = []
     while not names or (after is not None and (limit is None or count < limit)):
         left = pieces.MAX_ITEMS if limit is None else min(pieces.MAX_ITEMS, limit - count)
-        made = _export_part(run, kinds, fmt, left, after)
+        exported = _export_part(run, kinds, fmt, left, after)
         path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
         with _whole_file(path, force) as stream:
-            for text in made:
+            for text in exported:
                 stream.write(text)
-                bar("writing", count + made.count, 0)
+                bar("writing", count + exported.count, 0)
         names.append(str(path))
-        count, after = count + made.count, made.next_after
+        count, after = count + exported.count, exported.next_after
     return count, after, names
 
 

@@ -221,7 +221,7 @@ def cancel(run: Run, job_id: IdArgument) -> None:
     from .. import jobs
 
     done = jobs.cancel(job_id, **run.asking())
-    _answer(run, {"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
+    run.answer({"id": job_id, "cancelled": done.stored}, "Cancelled." if done.stored else _NOT_THERE)
     if not done.stored:
         raise typer.Exit(1)
 
@@ -234,7 +234,7 @@ def clear(run: Run) -> None:
     from .. import jobs
 
     number = jobs.clear_queue(**run.asking())
-    _answer(run, {"cancelled": number}, f"{number} cancelled.")
+    run.answer({"cancelled": number}, f"{number} cancelled.")
 
 
 def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> None:
@@ -249,7 +249,7 @@ def retry(run: Run, job_id: FailedArgument = None, every: AllOption = False) -> 
     done = jobs.retry_operation(job_id, **run.asking())
     notes = "; ".join(done.notes)
     said = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
-    _answer(run, {"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
+    run.answer({"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, said)
     if not done.stored:
         raise typer.Exit(1)
 
@@ -264,12 +264,8 @@ def _retry_all(run: Run) -> None:
     ]
     pending, refused = sum(done.stored for done in again), sum(done.reason == "refused" for done in again)
     left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
-    _answer(run, {"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
+    run.answer({"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
 
 
 _NOT_THERE = "Nothing was changed: no operation of this persona has the id, or it has ended."
 _NOT_FAILED = "Nothing was changed: no failed operation of this persona has the id."
-
-
-def _answer(run: Run, value: Any, sentence: str) -> None:
-    run.answer(value, lambda: output.say(sentence))

@@ -59,8 +59,8 @@ def prune(
     from .. import lifelong
 
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **run.asking())
-    told = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
-    run.answer({**told, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
+    facts = {"count": int(done), "dry_run": dry_run, "items": [{"id": id_, "why": why} for id_, why in done.items]}
+    run.answer({**facts, "notes": done.notes}, lambda: _print_pruned(done, dry_run))
 
 
 def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, dry_run: DryRunOption = False) -> None:
@@ -70,26 +70,26 @@ def compact(run: Run, min_age_days: MinAgeOption = 30, batch: BatchOption = 40, 
     """
     from .. import lifelong, llm
 
-    made: list[Compacted] = []
+    compactions: list[Compacted] = []
     try:
         while True:
             done = lifelong.compact(None, min_age_days, batch, dry_run=dry_run, **run.asking())
-            made.append(done)
+            compactions.append(done)
             if done.id is None:
                 break
             if not run.as_json:
                 output.note(f"{done.archived} items tagged {output.clean(done.tag)} became item {done.id}.")
     finally:
         llm.close()
-    run.answer([asdict(each) for each in made], lambda: _print_compacted(made, dry_run))
+    run.answer([asdict(each) for each in compactions], lambda: _print_compacted(compactions, dry_run))
 
 
 def health(run: Run, no_index: NoIndexOption = False) -> None:
     """Count the items, and what about them wants looking after. Changes nothing."""
     from .. import lifelong
 
-    found = lifelong.health(check_index=not no_index, **run.asking())
-    run.answer(found, lambda: _print_health(found))
+    figures = lifelong.health(check_index=not no_index, **run.asking())
+    run.answer(figures, lambda: _print_health(figures))
 
 
 def _print_cycle(done: CycleResult) -> None:
@@ -107,19 +107,19 @@ def _print_pruned(done: Pruned, dry_run: bool) -> None:
         output.say(f"and {len(done.items) - _SHOWN} more")
 
 
-def _print_compacted(made: list[Compacted], dry_run: bool) -> None:
-    last = made[-1]
+def _print_compacted(compactions: list[Compacted], dry_run: bool) -> None:
+    last = compactions[-1]
     if dry_run and last.sources:
         ids = ", ".join(str(each) for each in last.sources)
         output.say(f"Items tagged {output.clean(last.tag)} that would become one: {ids}")
         return
-    output.say(f"{sum(each.archived for each in made)} items became {len(made) - 1}.")
+    output.say(f"{sum(each.archived for each in compactions)} items became {len(compactions) - 1}.")
     if last.reason != "nothing_to_compact":
         output.say(output.sentence(f"it ended because of: {last.reason}"), style="yellow")
 
 
-def _print_health(found: Health) -> None:
-    kinds = [(kind, tier, count) for kind, tiers in found["kinds"].items() for tier, count in tiers.items() if count]
+def _print_health(figures: Health) -> None:
+    kinds = [(kind, tier, count) for kind, tiers in figures["kinds"].items() for tier, count in tiers.items() if count]
     if kinds:
         output.table(("kind", "tier", "items"), kinds, right=(2,))
-    output.facts((name.replace("_", " "), value) for name, value in found.items() if name != "kinds")
+    output.facts((name.replace("_", " "), value) for name, value in figures.items() if name != "kinds")

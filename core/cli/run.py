@@ -122,10 +122,12 @@ class Run:
         """Return what a door is passed: database, settings, and the scope of the persona."""
         return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
-    def answer(self, value: Any, show: Callable[[], None]) -> None:
-        """Print the answer: `value` as JSON, or for people by `show`."""
+    def answer(self, value: Any, show: Callable[[], None] | str) -> None:
+        """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence."""
         if self.as_json:
             output.print_json(value)
+        elif isinstance(show, str):
+            output.say(show)
         else:
             show()
 

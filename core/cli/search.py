@@ -71,11 +71,11 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
         output.say("Nothing was found.")
     for hit in hits:
         why = reasons.get((hit["source"], hit["id"]), {})
-        found = [*(f"#{tag}" for tag in why.get("tags", ())), *why.get("words", ())]
+        matched = [*(f"#{tag}" for tag in why.get("tags", ())), *why.get("words", ())]
         time = hit["timestamp"][:16].replace("T", " ") or "no time"
         output.say(f"{time}  {hit['source']} {hit['id']}", style="bold")
         output.indented(hit["snippet"])
-        output.indented(f"matched {', '.join(found) or '-'}; score {why.get('score', 0):.2f}", style="dim")
+        output.indented(f"matched {', '.join(matched) or '-'}; score {why.get('score', 0):.2f}", style="dim")
     for name, source in report["sources"].items():
         if source["error"]:
             output.note(f"{name} could not be read: {output.clean(source['error'])}", style="red")
@@ -107,5 +107,5 @@ def remember(
         row_id = door.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
     run.answer(
         {"stored": True, "id": row_id, "tags": list(tags)},
-        lambda: output.say(f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}."),
+        f"Stored as {row_id}, tags: {', '.join(map(output.clean, tags)) or 'none'}.",
     )

@@ -25,10 +25,10 @@ def list_(run: Run, limit: LimitOption = 100) -> None:
     """List the tags, the most used first."""
     from ..synth_tagging import list_tags
 
-    found = list_tags(db=run.db, scope=run.scope())[:limit]
-    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _link_words(each["links"])) for each in found]
+    tags = list_tags(db=run.db, scope=run.scope())[:limit]
+    rows = [(each["tag"], each["uses"], ", ".join(each["aliases"]), _link_words(each["links"])) for each in tags]
     run.answer(
-        found,
+        tags,
         lambda: (
             output.table(("tag", "uses", "also written", "linked with"), rows, right=(1,))
             if rows
@@ -68,7 +68,9 @@ def link(run: Run, tag: TagArgument, other: OtherArgument, weight: WeightOption 
     with refusals():
         written = link_tags(tag, other, weight, db=run.db, scope=scope)
     links = {each["tag"]: each["links"] for each in list_tags(db=run.db, scope=scope)} if written.stored else {}
-    _answer_written(run, written, [f"made tag {made}" for made in links if made not in known and links[made]])
+    _answer_written(
+        run, written, [f"made tag {tag_made}" for tag_made in links if tag_made not in known and links[tag_made]]
+    )
 
 
 def extract(run: Run, text: TextArgument) -> None:
@@ -77,7 +79,7 @@ def extract(run: Run, text: TextArgument) -> None:
     from ..tags.table import current
 
     tags = extract_tags(text, current(run.db, run.scope().persona))
-    run.answer(tags, lambda: output.say(", ".join(map(output.clean, tags)) or "This text has no tags."))
+    run.answer(tags, ", ".join(map(output.clean, tags)) or "This text has no tags.")
 
 
 def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) -> None:
@@ -85,7 +87,7 @@ def _answer_written(run: Run, written: WriteResult, more: Sequence[str] = ()) ->
     said = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
     run.answer(
         {"stored": written.stored, "reason": written.reason, "notes": notes},
-        lambda: output.say(output.sentence(output.clean(": ".join(filter(None, said))))),
+        output.sentence(output.clean(": ".join(filter(None, said)))),
     )
     if not written.stored and written.reason not in ("duplicate", "unchanged"):
         raise typer.Exit(1)

@@ -34,52 +34,52 @@ class Figure(NamedTuple):
 
 def show(page: Page) -> Response:
     """Return all figures. The search index is compared only when asked, since that reads every text."""
-    db, known = page.db, page.settings
+    db, settings = page.db, page.settings
     days = int(form_values.choose_word(page.query("days"), [str(each) for each in SPANS_DAYS], "90"))
     is_checked = page.query("index") == "1"
-    found = lifelong.health(check_index=is_checked, **page.asking())
-    stale = table_figures.count_stale(db, page.persona, known.prune_max_age_days)
+    health = lifelong.health(check_index=is_checked, **page.asking())
+    stale = table_figures.count_stale(db, page.persona, settings.prune_max_age_days)
     return page.render(
         "health.html.j2",
         title="Health",
         screen="health",
-        health=found,
-        figures=figures(found, stale, known.prune_max_age_days, is_checked=is_checked),
+        health=health,
+        figures=figures(health, stale, settings.prune_max_age_days, is_checked=is_checked),
         days=days,
         spans=SPANS_DAYS,
         growth=growth_plot(table_figures.growth(db, page.persona, days), db.clock(), days),
         importance=importance_plot(table_figures.importances(db, page.persona)),
         ages=age_plot(table_figures.ages(db, page.persona)),
-        copied=table_figures.copied(db, page.persona, MOST_EXAMPLES) if found["exact_duplicates"] else [],
-        unused=table_figures.stale(db, page.persona, known.prune_max_age_days, MOST_EXAMPLES) if stale else [],
+        copied=table_figures.copied(db, page.persona, MOST_EXAMPLES) if health["exact_duplicates"] else [],
+        unused=table_figures.stale(db, page.persona, settings.prune_max_age_days, MOST_EXAMPLES) if stale else [],
         flash=None,
     )
 
 
-def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[Figure]:
+def figures(health: Health, stale: int, days: int, *, is_checked: bool) -> list[Figure]:
     """Return the figures with their sentences."""
-    made = [
+    shown = [
         _build_problem(
             "Exact copies",
-            found["exact_duplicates"],
+            health["exact_duplicates"],
             "Items that say, letter for letter, what an older one of the same person says.",
             "Delete the newer ones; the list below names the texts.",
         ),
         _build_problem(
             "Nearly the same",
-            found["near_duplicates"],
+            health["near_duplicates"],
             "Among the 500 newest, items that say nearly what another one says.",
             "Search for their words and keep the best; NEAR_DUPLICATE_SCORE merges new ones by itself.",
         ),
         _build_problem(
             "Expired, not archived",
-            found["expired"],
+            health["expired"],
             "Session items past their time. Nobody sees them any more; they only take room.",
             "Archive them under Jobs; a worker with --schedule does it by itself.",
         ),
         _build_advice(
             "Never recalled",
-            found["never_recalled"],
+            health["never_recalled"],
             "Long-term items that stood in no prompt yet.",
             "New ones are expected. Many old ones: prune, or give them tags people use.",
         ),
@@ -91,21 +91,21 @@ def figures(found: Health, stale: int, days: int, *, is_checked: bool) -> list[F
         ),
         _build_problem(
             "Orphans",
-            found["orphans"],
+            health["orphans"],
             "Items whose conversation, audience or successor is gone.",
             "Run `prompt-engine db check`, which names them and mends what it can.",
         ),
     ]
     if is_checked:
-        made.append(
+        shown.append(
             _build_problem(
                 "Differences of the index",
-                found["index_differences"],
+                health["index_differences"],
                 "Places where the search index is not what the items give: searches may miss them.",
                 "Run `prompt-engine db reindex`.",
             )
         )
-    return made
+    return shown
 
 
 def _build_problem(name: str, value: int, meaning: str, remedy: str) -> Figure:

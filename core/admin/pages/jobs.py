@@ -146,11 +146,11 @@ def _prune(page: Page) -> Outcome:
 
 
 def _describe_rule(page: Page) -> list[str]:
-    known = page.settings
-    joint = "or" if known.prune_mode == "any" else "and"
+    settings = page.settings
+    joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
-        f"Too old is {plural(known.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
-        f"{known.prune_max_importance:g}."
+        f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
+        f"{settings.prune_max_importance:g}."
     )
     return [f"{rule} Pinned items and those saved on request stay. What was archived can be restored from the archive."]
 

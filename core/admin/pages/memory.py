@@ -38,12 +38,12 @@ class Search(NamedTuple):
 
     def query(self, **more: Any) -> dict[str, Any]:
         """Return the values of the address that lists the same, defaults left out."""
-        made = {**self._asdict(), **more}
-        made["kind"] = made.pop("kinds")
-        made["archived"] = "1" if made["archived"] else ""
-        made["size"] = "" if made["size"] == 50 else made["size"]
-        made["offset"] = made["offset"] or ""
-        return made
+        values = {**self._asdict(), **more}
+        values["kind"] = values.pop("kinds")
+        values["archived"] = "1" if values["archived"] else ""
+        values["size"] = "" if values["size"] == 50 else values["size"]
+        values["offset"] = values["offset"] or ""
+        return values
 
     @property
     def narrowed(self) -> int:
@@ -69,7 +69,7 @@ def read_search(page: Page) -> Search:
     )
 
 
-def find_items(page: Page, asked: Search) -> lifelong.ItemPage:
+def find_items(page: Page, search: Search) -> lifelong.ItemPage:
     """Return a page of items.
 
     Raises:
@@ -77,40 +77,40 @@ def find_items(page: Page, asked: Search) -> lifelong.ItemPage:
         StoreReadError: nothing could be read.
     """
     return lifelong.search_items(
-        asked.q,
-        asked.kinds or None,
-        asked.tier or None,
-        conversation=asked.conversation.strip() or None,
-        min_importance=form_values.parse_fraction(asked.min_importance, "importance"),
-        since=form_values.parse_day(asked.since),
-        until=form_values.parse_day(asked.until, end=True),
-        tags=form_values.parse_words(asked.tags) or None,
-        limit=asked.size,
-        offset=asked.offset,
-        archived=asked.archived,
+        search.q,
+        search.kinds or None,
+        search.tier or None,
+        conversation=search.conversation.strip() or None,
+        min_importance=form_values.parse_fraction(search.min_importance, "importance"),
+        since=form_values.parse_day(search.since),
+        until=form_values.parse_day(search.until, end=True),
+        tags=form_values.parse_words(search.tags) or None,
+        limit=search.size,
+        offset=search.offset,
+        archived=search.archived,
         **page.operating(),
     )
 
 
 def listing(page: Page) -> Response:
     """Return the search with its page of items."""
-    asked = read_search(page)
-    found = find_items(page, asked)
-    if not found["items"] and found["total"]:
+    search = read_search(page)
+    items_page = find_items(page, search)
+    if not items_page["items"] and items_page["total"]:
         # The last row of the last page was deleted: the page before it is the last one now.
-        asked = asked._replace(offset=(found["total"] - 1) // asked.size * asked.size)
-        found = find_items(page, asked)
+        search = search._replace(offset=(items_page["total"] - 1) // search.size * search.size)
+        items_page = find_items(page, search)
     edited = form_values.parse_ids([page.query("edit")])
-    went = archive_reasons.find_reasons(page.db, page.persona, found["items"]) if asked.archived else {}
+    reasons = archive_reasons.find_reasons(page.db, page.persona, items_page["items"]) if search.archived else {}
     return page.render(
         TEMPLATE,
         title="Memory",
         screen="memory",
-        asked=asked,
-        found=found,
+        asked=search,
+        found=items_page,
         kinds=(*lifelong.KINDS, WISH),
         edited=edited[0] if edited else None,
-        former=went,
+        former=reasons,
         sizes=form_values.PAGE_SIZES,
         flash=build_flash(page),
     )
@@ -120,16 +120,16 @@ def item(page: Page) -> Response:
     """Return one item with everything that is known of it, and every text it has had."""
     wanted = form_values.parse_ids([page.query("id")])
     row_id = wanted[0] if wanted else 0
-    found = lifelong.get_item(row_id, **page.operating())
+    shown_item = lifelong.get_item(row_id, **page.operating())
     versions = lifelong.get_item_history(row_id, **page.operating())
     return page.render(
         "memory_item.html.j2",
         title="Item",
         screen="memory",
-        item=found,
-        former=archive_reasons.find_reason(page.db, page.persona, found, page.operating()),
+        item=shown_item,
+        former=archive_reasons.find_reason(page.db, page.persona, shown_item, page.operating()),
         versions=versions[:-1][::-1],
-        lines=table_history.read_sources(page.db, page.persona, found["source_message_ids"]),
+        lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
         edited=bool(page.query("edit")),
         flash=build_flash(page),
     )
@@ -221,8 +221,8 @@ def _change_items(page: Page, action: str, chosen: list[int]) -> tuple[str, Bulk
 
 
 def _lead_back(page: Page, note: str, result: BulkResult, chosen: list[int]) -> Response:
-    gone = set(result.unknown)
-    undo = ",".join(str(each) for each in chosen if each not in gone)[: MOST_UNDONE * 20]
+    unknown = set(result.unknown)
+    undo = ",".join(str(each) for each in chosen if each not in unknown)[: MOST_UNDONE * 20]
     return page.redirect(
         page.url_after(
             _screen_of_form(page),

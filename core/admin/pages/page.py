@@ -55,7 +55,7 @@ def environment() -> Environment:
 
     It is apart from that of the prompts: those are JSON and plain text, and must not know HTML.
     """
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -63,9 +63,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(formats.filters())
-    made.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
-    return made
+    templates.filters.update(formats.filters())
+    templates.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
+    return templates
 
 
 class PageError(Exception):

@@ -128,11 +128,11 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[Chosen]:
     """Return what the search brought, best first, and whether it is in the prompt."""
     kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
-    made = []
+    hits = []
     for hit in (report.get("search") or {}).get("hits", ()):
         there = kept.get((hit["source"], hit["id"]))
         text, at = (there["snippet"], there["timestamp"]) if there else _read_text(page, hit["source"], hit["id"])
-        made.append(
+        hits.append(
             Chosen(
                 hit["source"],
                 hit["id"],
@@ -147,7 +147,7 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
                 bool(hit.get("context")),
             )
         )
-    return sorted(made, key=lambda each: each.rank)
+    return sorted(hits, key=lambda each: each.rank)
 
 
 def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:

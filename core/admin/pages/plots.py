@@ -166,13 +166,13 @@ def _dates(first: datetime, last: datetime) -> list[Tick]:
     span = last - first
     form = "%H:%M" if span.total_seconds() < 2 * 86400 else "%d %b" if span.days < 300 else "%b %Y"
     parts = 3 if span.total_seconds() else 0
-    made: list[Tick] = []
+    ticks: list[Tick] = []
     for number in range(parts + 1):
         share = number / parts if parts else 0
         label = f"{first + span * share:{form}}"
-        if not made or made[-1].label != label:
-            made.append(Tick(round(LEFT + INNER_WIDTH * share, 1), label))
-    return made
+        if not ticks or ticks[-1].label != label:
+            ticks.append(Tick(round(LEFT + INNER_WIDTH * share, 1), label))
+    return ticks
 
 
 def draw_bars(labels: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]) -> Plot:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
 from typing import Any, cast
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from ... import lifelong
 from ...transfer.items import export_items, import_items
 from ...transfer.items.storage import ItemImport
+from ..transfer import stream_export
 from . import form_values
 from .page import Page, PageError
 
@@ -43,17 +42,10 @@ def export(page: Page) -> Response:
     """Return a file of items while it is read, so that a large one takes no memory."""
     fmt = form_values.choose_word(page.query("fmt"), FORMATS, "json")
     limit = form_values.parse_whole(page.query("limit"), "limit", 1000)
-    made = export_items(kind=page.queries("kind") or None, fmt=cast("Any", fmt), limit=limit, **page.asking())
-    pieces = iter(made)
-    # What cannot be read at all is told on a screen, not in the middle of a file.
-    first = list(islice(pieces, 1))
+    exported = export_items(kind=page.queries("kind") or None, fmt=cast("Any", fmt), limit=limit, **page.asking())
     name = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in page.persona)
-    headers = {"Content-Disposition": f'attachment; filename="{name[:60]}-memories.{fmt}"'}
-    return StreamingResponse(_pieces(first, pieces), media_type=made.media_type, headers=headers)
-
-
-def _pieces(first: list[str], rest: Iterator[str]) -> Iterator[str]:
-    yield from chain(first, rest)
+    # What cannot be read at all is told on a screen, not in the middle of a file.
+    return stream_export(exported, f"{name[:60]}-memories.{fmt}")
 
 
 def take_in(page: Page) -> Response:
