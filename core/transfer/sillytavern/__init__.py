@@ -22,9 +22,7 @@ from ..records import (
     text_of,
 )
 from ..send_dates import read_time
-from . import header as tavern_header
-from . import json_text
-from . import lines as tavern_lines
+from . import header, json_text, lines
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"
@@ -85,7 +83,7 @@ class TavernReader:
         if self.header is not None:
             self._note(_FURTHER, 1)
             return Skipped(row, "header")
-        self.header = tavern_header.read(value)
+        self.header = header.read(value)
         if json_text.keep(self.header.line) is None:
             self._note(_TOO_MUCH, 1)
         self._time = read_time(value.get("create_date"), self._zone) or self._time
@@ -100,11 +98,11 @@ class TavernReader:
         if not text.strip():
             self._keep_blank(value)
             return Skipped(row, "empty")
-        role, is_persona, hidden = tavern_lines.who(value)
+        role, is_persona, hidden = lines.who(value)
         fallback = self._names["user" if role == "user" else "persona"]
         speaker = key_of(value.get("name"), "name", SPEAKER_BYTES) or fallback
         time = self._when(value.get("send_date"))
-        taken = tavern_lines.take(value, text)
+        taken = lines.take(value, text)
         return Record(
             row=row,
             conversation="",
