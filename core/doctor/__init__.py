@@ -172,9 +172,7 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
         found += _guarded("disk", "The file", lambda: list(_sqlite(db)))
     else:
         found += _guarded("server", "The server's settings", lambda: _server(db))
-        found += _guarded(
-            "clock", "The server's clock", lambda: [rules.clock(diagnosis.measure_clock_seconds(db))]
-        )
+        found += _guarded("clock", "The server's clock", lambda: [rules.clock(diagnosis.measure_clock_seconds(db))])
     return found if rules.NO_TABLES in found else found + _tables(db, known)
 
 
@@ -223,9 +221,7 @@ def _sqlite(db: Database) -> Iterator[Symptom]:
     facts = diagnosis.read_file_facts(db)
     size = int(facts["page_size"]) * int(facts["page_count"])
     free = int(facts["page_size"]) * int(facts["freelist_count"])
-    yield Symptom(
-        "note", "disk", f"The file takes {rules.megabytes(size)}, {rules.megabytes(free)} of it free."
-    )
+    yield Symptom("note", "disk", f"The file takes {rules.megabytes(size)}, {rules.megabytes(free)} of it free.")
     if size > CHECKED_BYTES:
         said = f"The file is larger than {rules.megabytes(CHECKED_BYTES)} and was not read from end to end."
         yield Symptom("note", "disk", said, "Damage would show there.", "sqlite3 FILE 'PRAGMA integrity_check'")
