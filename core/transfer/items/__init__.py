@@ -10,17 +10,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ...audience.view import Request
-from ...audience.view_statement import look
 from ...calls import screening
-from ...calls.defaults import handle, scope_for, settings_for
-from ...config import Settings
+from ...calls.call import GivenSettings, look_around, open_call
 from ...database.engine import Database
-from ...memories import table_transfer as item_transfer
+from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, WISH, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
@@ -93,7 +90,7 @@ def export_items(
     after: str | None = None,
     max_bytes: int | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemExport:
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
@@ -120,26 +117,21 @@ def export_items(
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
     wanted = None if kind is None else [_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _place(after)
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = scope_for(scope, known)
-    there = item_transfer.kinds(db, own.persona)
-    kinds = [each for each in there if each != WISH and (wanted is None or each in wanted)]
+    call = open_call(db, settings, scope)
+    kinds = [
+        each
+        for each in table_transfer.kinds(call.db, call.persona)
+        if each != WISH and (wanted is None or each in wanted)
+    ]
     seen = None
-    if own.conversation is not None:
-        seen = look(
-            db,
-            own,
-            Request(bare=True),
-            destination="local",
-            private_stays_private=known.private_stays_private,
-        ).viewer.audiences
-    rows = item_transfer.oldest_first(
-        db,
-        own.persona,
+    if call.scope.conversation is not None:
+        seen = look_around(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
+    rows = table_transfer.oldest_first(
+        call.db,
+        call.persona,
         kinds,
         limit=limit + 1,
-        session_ttl_seconds=known.session_ttl_sec,
+        session_ttl_seconds=call.settings.session_ttl_sec,
         after=place,
         seen=seen,
     )
@@ -184,7 +176,7 @@ def import_items(
     should_stop: Callable[[], bool] | None = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemImport:
     """Return what became of the items of a file. The same file again stores nothing.
@@ -216,7 +208,7 @@ def import_items(
     if fmt is not None:
         _check_syntax(fmt)
     kind = _kind(default_kind)
-    stop = should_stop or _never
+    stop = should_stop or (lambda: False)
     # 2. the file as a whole
     rows = Rows(File(source, max_bytes), fmt)
     total = 0
@@ -226,11 +218,9 @@ def import_items(
         if total % BATCH == 0 and stop():
             return ItemImport(rows.format, stopped_after_row=0, dry_run=dry_run)
     # 3. item by item
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = scope_for(scope, known)
-    reading = Reading(own, kind, db.clock(), known.session_ttl_sec)
-    importing = Importing(db, own, known, screen, dry_run)
+    call = open_call(db, settings, scope)
+    reading = Reading(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
+    importing = Importing(call, screen, dry_run)
     for batch in batches(rows, reading, importing):
         if stop():
             return replace(importing.result(rows.format), stopped_after_row=importing.row)
@@ -238,7 +228,3 @@ def import_items(
         if progress:
             progress("storing", importing.rows_done, total)
     return importing.result(rows.format)
-
-
-def _never() -> bool:
-    return False
