@@ -67,8 +67,8 @@ def folder() -> Path:
 
 
 def revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: what their file names begin with."""
-    return sorted(path.name.split("_", 1)[0] for path in (folder() / "versions").glob("[0-9]*.py"))
+    """Return the ids of all revisions, oldest first: what their file names have behind the v."""
+    return sorted(path.name[1:].split("_", 1)[0] for path in (folder() / "versions").glob("v[0-9]*.py"))
 
 
 def current(db: Database) -> str | None:
