@@ -1366,7 +1366,7 @@ async def add_facts_with_meta(
     *,
     screen: Screen | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Added:
     """Store facts as memory items, each once, and return how many were new."""
@@ -1379,7 +1379,7 @@ async def compact(
     dry_run: bool = False,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Compacted:
     """Let up to `batch` old items of one tag become one, by a model; the sources are archived only when it is stored."""
@@ -1391,7 +1391,7 @@ async def consolidate_history(
     *,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Added:
     """Make memory items of the newest messages of one conversation that were not consolidated yet."""
@@ -1403,7 +1403,7 @@ async def deep_consolidation(
     *,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
     """Prune long-term memory, then store the facts of the newest messages anew, tagged `deep`."""
@@ -1414,10 +1414,10 @@ async def delete_item(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already."""
+    """Archive an item and return 1; 0 where there is none, or it is archived already. Otherwise as `delete_items`."""
 
 async def delete_items(
     ids: Sequence[int],
@@ -1425,7 +1425,7 @@ async def delete_items(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
     """Archive up to 1,000 items in one transaction; `restore_items` brings them back."""
@@ -1438,7 +1438,7 @@ async def edit_item(
     editor: str = "manual",
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give an item another text; id, tags, kind, importance and time stay, the former text goes to its history."""
@@ -1449,7 +1449,7 @@ async def get_item(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Item:
     """Return one item, archived or not."""
@@ -1460,7 +1460,7 @@ async def get_item_history(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ItemVersion]:
     """Return every text an item has had, the first one first, the present one last."""
@@ -1470,7 +1470,7 @@ async def health(
     *,
     check_index: bool = True,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Health:
     """Return how the memory of a persona is doing, in numbers; nothing is changed."""
@@ -1482,7 +1482,7 @@ async def on_stream_end(
     wait: bool = True,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
     """Tell that a stream has ended: consolidate, clean up, and on every Nth end consolidate deeply."""
@@ -1494,7 +1494,7 @@ async def pin_item(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed."""
@@ -1506,10 +1506,10 @@ async def pin_items(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Pin up to 1,000 items, or let them go; as `delete_items` otherwise."""
+    """Pin up to 1,000 items, or let them go."""
 
 async def prune_ltm(
     conf_uid: str | None = None,
@@ -1519,7 +1519,7 @@ async def prune_ltm(
     *,
     dry_run: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many."""
@@ -1530,7 +1530,7 @@ async def prune_session_by_ttl(
     conf_uid: str | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Pruned:
     """Archive the session items of the persona that have expired, and return how many."""
@@ -1541,7 +1541,7 @@ async def purge_items(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
@@ -1552,7 +1552,7 @@ async def restore_item(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds."""
@@ -1563,10 +1563,10 @@ async def restore_items(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back; as `delete_items` otherwise."""
+    """Bring up to 1,000 archived or replaced items back; arguments and errors as for `delete_items`."""
 
 async def retag_items(
     ids: Sequence[int],
@@ -1577,7 +1577,7 @@ async def retag_items(
     *,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
     """Change the tags of up to 1,000 items in one transaction, index rows and uses of tags with them."""
@@ -1588,7 +1588,7 @@ async def run_cycle(
     *,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
     """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up."""
@@ -1609,7 +1609,7 @@ async def search_items(
     archived: bool = False,
     operator: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemPage:
     """Return a page of the items that hold all words and filters, newest first, and how many there are in all."""
@@ -1622,7 +1622,7 @@ async def trigger_memory_consolidation(
     wait: bool = True,
     model: Any = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
     """Consolidate the conversation named, or all that have something new, then archive what has expired."""
