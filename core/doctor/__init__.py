@@ -60,11 +60,21 @@ def examine(
     Args:
         url: connection string; None takes DATABASE_URL, then config.yaml, then the embedded file.
         models: ask the model of LLM_BASE_URL for one word, which costs what such an answer costs.
-        db: a handle instead of `url`.
-        settings: flags that go before all others.
+        db: a handle instead of `url`; it stays open.
+        settings: flags that go before all others; None is those of the process.
 
     Returns:
-        What was looked at, each with its level. Nothing is raised for what is wrong: it is the answer.
+        What was looked at, each with its level; `healthy` where nothing is an error. Without a database that can be
+        opened the rest is still looked at.
+
+    Raises:
+        Nothing for what is wrong: that is the answer.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.doctor import examine
+    >>> checkup = examine(db=open_database("sqlite://"))
+    >>> checkup.healthy, next(one.what for one in checkup.symptoms if one.area == "schema")
+    (True, 'Rights, tables, columns and indexes are as they should be.')
     """
     found: list[Symptom] = []
     handle = db

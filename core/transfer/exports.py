@@ -84,13 +84,28 @@ def export_chat(
         conversation: its key; None is the scope's.
         format: see `Format`.
         overwrite: replace a file that is there.
-        scope: who asks; the conversation must be one it sees.
+        progress: see `Progress`.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: who asks; the conversation must be one it sees. None is the current scope.
+
+    Returns:
+        How many messages and bytes were written and where; `notes` names what is not in the file.
 
     Raises:
         TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
         ValueError: another format.
         MessageError: no conversation is named, or the key cannot be one.
         StoreReadError: nothing could be read; no file was written.
+
+    >>> import io
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.transfer.exports import export_chat
+    >>> db, scope, file = open_database("sqlite://"), Scope("iris", conversation="telegram/7"), io.BytesIO()
+    >>> _ = save_chat_message("telegram/7", "I like tea", "Ann", "7", db=db, scope=scope)
+    >>> export_chat(file, db=db, scope=scope).messages, b"I like tea" in file.getvalue()
+    (1, True)
     """
     if format != "sillytavern":
         raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")

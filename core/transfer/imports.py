@@ -100,13 +100,28 @@ def import_file(
         max_bytes: most bytes of the file, unpacked; 2 GiB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
-        scope: persona and server everything is stored for.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: persona and server everything is stored for; None is the current scope.
+
+    Returns:
+        What became of every row; `imported + duplicates + left_out` are the messages. Nothing stored: all of them 0.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
             row after which to go on.
         ValueError: an unknown time zone.
         MessageError: an interface or conversation key that cannot be one.
+
+    >>> import json, tempfile
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.transfer.imports import import_file
+    >>> line = {"conversation": "c1", "speaker": "Ann", "text": "I like tea", "timestamp": "2026-03-10T12:00:00Z"}
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+    ...     _ = file.write(json.dumps(line)), file.flush()
+    ...     result = import_file(file.name, private=True, db=open_database("sqlite://"))
+    >>> result.imported, result.conversations, result.speakers
+    (1, ('import/c1',), {'Ann': 1})
     """
     file = Path(path)
     zone = zone_named(time_zone)

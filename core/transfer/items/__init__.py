@@ -105,12 +105,27 @@ def export_items(
         limit: most items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to go on there.
         max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
-        scope: whose items.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: whose items; None is the current scope.
+
+    Returns:
+        Pieces of the file's text; `count`, `media_type`, and after the last piece `next_after`. A file without items
+        where there are none.
 
     Raises:
         ValueError: another format, limit or place.
         MessageError: a kind that is not known; names the nearest.
         StoreReadError: nothing could be read; also while it is iterated over.
+
+    >>> import json
+    >>> from prompt_engine import Scope, insert_memory, open_database
+    >>> from prompt_engine.transfer import export_items
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = insert_memory("Ann likes tea", "synth", "chat", ["tea"], scope, db=db)
+    >>> file = json.loads("".join(export_items(db=db, scope=scope)))
+    >>> [(item["text"], item["tags"]) for item in file["items"]]
+    [('Ann likes tea', ['tea'])]
     """
     _check_syntax(fmt)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
@@ -196,13 +211,24 @@ def import_items(
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
         screen: screening hook for this call.
-        scope: persona, conversation and participant of every item, whatever the file says.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: persona, conversation and participant of every item, whatever the file says; None is the current scope.
+
+    Returns:
+        What became of every row; `imported + skipped + error_count` are all of them.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
             row up to which everything is stored.
         MessageError: a default kind that is not known.
         ValueError: another format.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transfer import import_items
+    >>> result = import_items(b'{"items": ["Ann likes tea", " "]}', db=open_database("sqlite://"), scope=Scope("iris"))
+    >>> result.format, result.imported, result.skipped
+    ('items', 1, 1)
     """
     # 1. what is asked
     if fmt is not None:
