@@ -23,6 +23,7 @@ from ..memories.rules import read_id
 from ..scope import Scope
 from ..search import language
 from ..search.question import people
+from ..search.reading import found_rows
 from ..short_term import cache as short_term_cache
 from ..stories import delayed_writes
 from ..tags import rules_index
@@ -202,7 +203,7 @@ def _empty_caches(call: Call, done: Done) -> None:
         private.pop(key, None)
     for conversation in sorted(done.conversations):
         delayed_writes.of(db).forget(persona, conversation)
-    for module in (rules_index, stems, near_duplicates, people, language):
+    for module in (rules_index, stems, near_duplicates, people, found_rows, language):
         module.forget_kept()
 
 
