@@ -1705,7 +1705,7 @@ async def export_items(
     after: str | None = None,
     max_bytes: int | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemExport:
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece."""
@@ -1721,7 +1721,7 @@ async def import_items(
     should_stop: Callable[[], bool] | None = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemImport:
     """Return what became of the items of a file. The same file again stores nothing."""

@@ -27,11 +27,9 @@ from ..database import config_table, registry
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError, ModelError
 from ..text.counters import resolve_counter
-from ..upkeep import check as checking
-from ..upkeep import diagnosis as diagnosing
+from ..upkeep import check, diagnosis
 from ..upkeep.check import Finding
-from . import rules as diagnosis
-from . import rules_server as diagnosis_server
+from . import rules, rules_server
 from .rules import Checkup, Level, Symptom
 
 __all__ = ["Checkup", "Level", "Symptom", "examine"]
@@ -60,11 +58,21 @@ def examine(
     Args:
         url: connection string; None takes DATABASE_URL, then config.yaml, then the embedded file.
         models: ask the model of LLM_BASE_URL for one word, which costs what such an answer costs.
-        db: a handle instead of `url`.
-        settings: flags that go before all others.
+        db: a handle instead of `url`; it stays open.
+        settings: flags that go before all others; None is those of the process.
 
     Returns:
-        What was looked at, each with its level. Nothing is raised for what is wrong: it is the answer.
+        What was looked at, each with its level; `healthy` where nothing is an error. Without a database that can be
+        opened the rest is still looked at.
+
+    Raises:
+        Nothing for what is wrong: that is the answer.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.doctor import examine
+    >>> checkup = examine(db=open_database("sqlite://"))
+    >>> checkup.healthy, next(one.what for one in checkup.symptoms if one.area == "schema")
+    (True, 'Rights, tables, columns and indexes are as they should be.')
     """
     found: list[Symptom] = []
     handle = db
@@ -82,10 +90,10 @@ def examine(
     finally:
         if opened is not None:
             opened.close()
-    found += diagnosis.extras(_missing_packages())
+    found += rules.extras(_missing_packages())
     if known is not None:
         found += _model(known, ask=models)
-    return Checkup(handle.target.shown if handle is not None else "", diagnosis.sorted_by_level(found))
+    return Checkup(handle.target.shown if handle is not None else "", rules.sorted_by_level(found))
 
 
 def _guarded(area: str, what: str, look: Callable[[], list[Symptom]]) -> list[Symptom]:
@@ -126,7 +134,7 @@ def _settings(db: Database | None, known: Settings | None) -> list[Symptom]:
         logs.logger.disabled = before
     why, mend = "The flag is at its default, whatever was meant.", "prompt-engine config check lists them"
     found = [Symptom("warning", "settings", each.text, why, mend) for each in problems]
-    if known is not None and known.admin_token and (said := diagnosis.admin_token(known.admin_token)):
+    if known is not None and known.admin_token and (said := rules.admin_token(known.admin_token)):
         found.append(Symptom("warning", "settings", said, "prompt-engine serve does not start.", mend))
     return found or [Symptom("ok", "settings", "Every flag has a value it may have, and no key is unknown.")]
 
@@ -154,7 +162,7 @@ def _file(db: Database) -> str:
 def _database(db: Database, known: Settings) -> list[Symptom]:
     """Return everything about one database; where it does not answer, that alone."""
     try:
-        speed = diagnosis.round_trip(diagnosing.measure_round_trip_ms(db))
+        speed = rules.round_trip(diagnosis.measure_round_trip_ms(db))
     except CoreError as error:
         why = "Nothing can be stored or recalled; prompts are built from what the host hands in."
         return [Symptom("error", "server", str(error), why, "Follow what the sentence says, then look again.")]
@@ -164,22 +172,20 @@ def _database(db: Database, known: Settings) -> list[Symptom]:
         found += _guarded("disk", "The file", lambda: list(_sqlite(db)))
     else:
         found += _guarded("server", "The server's settings", lambda: _server(db))
-        found += _guarded(
-            "clock", "The server's clock", lambda: [diagnosis.clock(diagnosing.measure_clock_seconds(db))]
-        )
-    return found if diagnosis.NO_TABLES in found else found + _tables(db, known)
+        found += _guarded("clock", "The server's clock", lambda: [rules.clock(diagnosis.measure_clock_seconds(db))])
+    return found if rules.NO_TABLES in found else found + _tables(db, known)
 
 
 def _checked(db: Database) -> list[Symptom]:
-    listed = checking.check_server(db)
+    listed = check.check_server(db)
     absent = {one.where for one in listed if (one.what, one.there) == ("table", "absent")}
     if absent.issuperset(entry.table for entry in registry.REGISTRY):
         listed = [one for one in listed if one.what not in ("table", "migration")]
-        found = [diagnosis.NO_TABLES]
+        found = [rules.NO_TABLES]
     else:
         found = []
     found += [
-        diagnosis.from_finding(one.severity, one.what, one.where, f"{one.there}; needed: {one.needed}", one.remedy)
+        rules.from_finding(one.severity, one.what, one.where, f"{one.there}; needed: {one.needed}", one.remedy)
         for one in _without_what_is_to_come(listed)
     ]
     if not any(one.area in ("schema", "rights") for one in found):
@@ -191,7 +197,7 @@ def _without_what_is_to_come(listed: list[Finding]) -> list[Finding]:
     """Return the findings with a pending migration and all that is absent until it has run as one of them."""
     if not any(one.what == "migration" for one in listed):
         return listed
-    absent = [one for one in listed if (one.there, one.remedy) == ("absent", checking.MIGRATE)]
+    absent = [one for one in listed if (one.there, one.remedy) == ("absent", check.MIGRATE)]
     names = [f"{one.what} {one.where}" for one in absent]
     more = ", ".join([*names[:SHOWN], *(["more"] if names[SHOWN:] else [])])
     kept = [one for one in listed if one not in absent]
@@ -201,27 +207,25 @@ def _without_what_is_to_come(listed: list[Finding]) -> list[Finding]:
 
 
 def _server(db: Database) -> list[Symptom]:
-    facts = diagnosing.read_server_facts(db, diagnosis_server.ASKED)
-    tables = diagnosing.read_table_sizes(db)
+    facts = diagnosis.read_server_facts(db, rules_server.ASKED)
+    tables = diagnosis.read_table_sizes(db)
     used = sum(rows + more for rows, more, _ in tables.values())
-    found = diagnosis_server.settings(facts.settings, used_bytes=used, connected=facts.connected)
-    found.append(diagnosis_server.encryption(facts.cipher, local=facts.local))
-    found += diagnosis.sizes(tables) if tables else []
+    found = rules_server.settings(facts.settings, used_bytes=used, connected=facts.connected)
+    found.append(rules_server.encryption(facts.cipher, local=facts.local))
+    found += rules.sizes(tables) if tables else []
     said = "How much room is left on the server's disk is not told to clients."
     return [*found, Symptom("note", "disk", said, "A full disk refuses every write.", "On the server: df -h")]
 
 
 def _sqlite(db: Database) -> Iterator[Symptom]:
-    facts = diagnosing.read_file_facts(db)
+    facts = diagnosis.read_file_facts(db)
     size = int(facts["page_size"]) * int(facts["page_count"])
     free = int(facts["page_size"]) * int(facts["freelist_count"])
-    yield Symptom(
-        "note", "disk", f"The file takes {diagnosis.megabytes(size)}, {diagnosis.megabytes(free)} of it free."
-    )
+    yield Symptom("note", "disk", f"The file takes {rules.megabytes(size)}, {rules.megabytes(free)} of it free.")
     if size > CHECKED_BYTES:
-        said = f"The file is larger than {diagnosis.megabytes(CHECKED_BYTES)} and was not read from end to end."
+        said = f"The file is larger than {rules.megabytes(CHECKED_BYTES)} and was not read from end to end."
         yield Symptom("note", "disk", said, "Damage would show there.", "sqlite3 FILE 'PRAGMA integrity_check'")
-    elif not diagnosing.is_whole(db):
+    elif not diagnosis.is_whole(db):
         why = "Rows may be lost or read wrongly."
         mend = "Restore a backup; or: sqlite3 FILE .recover | sqlite3 NEW, then prompt-engine db check"
         yield Symptom("error", "disk", "SQLite finds the file damaged (PRAGMA quick_check).", why, mend)
@@ -231,7 +235,7 @@ def _sqlite(db: Database) -> Iterator[Symptom]:
 
 def _on_disk(file: Path, journal: str) -> Iterator[Symptom]:
     try:
-        yield diagnosis.disk(shutil.disk_usage(file.parent).free, str(file.parent))
+        yield rules.disk(shutil.disk_usage(file.parent).free, str(file.parent))
         mode = file.stat().st_mode
         wal = file.with_name(f"{file.name}-wal")
         wal_bytes = wal.stat().st_size if wal.exists() else 0
@@ -251,7 +255,7 @@ def _on_disk(file: Path, journal: str) -> Iterator[Symptom]:
         yield Symptom("warning", "disk", f"The journal is in mode {journal}, not WAL.", why, mend)
     if wal_bytes > WAL_BYTES:
         why = "Reads get slower; a reader that never ends keeps it from being folded in."
-        said = f"{wal.name} takes {diagnosis.megabytes(wal_bytes)}."
+        said = f"{wal.name} takes {rules.megabytes(wal_bytes)}."
         yield Symptom(
             "warning", "disk", said, why, f"End long readers, then: sqlite3 {file} 'PRAGMA wal_checkpoint(TRUNCATE)'"
         )
@@ -261,10 +265,10 @@ def _tables(db: Database, known: Settings) -> list[Symptom]:
     """Return what rows show; a database without its tables shows nothing here, and that was told."""
     before = db.clock() - timedelta(hours=known.short_term_memory_ttl_hours)
     looks: tuple[tuple[str, str, Callable[[], list[Symptom]]], ...] = (
-        ("index", "The search index", lambda: [diagnosis.index_sample(*diagnosing.sample_index(db))]),
-        ("queue", "The queue", lambda: diagnosis.waiting(**diagnosing.count_queue(db))),  # type: ignore[arg-type]
-        ("rows", "Rows of nobody", lambda: diagnosis.orphans(diagnosing.count_orphans(db))),
-        ("rows", "What has expired", lambda: diagnosis.expired(*diagnosing.count_expired(db, before))),
+        ("index", "The search index", lambda: [rules.index_sample(*diagnosis.sample_index(db))]),
+        ("queue", "The queue", lambda: rules.waiting(**diagnosis.count_queue(db))),  # type: ignore[arg-type]
+        ("rows", "Rows of nobody", lambda: rules.orphans(diagnosis.count_orphans(db))),
+        ("rows", "What has expired", lambda: rules.expired(*diagnosis.count_expired(db, before))),
     )
     return [one for area, what, look in looks for one in _guarded(area, what, look)]
 
@@ -291,7 +295,7 @@ def _missing_packages() -> dict[str, list[str]]:
 
 
 def _model(known: Settings, *, ask: bool) -> list[Symptom]:
-    found = [diagnosis.counter(resolve_counter(None, known.llm_model or None)[1], known.llm_model)]
+    found = [rules.counter(resolve_counter(None, known.llm_model or None)[1], known.llm_model)]
     from .. import llm  # noqa: PLC0415 - needed where a model is looked at
 
     try:

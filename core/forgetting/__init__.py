@@ -23,6 +23,7 @@ from ..memories.rules import read_id
 from ..scope import Scope
 from ..search import language
 from ..search.question import people
+from ..search.reading import found_rows
 from ..short_term import cache as short_term_cache
 from ..stories import delayed_writes
 from ..tags import rules_index
@@ -99,20 +100,34 @@ def forget(
 ) -> Forgotten:
     """Delete everything of one participant, conversation or memory, in one transaction, and return the counts.
 
+    What was being written of it when the call came is gone too, what is written after it stays.
+
     Args:
-        participant: key `interface/id`: with all linked identities and direct conversations; what others keep stays
-            without their name and words.
-        conversation: its key: with all that was said in it and made of it.
+        participant: key `interface/id`, at most 255 bytes: with all linked identities and direct conversations; what
+            others keep stays without their name and words.
+        conversation: key `interface/chat[/thread]`, at most 512 bytes: with all that was said in it and made of it.
         memory: id of an item: with its former texts and versions and what was made of it.
         dry_run: count only; the rows are held for as long as it takes.
-        scope: its persona; other personas keep their rows.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: its persona; other personas keep their rows. None is the current scope.
 
     Returns:
-        Table to rows deleted or changed, every table. All 0: there is nothing of it (any more).
+        Table to rows deleted or changed, every table; `total`, `operations`, `files` and `out_of_reach` beside them.
+        All 0: there is nothing of it (any more).
 
     Raises:
         MessageError: not exactly one of the three, or one that cannot be a key or id.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, forget, insert_memory, open_database
+    >>> db = open_database("sqlite://")
+    >>> scope = Scope("iris", conversation="telegram/7", participant="telegram/7")
+    >>> _ = insert_memory("Ann likes tea", "synth", "chat", ["tea"], scope, db=db)
+    >>> forget(participant="telegram/7", db=db, scope=scope)["memories"]
+    1
+    >>> forget(participant="telegram/7", db=db, scope=scope).total
+    0
     """
     # 1. what is forgotten
     target = _read_target(participant, conversation, memory)
@@ -188,7 +203,7 @@ def _empty_caches(call: Call, done: Done) -> None:
         private.pop(key, None)
     for conversation in sorted(done.conversations):
         delayed_writes.of(db).forget(persona, conversation)
-    for module in (rules_index, stems, near_duplicates, people, language):
+    for module in (rules_index, stems, near_duplicates, people, found_rows, language):
         module.forget_kept()
 
 

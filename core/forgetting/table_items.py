@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from ..conversations import table_ended as ended
+from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
 from ..database.schema import chat_history_cache, memories
@@ -20,7 +20,6 @@ from ..database.schema_lifelong import archived_memories
 from ..database.schema_recent import conversation_summaries
 from ..database.sources import MEMORIES
 from ..index import indexed
-from ..jobs import table as jobs
 from .table_rows import AT_ONCE, Removal
 
 CONSOLIDATION = "CONSOLIDATION"
@@ -149,8 +148,7 @@ def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
             ranges[key] = min(low, was[0]), max(high, was[1])
     for key, (low, high) in sorted(ranges.items()):
         payload = {"reason": REASON, "above": low - 1, "up_to": high}
-        jobs.enqueue(removal.connection, removal.db, removal.persona, CONSOLIDATION, conversation=key, payload=payload)
-        removal.operations += 1
+        removal.queue(CONSOLIDATION, key, payload=payload)
 
 
 # Summaries of conversations
@@ -174,10 +172,7 @@ def remove_summaries(removal: Removal, conversation: str, messages: Collection[i
     if last is None:
         return
     payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
-    jobs.enqueue(
-        removal.connection, removal.db, removal.persona, ended.OPERATION, conversation=conversation, payload=payload
-    )
-    removal.operations += 1
+    removal.queue(table_ended.OPERATION, conversation, payload=payload)
 
 
 def remove_all_summaries(removal: Removal, *where: Any) -> None:

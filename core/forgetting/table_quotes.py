@@ -20,7 +20,7 @@ from ..database.schema_recent import short_term_memories
 from ..database.schema_stories import memory_jobs
 from ..database.sources import AI_DIARY
 from ..index import indexed
-from ..short_term import table_items as short_term_items
+from ..short_term import table_items
 from ..text.folding import fold
 from . import rules
 from .rules import Person
@@ -169,5 +169,5 @@ def clean_operations(
 
 def clean_short_term(removal: Removal, keys: Collection[str]) -> None:
     """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
-    gone, changed = short_term_items.take_out(removal.connection, removal.persona, keys)
+    gone, changed = table_items.take_out(removal.connection, removal.persona, keys)
     removal.counts[short_term_memories.name] += gone + changed

@@ -22,10 +22,11 @@ from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
 from ..index import indexed
-from ..index import table as search_index
+from ..index import table as index_table
 from ..index.indexed import Stored
 from ..index.table import TAG, WORD, Entry
-from ..tags import table as tags
+from ..jobs import table as jobs_table
+from ..tags import table as tags_table
 from ..text.folding import fold
 from ..text.words import index_terms
 
@@ -83,6 +84,11 @@ class Removal:
             self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
         )
 
+    def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
+        """Queue an operation that makes a text anew, and return its id; `more` as `jobs.table.enqueue` takes it."""
+        self.operations += 1
+        return jobs_table.enqueue(self.connection, self.db, self.persona, kind, conversation=conversation, **more)
+
     # Rows that are searched
 
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
@@ -112,7 +118,7 @@ class Removal:
 
     def _drop_entries(self, entries: Sequence[Entry]) -> None:
         """Delete what the index holds of rows; many at once lie close together in it."""
-        search_index.remove(self.connection, self.db.family, entries)
+        index_table.remove(self.connection, self.db.family, entries)
         for entry in entries:
             self._tally(entry)
             self.counts["search_term"] += len(entry.terms)
@@ -127,8 +133,8 @@ class Removal:
             if before.id not in inside:
                 continue
             was, now = before.entry(source), after.entry(source)
-            search_index.remove(self.connection, self.db.family, [was])
-            search_index.add(self.connection, self.db.family, [now])
+            index_table.remove(self.connection, self.db.family, [was])
+            index_table.add(self.connection, self.db.family, [now])
             self._tally(was)
             self._tally(now, by=1)
             same = was.words == now.words
@@ -137,13 +143,13 @@ class Removal:
     def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
         """Put rows that can be found again into the index."""
         entries = self._inside(source, held)
-        search_index.add(self.connection, self.db.family, entries)
+        index_table.add(self.connection, self.db.family, entries)
         for entry in entries:
             self._tally(entry, by=1)
 
     def _listed(self, source: SourceTable, held: Sequence[Stored]) -> list[Stored]:
-        waiting = search_index.unindexed(self.connection, source.number)
-        return [row for row in held if row.findable and search_index.is_indexed(waiting, row.id)]
+        waiting = index_table.unindexed(self.connection, source.number)
+        return [row for row in held if row.findable and index_table.is_indexed(waiting, row.id)]
 
     def _inside(self, source: SourceTable, held: Sequence[Stored]) -> list[Entry]:
         return [row.entry(source) for row in self._listed(source, held)]
@@ -196,7 +202,7 @@ class Removal:
 
     def _settle_tags(self) -> None:
         t, persona = tag_table.c, self.persona
-        tags.lower(self.connection, persona, self._tags)
+        tags_table.lower(self.connection, persona, self._tags)
         gone: list[str] = []
         for part in chunks(sorted(self._tags), AT_ONCE):
             held = select(t.tag, t.uses).where(t.persona_id == persona, t.tag.in_(part)).order_by(t.tag)
@@ -209,7 +215,7 @@ class Removal:
             return
         while gone:
             gone = self._drop_tags(gone)
-        tags.raise_version(self.connection, self.db, persona)
+        tags_table.raise_version(self.connection, self.db, persona)
         self.counts[counters.name] += 1
 
     def _drop_tags(self, gone: Collection[str]) -> list[str]:

@@ -26,13 +26,11 @@ from ..database.schema_stories import (
     scene_recaps,
 )
 from ..database.schema_stories import scenes as scene_table
-from ..jobs import table as jobs
-from ..messages import table_lines
-from ..messages import table_scenes as scenes
+from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..messages.table_story_rows import MESSAGE_TARGET
 from ..stories.running.plan import known_scenes
-from ..stories.scenes import rules as scene_rules
+from ..stories.scenes import rules as scenes_rules
 from ..stories.scenes.rules import BEFORE_ALL
 from . import rules
 from .rules import Version
@@ -74,7 +72,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     at = {row: index for index, row in enumerate(order)}
     there = [
         each
-        for each in scenes.of_conversation(read, removal.persona, conversation)
+        for each in table_scenes.of_conversation(read, removal.persona, conversation)
         if each.is_brought or each.break_row in at
     ]
     touched = _touched(order, at, there, gone)
@@ -90,7 +88,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
 
 def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], gone: Collection[int]) -> list[_Touched]:
     breaks = [
-        scene_rules.Break(BEFORE_ALL if each.is_brought else at[each.break_row], each.recap_index is not None)
+        scenes_rules.Break(BEFORE_ALL if each.is_brought else at[each.break_row], each.recap_index is not None)
         for each in there
     ]
     made = []
@@ -98,7 +96,7 @@ def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], g
         if each.is_brought:
             continue
         index = at[each.break_row]
-        rows = order[scene_rules.first_of(breaks, index) : index + 1]
+        rows = order[scenes_rules.first_of(breaks, index) : index + 1]
         if any(row in gone for row in rows):
             made.append(_Touched(each, tuple(row for row in rows if row not in gone)))
     return made
@@ -156,20 +154,13 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
         return
-    before = scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     for row in breaks:
         after = () if before is None else (before,)
-        payload = {"message_id": row}
-        before = jobs.enqueue(
-            connection, removal.db, persona, SCENE_RECAP, conversation=conversation, payload=payload, depends_on=after
-        )
-        removal.operations += 1
+        before = removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=after)
     if running:
         after = () if before is None else (before,)
-        jobs.enqueue(
-            connection, removal.db, persona, RUNNING, priority="HIGH", conversation=conversation, depends_on=after
-        )
-        removal.operations += 1
+        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=after)
 
 
 # A whole conversation

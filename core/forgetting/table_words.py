@@ -14,7 +14,7 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import audiences, search_count, search_stats, search_vocab
-from ..index import table as search_index
+from ..index import table as index_table
 from ..index.table import TERM_BYTES, UNLISTED, WORD
 
 WORDS_AT_ONCE, AUDIENCES_AT_ONCE = 250, 20
@@ -115,7 +115,7 @@ def teach_again(db: Database, words: Collection[str]) -> int:
 
     def work(connection: Connection) -> int:
         said = set(words) - find_unheld(connection, words)
-        search_index.learn(connection, db.family, set(said))
+        index_table.learn(connection, db.family, set(said))
         return len(said)
 
     return db.transaction(work, source="search_vocab", confirm=lambda _: None)

@@ -18,24 +18,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from ..audience.rules import split_key
-from ..calls.call import Call
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
-from ..database import written_files as forgetting_files
+from ..calls.call import GivenSettings, open_call
+from ..database import written_files
 from ..database.engine import Database
 from ..errors import TransferError
-from ..messages import table_reading
-from ..messages import table_scenes as scenes
+from ..messages import table_reading, table_scenes
 from ..messages.table_reading import PageLine
 from ..scope import Scope
-from ..stories import delayed_writes as saving
-from ..stories import table_imported as beside
+from ..stories import delayed_writes, table_imported
 from ..stories.calls import StoryCall, open_conversation
-from ..stories.running import table as running_recaps
+from ..stories.running import table as running_table
 from ..stories.table_imported import NOTHING, Beside
 from .places import Places
 from .sillytavern import header as tavern_header
-from .sillytavern import json_text as tavern_json
+from .sillytavern import json_text
 from .sillytavern import lines as tavern_lines
 from .sillytavern.lines import Said
 
@@ -75,7 +71,7 @@ def export_chat(
     overwrite: bool = True,
     progress: Progress | None = None,
     db: Database | None = None,
-    settings: Settings | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ExportResult:
     """Write a conversation into a file, and return what was written.
@@ -88,23 +84,35 @@ def export_chat(
         conversation: its key; None is the scope's.
         format: see `Format`.
         overwrite: replace a file that is there.
-        scope: who asks; the conversation must be one it sees.
+        progress: see `Progress`.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: who asks; the conversation must be one it sees. None is the current scope.
+
+    Returns:
+        How many messages and bytes were written and where; `notes` names what is not in the file.
 
     Raises:
         TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
         ValueError: another format.
         MessageError: no conversation is named, or the key cannot be one.
         StoreReadError: nothing could be read; no file was written.
+
+    >>> import io
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.transfer.exports import export_chat
+    >>> db, scope, file = open_database("sqlite://"), Scope("iris", conversation="telegram/7"), io.BytesIO()
+    >>> _ = save_chat_message("telegram/7", "I like tea", "Ann", "7", db=db, scope=scope)
+    >>> export_chat(file, db=db, scope=scope).messages, b"I like tea" in file.getvalue()
+    (1, True)
     """
     if format != "sillytavern":
         raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")
-    db = handle(db)
-    known = settings_for(settings, db)
-    asking = scope_for(scope, known)
-    saving.of(db).flush()  # what is worked out and not written yet
-    call = open_conversation(Call(db, known, asking), conversation)
-    is_local = (asking.destination or known.prompt_destination) == "local"
-    if call.place is None or (call.place.local_only and not is_local):
+    asking = open_call(db, settings, scope)
+    delayed_writes.of(asking.db).flush()  # what is worked out and not written yet
+    call = open_conversation(asking, conversation)
+    if call.place is None or (call.place.local_only and asking.destination != "local"):
         raise TransferError(
             f"There is no conversation {call.conversation!r} that this scope sees. "
             "Name it by its key interface/chat[/thread], and the persona and server it belongs to."
@@ -112,13 +120,13 @@ def export_chat(
     target = Path(path) if isinstance(path, (str, os.PathLike)) else path
     result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
     if isinstance(target, Path):
-        forgetting_files.note_file(db, asking.persona, target)
-    with _opened(target, overwrite) as out:
-        return _written(call, out, result, progress)
+        written_files.note_file(asking.db, asking.persona, target)
+    with _open_file(target, overwrite) as out:
+        return _write_chat(call, out, result, progress)
 
 
 @contextmanager
-def _opened(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
+def _open_file(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
     """Yield a stream; a file is written beside its place and put there when all of it is written."""
     if not isinstance(target, Path):
         yield target
@@ -145,7 +153,7 @@ def _opened(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def _written(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
+def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
     """Write header and messages, a page at a time."""
     size = count = 0
 
@@ -156,15 +164,15 @@ def _written(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Pro
         size += len(data)
 
     header, after = _header(call)
-    put(tavern_json.write(header))
+    put(json_text.write(header))
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
-        told = beside.read(call.reader(), call.persona, [row.id for row in page])
+        told = table_imported.read(call.reader(), call.persona, [row.id for row in page])
         for row in page:
-            for line in tavern_json.kept_lines(row.metadata, tavern_json.BEFORE):
+            for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 put(line)
-            put(tavern_json.write(tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))))
+            put(json_text.write(tavern_lines.make(_said(row, told.get(row.id, NOTHING), header))))
         count += len(page)
         if progress:
             progress("writing", count, 0)
@@ -184,16 +192,16 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
-    metadata = beside.metadata_of(read, persona, conversation)
-    line = tavern_json.kept(metadata)
+    metadata = table_imported.metadata_of(read, persona, conversation)
+    line = json_text.kept(metadata)
     if line is None:
         line = _new_header(call)
-    versions = running_recaps.versions(read, persona, conversation)
-    current = running_recaps.state(read, persona, conversation).current
+    versions = running_table.versions(read, persona, conversation)
+    current = running_table.state(read, persona, conversation).current
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
-    return made, tavern_json.kept_lines(metadata, tavern_json.AFTER)
+    return made, json_text.kept_lines(metadata, json_text.AFTER)
 
 
 def _places(call: StoryCall) -> Places:
@@ -202,7 +210,7 @@ def _places(call: StoryCall) -> Places:
     line = 0
     read = call.reader("chat_history_cache")
     for metadata in table_reading.read_metadata(read, call.persona, call.conversation, call.audiences):
-        line += len(tavern_json.kept_lines(metadata, tavern_json.BEFORE))
+        line += len(json_text.kept_lines(metadata, json_text.BEFORE))
         found.append(line)
         line += 1
     return Places(found, range(len(found)))
@@ -233,6 +241,6 @@ def _human(at: datetime | None) -> str:
 
 
 def _notes(call: StoryCall) -> tuple[str, ...]:
-    found = scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
+    found = table_scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
     brought = sum(scene.is_brought for scene in found)
     return (f"{_BROUGHT}: {brought}",) if brought else ()

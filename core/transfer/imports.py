@@ -15,15 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..calls import defaults
-from ..config import Settings
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..text.times import zone as zone_named
 from . import lines
 from .records import Problem
-from .storage import Plan, Progress, store
+from .storage import Outcome, Plan, Progress, store_messages
 from .survey import MAX_LISTED, look
 
 
@@ -81,7 +80,7 @@ def import_file(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
     db: Database | None = None,
-    settings: Settings | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ImportResult:
     """Return what became of the messages of a file. The same file again adds nothing.
@@ -101,13 +100,28 @@ def import_file(
         max_bytes: most bytes of the file, unpacked; 2 GiB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
-        scope: persona and server everything is stored for.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: persona and server everything is stored for; None is the current scope.
+
+    Returns:
+        What became of every row; `imported + duplicates + left_out` are the messages. Nothing stored: all of them 0.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
             row after which to go on.
         ValueError: an unknown time zone.
         MessageError: an interface or conversation key that cannot be one.
+
+    >>> import json, tempfile
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.transfer.imports import import_file
+    >>> line = {"conversation": "c1", "speaker": "Ann", "text": "I like tea", "timestamp": "2026-03-10T12:00:00Z"}
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+    ...     _ = file.write(json.dumps(line)), file.flush()
+    ...     result = import_file(file.name, private=True, db=open_database("sqlite://"))
+    >>> result.imported, result.conversations, result.speakers
+    (1, ('import/c1',), {'Ann': 1})
     """
     file = Path(path)
     zone = zone_named(time_zone)
@@ -121,24 +135,18 @@ def import_file(
         known = ", ".join(repr(name) for name in list(survey.speakers)[:8])
         raise TransferError(f"Nobody called {persona!r} speaks in {str(file)!r}. Speakers are {known}.")
     plan = Plan(file, survey, zone, interface, conversation, persona, private, max_bytes)
-    result = _described(plan)
+    result = _describe(plan)
     if dry_run or (should_stop and should_stop()):
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
-    handle = defaults.handle(db)
-    known_settings = defaults.settings_for(settings, handle)
-    own = defaults.scope_for(scope, known_settings)
-    return _stored(plan, result, handle, own, known_settings, progress, should_stop or _never)
-
-
-def _never() -> bool:
-    return False
+    outcome = store_messages(open_call(db, settings, scope), plan, progress, should_stop or (lambda: False))
+    return _with_outcome(result, outcome)
 
 
 def _named(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
     return None if progress is None else lambda done, total: progress(what, done, total)
 
 
-def _described(plan: Plan) -> ImportResult:
+def _describe(plan: Plan) -> ImportResult:
     survey = plan.survey
     keys = dict.fromkeys(map(plan.key_of, survey.conversations))
     return ImportResult(
@@ -168,16 +176,7 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield ("without --private new conversations are public: seen from every public conversation of the same server")
 
 
-def _stored(
-    plan: Plan,
-    result: ImportResult,
-    db: Database,
-    scope: Scope,
-    settings: Settings,
-    progress: Progress | None,
-    should_stop: Callable[[], bool],
-) -> ImportResult:
-    outcome = store(plan, db, scope, settings, progress, should_stop)
+def _with_outcome(result: ImportResult, outcome: Outcome) -> ImportResult:
     counts, refused = outcome.counts, outcome.refused
     errors = sorted((*result.errors, *refused[:MAX_LISTED]))[:MAX_LISTED]
     return replace(

@@ -10,32 +10,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..config import Settings
+from ..calls.call import Call
 from ..database import readers
 from ..database.dialects import from_microseconds
-from ..database.engine import Database
 from ..errors import MessageError, StoreError, TransferError
-from ..messages import (
-    new_message as messages,
-)
-from ..messages import (
-    table as chat,
-)
-from ..messages import (
-    table_batches as chat_batches,
-)
-from ..messages import (
-    table_hidden as hidden,
-)
-from ..scope import Privacy, Scope
+from ..messages import new_message, table_batches, table_hidden
+from ..messages.new_message import NewMessage
+from ..messages.table import Wishes
+from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, WriteResult
-from ..stories import table_imported as beside
+from ..stories import table_imported
 from ..stories.table_imported import Beside
-from ..wishes import recognition as wishing
+from ..wishes import recognition
 from . import lines
 from .places import Places
 from .records import Header, Problem, Reader, Record
-from .sillytavern import json_text as tavern_json
+from .sillytavern import json_text
 from .survey import Survey, each_row, reader_of
 
 BATCH = 500
@@ -118,9 +108,9 @@ class Outcome:
 class _Ready(NamedTuple):
     """A message that can be stored."""
 
-    message: messages.NewMessage
+    message: NewMessage
     beside: Beside
-    wishes: chat.Wishes
+    wishes: Wishes
     row: int
     at_index: int
     """Position in the file, as `Record.index`."""
@@ -128,14 +118,7 @@ class _Ready(NamedTuple):
     """Bytes of the file read so far."""
 
 
-def store(
-    plan: Plan,
-    db: Database,
-    scope: Scope,
-    settings: Settings,
-    progress: Progress | None,
-    should_stop: Callable[[], bool],
-) -> Outcome:
+def store_messages(call: Call, plan: Plan, progress: Progress | None, should_stop: Callable[[], bool]) -> Outcome:
     """Store the messages of a file, and return what became of them.
 
     Raises:
@@ -144,25 +127,25 @@ def store(
     outcome, row, newest = Outcome(), 0, None
     privacy, total, in_order = plan.privacy(), lines.size_of(plan.path), plan.survey.keeps_order
     reader = reader_of(plan.survey.format, plan.zone)
-    reading = _ready(plan, reader, scope, db, settings, outcome.refused)
+    reading = _read_messages(call, plan, reader, outcome.refused)
     try:
         while batch := list(islice(reading, BATCH)):
             if should_stop():
                 outcome.stopped_after_row = row
                 return outcome
             if in_order:
-                batch, newest = _in_order(db, scope, batch, newest)
+                batch, newest = _put_in_order(call, batch, newest)
             told, along = [each.message for each in batch], [each.beside for each in batch]
-            written = chat_batches.insert_many(
-                db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along,
-                write_beside=beside.insert, wishes=[each.wishes for each in batch],
+            written = table_batches.insert_many(
+                call.db, call.scope, told, privacy_default=call.settings.privacy_default, privacy=privacy, beside=along,
+                write_beside=table_imported.insert, wishes=[each.wishes for each in batch],
             )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
             if progress:
                 progress("storing", batch[-1].position, total)
         if in_order:
-            _keep_conversation(plan, reader, db, scope, outcome)
+            _store_conversation(call, plan, reader, outcome)
     except StoreError as error:
         raise TransferError(
             f"{error} {_go_on(row)}" if row else f"{error} Nothing was imported.", row=row or None
@@ -174,9 +157,7 @@ def _go_on(row: int) -> str:
     return f"All messages up to row {row} are stored; run the same import again to go on."
 
 
-def _ready(
-    plan: Plan, reader: Reader, scope: Scope, db: Database, settings: Settings, refused: list[Problem]
-) -> Iterator[_Ready]:
+def _read_messages(call: Call, plan: Plan, reader: Reader, refused: list[Problem]) -> Iterator[_Ready]:
     """Yield every row that can be stored; rows the store refuses go to `refused`."""
     answering: dict[str, str] = {}
     times = iter(plan.survey.times)
@@ -186,28 +167,28 @@ def _ready(
         settled = next(times, None)
         at = record.time if settled is None else from_microseconds(settled)
         try:
-            made = _message(plan, scope, db, record, at, answering)
+            made = _read_message(call, plan, record, at, answering)
         except MessageError as error:
             refused.append(Problem(record.row, str(error)))
             continue
         if made is not None:
-            wishes = wishing.read_wishes(made.text, settings, role=made.role, excluded=made.excluded)
+            wishes = recognition.read_wishes(made.text, call.settings, role=made.role, excluded=made.excluded)
             yield _Ready(made, record.beside, wishes, record.row, record.index, position)
 
 
-def _message(
-    plan: Plan, scope: Scope, db: Database, record: Record, at: datetime | None, answering: dict[str, str]
-) -> messages.NewMessage | None:
+def _read_message(
+    call: Call, plan: Plan, record: Record, at: datetime | None, answering: dict[str, str]
+) -> NewMessage | None:
     """Return the message of a record. A line of the persona answers whoever spoke before it."""
     key = plan.key_of(record.conversation)
     own = plan.is_persona(record)
     role = "persona" if own and record.role != "thought" else "user" if record.role == "persona" else record.role
     sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
-    made = messages.read(
-        replace(scope, conversation=key, participant=None, privacy=None),
+    made = new_message.read(
+        replace(call.scope, conversation=key, participant=None, privacy=None),
         key,
         record.text,
-        now=db.clock(),
+        now=call.db.clock(),
         sender_name=record.speaker,
         sender_id=PERSONA_SENDER if own else sender if role == "user" else None,
         timestamp=at,
@@ -223,9 +204,7 @@ def _message(
     return made
 
 
-def _in_order(
-    db: Database, scope: Scope, batch: Sequence[_Ready], newest: datetime | None
-) -> tuple[list[_Ready], datetime | None]:
+def _put_in_order(call: Call, batch: Sequence[_Ready], newest: datetime | None) -> tuple[list[_Ready], datetime | None]:
     """Return a batch in which no message is older than the one before it, and the time of the last.
 
     What is stored already stays as it is: a file that has grown goes on behind it.
@@ -235,7 +214,7 @@ def _in_order(
     """
     conversation = batch[0].message.conversation
     ids = [each.message.message_id for each in batch if each.message.message_id is not None]
-    stored = beside.times(readers.of(db, "chat_history_cache"), scope.persona, conversation, ids)
+    stored = table_imported.times(readers.of(call.db, "chat_history_cache"), call.persona, conversation, ids)
     made = []
     for each in batch:
         there = stored.get(each.message.message_id or "")
@@ -247,16 +226,16 @@ def _in_order(
     return made, newest
 
 
-def _keep_conversation(plan: Plan, reader: Reader, db: Database, scope: Scope, outcome: Outcome) -> None:
+def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome) -> None:
     """Store what a file says of its conversation: the header's own fields, the versions of the running recap."""
     conversation = plan.key_of("")
     header = reader.header or Header({})
-    line = None if reader.header is None else tavern_json.keep(header.line)
-    metadata: dict[str, Any] = {} if line is None else {tavern_json.KEY: line}
-    metadata |= {tavern_json.AFTER: after} if (after := reader.after()) else {}
+    line = None if reader.header is None else json_text.keep(header.line)
+    metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
+    metadata |= {json_text.AFTER: after} if (after := reader.after()) else {}
     versions = header.versions
     if versions:
-        order = hidden.order(readers.of(db, "chat_history_cache"), scope.persona, conversation)
+        order = table_hidden.order(readers.of(call.db, "chat_history_cache"), call.persona, conversation)
         places = Places.of(outcome.places, [row.row_id for row in order])
         versions = tuple(
             replace(
@@ -266,9 +245,9 @@ def _keep_conversation(plan: Plan, reader: Reader, db: Database, scope: Scope, o
             )
             for version in versions
         )
-    outcome.story["running_recaps"] += db.transaction(
-        lambda connection: beside.keep(
-            connection, scope.persona, conversation, metadata or None, versions, header.current
+    outcome.story["running_recaps"] += call.db.transaction(
+        lambda connection: table_imported.keep(
+            connection, call.persona, conversation, metadata or None, versions, header.current
         ),
         source="conversations",
         confirm=lambda _: None,

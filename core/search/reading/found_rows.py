@@ -175,3 +175,8 @@ def _message(row: _Message | _Neighbour, folded: str) -> FoundRow:
 @lru_cache(maxsize=4096)
 def _speaker(name: str, participant: str, of_persona: bool) -> Speaker:
     return Speaker(name, participant, PERSONA if of_persona else "")
+
+
+def forget_kept() -> None:
+    """Forget the names and keys of those whose rows were read."""
+    _speaker.cache_clear()

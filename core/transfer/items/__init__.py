@@ -10,17 +10,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ...audience.view import Request
-from ...audience.view_statement import look
 from ...calls import screening
-from ...calls.defaults import handle, scope_for, settings_for
-from ...config import Settings
+from ...calls.call import GivenSettings, look_around, open_call
 from ...database.engine import Database
-from ...memories import table_transfer as item_transfer
+from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, WISH, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
@@ -93,7 +90,7 @@ def export_items(
     after: str | None = None,
     max_bytes: int | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemExport:
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
@@ -108,38 +105,48 @@ def export_items(
         limit: most items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to go on there.
         max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
-        scope: whose items.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: whose items; None is the current scope.
+
+    Returns:
+        Pieces of the file's text; `count`, `media_type`, and after the last piece `next_after`. A file without items
+        where there are none.
 
     Raises:
         ValueError: another format, limit or place.
         MessageError: a kind that is not known; names the nearest.
         StoreReadError: nothing could be read; also while it is iterated over.
+
+    >>> import json
+    >>> from prompt_engine import Scope, insert_memory, open_database
+    >>> from prompt_engine.transfer import export_items
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = insert_memory("Ann likes tea", "synth", "chat", ["tea"], scope, db=db)
+    >>> file = json.loads("".join(export_items(db=db, scope=scope)))
+    >>> [(item["text"], item["tags"]) for item in file["items"]]
+    [('Ann likes tea', ['tea'])]
     """
     _check_syntax(fmt)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
     wanted = None if kind is None else [_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _place(after)
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = scope_for(scope, known)
-    there = item_transfer.kinds(db, own.persona)
-    kinds = [each for each in there if each != WISH and (wanted is None or each in wanted)]
+    call = open_call(db, settings, scope)
+    kinds = [
+        each
+        for each in table_transfer.kinds(call.db, call.persona)
+        if each != WISH and (wanted is None or each in wanted)
+    ]
     seen = None
-    if own.conversation is not None:
-        seen = look(
-            db,
-            own,
-            Request(bare=True),
-            destination="local",
-            private_stays_private=known.private_stays_private,
-        ).viewer.audiences
-    rows = item_transfer.oldest_first(
-        db,
-        own.persona,
+    if call.scope.conversation is not None:
+        seen = look_around(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
+    rows = table_transfer.oldest_first(
+        call.db,
+        call.persona,
         kinds,
         limit=limit + 1,
-        session_ttl_seconds=known.session_ttl_sec,
+        session_ttl_seconds=call.settings.session_ttl_sec,
         after=place,
         seen=seen,
     )
@@ -184,7 +191,7 @@ def import_items(
     should_stop: Callable[[], bool] | None = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemImport:
     """Return what became of the items of a file. The same file again stores nothing.
@@ -204,19 +211,30 @@ def import_items(
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
         screen: screening hook for this call.
-        scope: persona, conversation and participant of every item, whatever the file says.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: persona, conversation and participant of every item, whatever the file says; None is the current scope.
+
+    Returns:
+        What became of every row; `imported + skipped + error_count` are all of them.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
             row up to which everything is stored.
         MessageError: a default kind that is not known.
         ValueError: another format.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transfer import import_items
+    >>> result = import_items(b'{"items": ["Ann likes tea", " "]}', db=open_database("sqlite://"), scope=Scope("iris"))
+    >>> result.format, result.imported, result.skipped
+    ('items', 1, 1)
     """
     # 1. what is asked
     if fmt is not None:
         _check_syntax(fmt)
     kind = _kind(default_kind)
-    stop = should_stop or _never
+    stop = should_stop or (lambda: False)
     # 2. the file as a whole
     rows = Rows(File(source, max_bytes), fmt)
     total = 0
@@ -226,11 +244,9 @@ def import_items(
         if total % BATCH == 0 and stop():
             return ItemImport(rows.format, stopped_after_row=0, dry_run=dry_run)
     # 3. item by item
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = scope_for(scope, known)
-    reading = Reading(own, kind, db.clock(), known.session_ttl_sec)
-    importing = Importing(db, own, known, screen, dry_run)
+    call = open_call(db, settings, scope)
+    reading = Reading(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
+    importing = Importing(call, screen, dry_run)
     for batch in batches(rows, reading, importing):
         if stop():
             return replace(importing.result(rows.format), stopped_after_row=importing.row)
@@ -238,7 +254,3 @@ def import_items(
         if progress:
             progress("storing", importing.rows_done, total)
     return importing.result(rows.format)
-
-
-def _never() -> bool:
-    return False

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TextIO
 
 from ...errors import TransferError
-from . import character_books, json_stream, mem0, synth_tables, vtuber, world_info, yaml_safe
+from . import books, json_stream, programs, yaml_safe
 from .pieces import LINES, MAX_ITEMS, ROOT, BadValue, Piece, too_many_items
 from .rows import Row
 from .sources import File
@@ -154,8 +154,8 @@ class _Sorter:
         if piece.key == LINES:
             if self._is("lines"):
                 yield item(piece.row, value)
-        elif piece.row and mem0.fits(value) and self._is("mem0"):
-            yield mem0.row(piece.row, value)
+        elif piece.row and programs.is_mem0(value) and self._is("mem0"):
+            yield programs.read_mem0(piece.row, value)
         elif piece.row and _is_dumped(value) and self._is("synth"):
             yield from self._dumped(value)
         elif piece.row and self.format == "mem0":
@@ -165,21 +165,21 @@ class _Sorter:
         key, row, value = piece
         if key == "items" and (row or value == []):
             if self._is("items", "vtuber") and row:
-                if row == 1 and vtuber.fits(value):
+                if row == 1 and programs.is_vtuber(value):
                     self.format = "vtuber"
                 yield item(row, value)
         elif key in ("results", "memories") and (row or value == []):
             yield from self._memories(key, row, value)
         elif key == "relations" and row and self._is("mem0"):
-            yield mem0.relation(row)
-        elif key in synth_tables.OTHERS and row and isinstance(value, dict) and self.format in ("", "synth"):
+            yield programs.refuse_relation(row)
+        elif key in programs.OTHER_TABLES and row and isinstance(value, dict) and self.format in ("", "synth"):
             self._table = key
-            yield synth_tables.other(row, key, value)
+            yield programs.refuse_other_table(row, key, value)
         elif key == "name" and isinstance(value, str):
             self._book = value
         elif key == "format":
             self._wrapped = value if isinstance(value, str) else ""
-        elif key == "data" and vtuber.is_wrapped(value, self._wrapped) and self._is("vtuber"):
+        elif key == "data" and programs.is_wrapped_vtuber(value, self._wrapped) and self._is("vtuber"):
             yield from _Sorter().rows(yaml_safe.document(io.StringIO(value)))
         else:
             yield from self._books(key, row, value)
@@ -187,24 +187,24 @@ class _Sorter:
     def _memories(self, key: str, row: int, value: Any) -> Iterator[Row]:
         if not row:
             return
-        if key == "memories" and synth_tables.fits(value) and self._is("synth"):
-            yield synth_tables.row(row, value)
-        elif mem0.fits(value) and self._is("mem0"):
-            yield mem0.row(row, value)
+        if key == "memories" and programs.is_synth(value) and self._is("synth"):
+            yield programs.read_synth(row, value)
+        elif programs.is_mem0(value) and self._is("mem0"):
+            yield programs.read_mem0(row, value)
         elif self.format in ("mem0", "synth"):
             yield Row(row, None, None, "the row is no memory")
 
     def _books(self, key: str, row: int, value: Any) -> Iterator[Row]:
         if key == "entries" and row and self._is("character_book"):
-            yield character_books.row(row, value, self._book)
-        elif key == "entries" and not row and value != [] and world_info.fits(value) and self._is("world_info"):
-            yield from world_info.rows(value, self._book)
+            yield books.read_book_entry(row, value, self._book)
+        elif key == "entries" and not row and value != [] and books.is_world_info(value) and self._is("world_info"):
+            yield from books.read_world_info(value, self._book)
         elif key == "entries" and value == []:
             self._is("character_book")
         elif key in ("character_book", "data") and not self.format:
-            book = character_books.book_of(value)
+            book = books.find_book(value)
             if book is not None and self._is("character_book"):
-                yield from character_books.rows(book)
+                yield from books.read_book(book)
 
     def _dumped(self, value: dict[str, Any]) -> Iterator[Row]:
         """Yield the rows of one table of a dump; its other parts say nothing of interest."""
@@ -214,7 +214,7 @@ class _Sorter:
         for entry in value["data"]:
             self._number += 1
             is_memory = table == "memories" and isinstance(entry, dict)
-            make = synth_tables.row if is_memory else lambda n, e: synth_tables.other(n, table, e)
+            make = programs.read_synth if is_memory else lambda n, e: programs.refuse_other_table(n, table, e)
             yield make(self._number, entry)
 
 
@@ -233,12 +233,12 @@ def item(number: int, value: Any) -> Row:
     >>> item(1, "a").value, item(2, {"memory": "b"}).value, item(3, {"content": "c", "author": "synth"}).value["text"]
     ('a', {'text': 'b'}, 'c')
     """
-    if vtuber.fits(value):
-        return vtuber.row(number, value)
-    if mem0.fits(value):
-        return mem0.row(number, value)
-    if isinstance(value, dict) and "text" not in value and synth_tables.fits(value):
-        return synth_tables.row(number, value)
+    if programs.is_vtuber(value):
+        return programs.read_vtuber(number, value)
+    if programs.is_mem0(value):
+        return programs.read_mem0(number, value)
+    if isinstance(value, dict) and "text" not in value and programs.is_synth(value):
+        return programs.read_synth(number, value)
     return Row(number, None, value)
 
 
@@ -258,4 +258,4 @@ def is_items(file: File) -> bool:
     told = first.value if isinstance(first.value, dict) else {}
     if "speaker" in told or "mes" in told or "user_name" in told or "chat_metadata" in told:
         return False
-    return bool(told.keys() & {"kind", "tier", "memory", "importance"}) or synth_tables.fits(told)
+    return bool(told.keys() & {"kind", "tier", "memory", "importance"}) or programs.is_synth(told)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...errors import MessageError
-from ...memories import new_item as memory_input
+from ...memories import new_item
 from ...memories.new_item import NewMemory
 from ...memories.rules import kind_of
 from ...memories.rules_retention import expires_at
@@ -120,7 +120,7 @@ def _made(text: str, given: Mapping[str, Any], reading: Reading) -> NewMemory | 
         values["timestamp"] = given["created_at"]
     provenance = given.get("provenance")
     is_ours = isinstance(provenance, str) and provenance in _PROVENANCES
-    made = memory_input.read(
+    made = new_item.read(
         text,
         now=reading.now,
         kind=kind,

@@ -9,13 +9,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...calls import screening
-from ...config import Settings
-from ...database.engine import Database
+from ...calls.call import Call
 from ...errors import MessageError, StoreError, TransferError
-from ...memories import table_transfer as item_transfer
+from ...memories import table_transfer
 from ...memories.new_item import NewMemory
 from ...memories.table_transfer import Known
-from ...scope import Scope
 from .reader import Rows
 from .rows import NotTakenError, Reading, read
 
@@ -102,12 +100,8 @@ def _ready(rows: Rows, reading: Reading, importing: Importing) -> Iterator[Ready
 class Importing:
     """What one import has done so far."""
 
-    def __init__(
-        self, db: Database, scope: Scope, settings: Settings, screen: screening.Screen | None, dry_run: bool
-    ) -> None:
-        self._db = db
-        self._scope = scope
-        self._settings = settings
+    def __init__(self, call: Call, screen: screening.Screen | None, dry_run: bool) -> None:
+        self._call = call
         self._screen = screen
         self._dry_run = dry_run
         self._errors: list[ItemProblem] = []
@@ -132,10 +126,10 @@ class Importing:
         Raises:
             TransferError: the database failed; the parts before are stored.
         """
-        items = [(ready.number, self._screened(ready.memory)) for ready in batch]
+        call, items = self._call, [(ready.number, self._screen_memory(ready.memory)) for ready in batch]
         try:
-            done = item_transfer.store(
-                self._db, self._scope, items, privacy_default=self._settings.privacy_default, dry_run=self._dry_run
+            done = table_transfer.store(
+                call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
             )
         except StoreError as error:
             raise TransferError(f"{error} {self._where()}", row=self.row or None) from error
@@ -152,8 +146,10 @@ class Importing:
             return "Nothing was imported."
         return f"All items up to row {self.row} are stored; run the same import again to go on."
 
-    def _screened(self, memory: NewMemory) -> NewMemory:
-        flagged, notes = screening.is_flagged(memory.content, "memory", settings=self._settings, screen=self._screen)
+    def _screen_memory(self, memory: NewMemory) -> NewMemory:
+        flagged, notes = screening.is_flagged(
+            memory.content, "memory", settings=self._call.settings, screen=self._screen
+        )
         self._notes.update((*memory.notes, *notes))
         return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
 

@@ -22,9 +22,7 @@ from ..records import (
     text_of,
 )
 from ..send_dates import read_time
-from . import header as tavern_header
-from . import json_text as tavern_json
-from . import lines as tavern_lines
+from . import header, json_text, lines
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"
@@ -85,8 +83,8 @@ class TavernReader:
         if self.header is not None:
             self._note(_FURTHER, 1)
             return Skipped(row, "header")
-        self.header = tavern_header.read(value)
-        if tavern_json.keep(self.header.line) is None:
+        self.header = header.read(value)
+        if json_text.keep(self.header.line) is None:
             self._note(_TOO_MUCH, 1)
         self._time = read_time(value.get("create_date"), self._zone) or self._time
         for role, name in (("user", "user_name"), ("persona", "character_name")):
@@ -100,11 +98,11 @@ class TavernReader:
         if not text.strip():
             self._keep_blank(value)
             return Skipped(row, "empty")
-        role, is_persona, hidden = tavern_lines.who(value)
+        role, is_persona, hidden = lines.who(value)
         fallback = self._names["user" if role == "user" else "persona"]
         speaker = key_of(value.get("name"), "name", SPEAKER_BYTES) or fallback
         time = self._when(value.get("send_date"))
-        taken = tavern_lines.take(value, text)
+        taken = lines.take(value, text)
         return Record(
             row=row,
             conversation="",
@@ -128,20 +126,20 @@ class TavernReader:
         return text_of(said, "mes")
 
     def _keep_blank(self, value: dict[str, Any]) -> None:
-        line = tavern_json.keep(value)
-        room = tavern_json.KEPT_BYTES - sum(map(len, self._before))
+        line = json_text.keep(value)
+        room = json_text.KEPT_BYTES - sum(map(len, self._before))
         if line is None or len(line) > room:
             self._note(_TOO_MUCH, 1)
         else:
             self._before.append(line)
 
     def _metadata(self, kept: dict[str, Any]) -> dict[str, Any]:
-        line, before = tavern_json.keep(kept), self._before
+        line, before = json_text.keep(kept), self._before
         self._before = []
         if line is None:
             self._note(_TOO_MUCH, 1)
-        made: dict[str, Any] = {} if line is None else {tavern_json.KEY: line}
-        return made | ({tavern_json.BEFORE: before} if before else {})
+        made: dict[str, Any] = {} if line is None else {json_text.KEY: line}
+        return made | ({json_text.BEFORE: before} if before else {})
 
     def _when(self, value: Any) -> datetime:
         if value is None or value == "":

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...errors import MessageError
-from ...stories.recaps import rules_keys as recap_keys
+from ...stories.recaps import rules_keys
 from ...stories.table_imported import Recap, Scene
 from ...text.folding import clean
 from ...text.strict_json import make_strict
@@ -20,10 +20,10 @@ from .json_text import keep
 
 NAMESPACES = ("auto_recap", "auto_recap_memory")
 """Names under which versions of the extension keep their data in `extra`; new data is put under the first."""
-OF_RECAP = ("memory", "edited", "stale", *recap_keys.IN_DATA)
+OF_RECAP = ("memory", "edited", "stale", *rules_keys.IN_DATA)
 """Keys of the recap that every alternative has of its own; `stale` is known to us alone."""
-OF_MESSAGE = (*OF_RECAP, "include", "exclude", *sorted(recap_keys.SCENE))
-_ORDER = (*recap_keys.KINDS, "stale")
+OF_MESSAGE = (*OF_RECAP, "include", "exclude", *sorted(rules_keys.SCENE))
+_ORDER = (*rules_keys.KINDS, "stale")
 _OF_VERSIONS = ("scene_recap_versions", "scene_recap_current_index", "scene_recap_metadata")
 _LONG_NUMBER = re.compile(r"[:\[,]-?\d{19}")
 """A whole number that servers may round."""
@@ -69,10 +69,10 @@ def _read(key: str, value: Any) -> Any:
     """Return a value as it is stored, None where it is none of its key's."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
-    if key == "stale" or recap_keys.KINDS[key] == "switch":
+    if key == "stale" or rules_keys.KINDS[key] == "switch":
         return True if value is True else None
     try:
-        made = recap_keys.read_value(key, value)
+        made = rules_keys.read_value(key, value)
     except MessageError:
         return None
     if isinstance(made, str):
@@ -96,7 +96,7 @@ def _is_exact(value: dict[str, Any]) -> bool:
 
 def _allowed(read: Mapping[str, Any]) -> Collection[str]:
     """Return the keys that may be taken: those of a scene where there is a break, of its versions where there are."""
-    found = {key for key in read if key not in recap_keys.SCENE}
+    found = {key for key in read if key not in rules_keys.SCENE}
     if read.get("memory") is None:
         found.discard("stale")
     if not read.get("scene_break"):
@@ -109,7 +109,7 @@ def _allowed(read: Mapping[str, Any]) -> Collection[str]:
 
 
 def put(extra: Any, values: Mapping[str, Any]) -> Any:
-    """Return `extra` with values of the extension in their places; those without a place stand in the order of S3.
+    """Return `extra` with values of the extension in their places; those without one stand in the extension's order.
 
     >>> put({"auto_recap": {"color": 1, "memory": None}}, {"memory": "she left", "edited": True})
     {'auto_recap': {'color': 1, 'memory': 'she left', 'edited': True}}
@@ -140,7 +140,7 @@ def recap_of(taken: Mapping[str, Any]) -> Recap | None:
     """
     if not any(key in taken for key in (*OF_RECAP, "include")):
         return None
-    data = {key: taken[key] for key in recap_keys.IN_DATA if key in taken}
+    data = {key: taken[key] for key in rules_keys.IN_DATA if key in taken}
     return Recap(
         taken.get("memory"), taken.get("include"), bool(taken.get("edited")), bool(taken.get("stale")), data
     )  # fmt: skip

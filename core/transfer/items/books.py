@@ -1,0 +1,143 @@
+"""Entries of SillyTavern that become items, their keys as tags: World Info files, and books of character cards.
+
+A World Info file has its entries under their numbers, a character book as a list; the names of the fields differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...text.folding import clean
+from .rows import EMPTY, Row, uid_of
+
+_TEXT, _COMMENT = "content", "comment"
+
+
+def is_world_info(entries: Any) -> bool:
+    """Return whether a value is the entries of a World Info file.
+
+    >>> is_world_info({"0": {"key": ["Rome"], "content": ""}}), is_world_info({"0": 7}), is_world_info({})
+    (True, False, True)
+    """
+    return isinstance(entries, dict) and (not entries or any(isinstance(entry, dict) for entry in entries.values()))
+
+
+def read_world_info(entries: Mapping[str, Any], book: str = "") -> Iterator[Row]:
+    """Yield a row for each entry of a World Info file, in their order.
+
+    >>> entry = {"uid": 3, "key": ["Rome"], "content": "A city.", "disable": True}
+    >>> [(row.uid, row.value) for row in read_world_info({"0": entry})]
+    [(3, {'text': 'A city.', 'tags': ['Rome'], 'metadata': {'uid': 3, 'disabled': True, 'constant': False}})]
+    """
+    for number, (name, entry) in enumerate(entries.items(), 1):
+        if not isinstance(entry, dict):
+            yield Row(number, uid_of(name), None, "the entry is no object")
+            continue
+        uid = entry.get("uid", name)
+        yield _read_entry(
+            number, uid, entry, ("key", "keysecondary"), is_disabled=entry.get("disable") is True, book=book
+        )
+
+
+def _read_entry(
+    number: int, uid: Any, entry: Mapping[str, Any], keys: tuple[str, str], *, is_disabled: bool, book: str
+) -> Row:
+    """Return the row of an entry; a blank one is not taken.
+
+    Args:
+        number: its place in the file.
+        uid: what the file calls it.
+        keys: names of the fields that hold its keys and its further keys.
+        is_disabled: whether it is switched off.
+        book: name of the book.
+    """
+    told = uid_of(uid, number)
+    text = entry.get(_TEXT)
+    if text is None or (isinstance(text, str) and not clean(text).strip()):
+        return Row(number, told, None, EMPTY)
+    found = [key for name in keys for key in _keys(entry.get(name))]
+    left = {name: value for name, value in entry.items() if name not in (_TEXT, "disable", "enabled", "uid", *keys)}
+    patterns = [key for key in found if _is_pattern(key)]
+    metadata: dict[str, Any] = {"uid": told, "disabled": is_disabled, "constant": entry.get("constant") is True}
+    metadata |= {"book": book} if book else {}
+    metadata |= {"patterns": patterns} if patterns else {}
+    metadata |= {
+        name: value for name, value in left.items() if name not in metadata and value not in (None, "", [], {})
+    }
+    tags = [key for key in found if not _is_pattern(key)]
+    return Row(number, told, {"text": text, "tags": tags, "metadata": metadata})
+
+
+def _keys(value: Any) -> list[str]:
+    """Return the keys of an entry; older files hold them as one text with commas."""
+    if isinstance(value, str):
+        value = value.split(",")
+    return [key.strip() for key in value if isinstance(key, str) and key.strip()] if isinstance(value, list) else []
+
+
+def _is_pattern(key: str) -> bool:
+    """Return whether a key is a regular expression, which is no tag.
+
+    >>> _is_pattern("/rom(e|a)/i"), _is_pattern("and/or"), _is_pattern("/")
+    (True, False, False)
+    """
+    return len(key) > 2 and key.startswith("/") and key.rstrip("dgimsuvy").endswith("/")
+
+
+# Character books
+
+
+def is_book_entry(entry: Any) -> bool:
+    """Return whether a value is an entry of a character book.
+
+    >>> is_book_entry({"keys": ["Rome"], "content": "A city."}), is_book_entry({"content": "hi"})
+    (True, False)
+    """
+    return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"keys", "key"})
+
+
+def find_book(value: Any) -> Mapping[str, Any] | None:
+    """Return the book of a card's data, or the value itself where it is one; None for everything else.
+
+    >>> find_book({"character_book": {"entries": []}}), find_book({"entries": {}}), find_book({"name": "Iris"})
+    ({'entries': []}, {'entries': {}}, None)
+    """
+    if isinstance(value, dict) and isinstance(value.get("character_book"), dict):
+        value = value["character_book"]
+    if not isinstance(value, dict):
+        return None
+    entries = value.get("entries")
+    return value if isinstance(entries, list) or is_world_info(entries) else None
+
+
+def read_book(book: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each entry of a book, in their order.
+
+    >>> book = {"name": "Cities", "entries": [{"id": 1, "keys": ["Rome"], "content": " ", "enabled": True}]}
+    >>> list(read_book(book))
+    [Row(number=1, uid=1, value=None, reason='empty')]
+    """
+    name = book.get("name") if isinstance(book.get("name"), str) else ""
+    if isinstance(book["entries"], dict):
+        yield from read_world_info(book["entries"], name or "")
+        return
+    for number, entry in enumerate(book["entries"], 1):
+        yield read_book_entry(number, entry, name or "")
+
+
+def read_book_entry(number: int, entry: Any, book: str = "") -> Row:
+    """Return the row of one entry.
+
+    >>> read_book_entry(2, {"keys": ["Rome"], "content": "A city.", "enabled": False}).value["metadata"]
+    {'uid': 2, 'disabled': True, 'constant': False}
+    """
+    if not isinstance(entry, dict):
+        return Row(number, number, None, "the entry is no object")
+    uid = entry.get("uid", entry.get("id"))
+    if isinstance(entry.get("extensions"), dict) and uid is None:
+        uid = entry["extensions"].get("uid")
+    keys = ("keys", "secondary_keys") if "keys" in entry else ("key", "keysecondary")
+    is_disabled = entry.get("enabled") is False or entry.get("disable") is True
+    left = {name: value for name, value in entry.items() if name != "id"}
+    return _read_entry(number, number if uid is None else uid, left, keys, is_disabled=is_disabled, book=book)
