@@ -20,7 +20,6 @@ from .ranking import ranking
 from .ranking.people import name_texts
 from .ranking.ranking import INSIDE
 from .ranking.rows import Asked, Probe
-from .ranking.weights import share_of_long
 from .terms import Search
 
 
@@ -48,7 +47,7 @@ def build_asked(search: Search, question: Question, speakers: Iterable[str], by_
         worth,
         max(total, 1e-9),
         mean_words,
-        long_of(search),
+        mean_turn_words(search),
         by_meaning,
         question,
         asker=search.viewer.scope.participant or "",
@@ -124,7 +123,7 @@ def _docs(search: Search, groups: Sequence[int], count: int) -> tuple[list[int],
 def _without_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
     """Take their worth from the names of speakers a question names, where it asks for something else too.
 
-    A name stands in what the others say to its bearer; whose turn it is tells more (`relevance_people.person_of`).
+    A name stands in what the others say to its bearer; whose turn it is tells more (`ranking.people.person_of`).
     """
     if not question.people:
         return
@@ -134,11 +133,11 @@ def _without_names(worth: list[float], question: Question, search: Search, group
             worth[group] = 0.0
 
 
-def long_of(search: Search) -> float:
-    """Return how far the turns of the visible conversations are long ones: `share_of_long`."""
+def mean_turn_words(search: Search) -> float:
+    """Return the mean length of the visible chat rows in words, 0 where there are none."""
     chat = [search.viewer.docs.get((a, sources.CHAT.number), (0, 0)) for a in search.viewer.audiences]
     turns = sum(n for n, _ in chat)
-    return share_of_long(sum(n for _, n in chat) / turns) if turns else 0.0
+    return sum(n for _, n in chat) / turns if turns else 0.0
 
 
 def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> list[Probe]:

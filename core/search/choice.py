@@ -12,7 +12,7 @@ from ..index import lookups
 from ..shapes import Hit
 from ..text import hits
 from ..text.near_duplicates import group_near_duplicates
-from .asked import build_asked, long_of, tag_docs, visible_rows
+from .asked import build_asked, mean_turn_words, tag_docs, visible_rows
 from .candidates import Gathered, is_first_tier
 from .question.question import Question
 from .ranking import ranking, relevance
@@ -22,7 +22,7 @@ from .ranking.rows import Asked, PlainRow, Row
 from .ranking.scores import rank_rows
 from .ranking.surroundings import stretches
 from .ranking.times import HALF, on_days
-from .ranking.weights import weights_for
+from .ranking.weights import share_of_long, weights_for
 from .reading.by_id import RowsWanted
 from .reading.found_rows import FoundRow
 from .terms import FOLDED_CHARS, Search
@@ -97,7 +97,7 @@ def rows_wanted(
         is_all = len(best) <= len(kept)
         reach = search.settings.context_reach if search.query.text else 0
         # By its meaning a turn before tells as much as one after: it is read as among long turns.
-        around = stretches(best, _CHAT, reach, max(long_of(search), share_of(meaning)))
+        around = stretches(best, _CHAT, reach, max(share_of_long(mean_turn_words(search)), share_of(meaning)))
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
@@ -181,9 +181,9 @@ def choose_hits(
     left += [(c, "duplicate") for c in copies]
     by_place = {(c.source, c.id): row for c, row in kept}
     ordered, folded = _ordered(search, kept, by_place, ranked, asked)
-    weights = weights_for(asked.long, asked.by_meaning) if asked is not None else {}
-    for c in ordered if weights else ():
-        c.parts = relevance.parts(ranked[c.source, c.id], weights)
+    for c in ordered if asked is not None else ():
+        line = ranked[c.source, c.id]
+        c.parts = relevance.parts(line, weights_for(line.long, share_of(meaning)))
     rank = {(c.source, c.id): n for n, c in enumerate(ordered, 1)}
     for c, _ in kept:
         if c in folded:
@@ -279,7 +279,7 @@ def _ordered(
     if asked is None:
         chosen = ranking.choose(best, limit)
     else:
-        spaced = [best[n] for n in relevance.spaced([ranked[c.source, c.id] for c in best], asked.long)]
+        spaced = [best[n] for n in relevance.spaced([ranked[c.source, c.id] for c in best])]
         most = max(1, round(relevance.CONTEXT_SHARE * limit))
         spaced = ranking.without_many_contexts(spaced, most)
         # What fits best by its own words stays, whatever speaks for the others.

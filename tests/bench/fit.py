@@ -28,7 +28,7 @@ from core.search import choice
 from core.search.asked import build_asked
 from core.search.ranking import ranking, relevance, scores
 from core.search.ranking.rows import Row
-from core.search.ranking.weights import WEIGHTS, weights_for
+from core.search.ranking.weights import WEIGHTS, share_of_long
 from tests.bench.conversations import SETS, Imported, before, data_folder, read_set
 from tests.bench.minilm import embedding
 
@@ -62,17 +62,18 @@ class Asked:
     by_meaning: float = 0.0
     """How far meaning stands beside the words."""
 
-    def ordered(self, weights: Mapping[str, float]) -> list[Found]:
-        """Return the hits, best first, as a search gives them."""
+    def ordered(self, weights: Mapping[str, float] | None) -> list[Found]:
+        """Return the hits, best first, as a search gives them: with the weights of today where none are given."""
+        today = scores.weights_by_length([one.row for one in self.found], self.by_meaning)
         for one in self.found:
-            relevance.weigh(one.row, weights)
+            relevance.weigh(one.row, weights or today[one.row.long])
         best = sorted(self.found, key=lambda one: (-one.row.score, -one.at_us))
-        placed = [best[n] for n in relevance.spaced([one.row for one in best], self.long)]
+        placed = [best[n] for n in relevance.spaced([one.row for one in best])]
         made = [ranking.Candidate(2, n, 0, context=one.context) for n, one in enumerate(placed)]
         most = max(1, round(relevance.CONTEXT_SHARE * LIMIT))
         return [placed[c.id] for c in ranking.without_many_contexts(made, most)][:LIMIT]
 
-    def judged(self, weights: Mapping[str, float]) -> tuple[float, float, float]:
+    def judged(self, weights: Mapping[str, float] | None = None) -> tuple[float, float, float]:
         """Return recall@10, hit@10 and recall within 2,000 characters."""
         ordered = self.ordered(weights)
         ten = self.evidence & {one.unit for one in ordered[:10]}
@@ -129,13 +130,13 @@ def _asked(imported: Imported, by_id: Mapping[str, Mapping[str, Any]], question:
         unit = str(turn["session"] if question.get("level") == "session" else turn["id"])
         row, size = ranked[candidate.source, candidate.id], len(str(turn["text"]))
         made.found.append(Found(row, unit, size, found.at_us, candidate.context))
-    made.long, made.by_meaning = asked.long, by_meaning
+    made.long, made.by_meaning = share_of_long(asked.mean_turn_words), by_meaning
     return made
 
 
 def figures(asked: Sequence[Asked], weights: Mapping[str, float] | None = None) -> str:
     """Return the three figures of some questions; with the weights of today where none are given."""
-    judged = [one.judged(weights or weights_for(one.long, one.by_meaning)) for one in asked]
+    judged = [one.judged(weights) for one in asked]
     return " / ".join(f"{100 * sum(each) / max(len(judged), 1):.1f}" for each in zip(*judged, strict=True))
 
 

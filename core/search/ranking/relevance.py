@@ -132,7 +132,7 @@ def parts(row: Row, weights: Mapping[str, float]) -> dict[str, float]:
     return made
 
 
-def spaced(ordered: Sequence[Row], long: float) -> list[int]:
+def spaced(ordered: Sequence[Row]) -> list[int]:
     """Return the places of the rows in the order they are chosen: a little is off for a better row of the session.
 
     What was told in one talk, one row of it may tell; another talk tells more than the next row. Each further row of a
@@ -141,13 +141,12 @@ def spaced(ordered: Sequence[Row], long: float) -> list[int]:
 
     Args:
         ordered: rows, best first.
-        long: `share_of_long` of the visible conversations.
 
-    >>> rows = [Row("a", n, 60, [{}], score=s, session=n // 2) for n, s in ((0, 3.0), (1, 2.9), (2, 2.3))]
-    >>> spaced(rows, 1.0), spaced(rows, 0.0)
+    >>> scores = ((0, 3.0), (1, 2.9), (2, 2.3))
+    >>> long, short = ([Row("a", n, 60, [{}], score=s, session=n // 2, long=x) for n, s in scores] for x in (1.0, 0.0))
+    >>> spaced(long), spaced(short)
     ([0, 2, 1], [0, 1, 2])
     """
-    most = between(REPEAT, long)
     off: dict[tuple[str, int], float] = {}
     less: dict[tuple[str, int], float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]
@@ -163,7 +162,7 @@ def spaced(ordered: Sequence[Row], long: float) -> list[int]:
             continue
         heappop(left)
         chosen.append(n)
-        step = less.get(session, most)
+        step = less.get(session, between(REPEAT, row.long))
         off[session] = off.get(session, 0.0) + step
         less[session] = step * REPEAT_AGAIN
     chosen += range(len(chosen), len(ordered))

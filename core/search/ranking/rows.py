@@ -72,6 +72,8 @@ class Row:
     reasons: dict[str, float] = field(default_factory=dict)
     """What speaks for it, by the names of WEIGHTS."""
     score: float = 0.0
+    long: float = 0.0
+    """How far the turns of its own conversation are long ones (`weights.share_of_long`)."""
     plain: PlainRow = _ALONE
     """The row itself."""
 
@@ -100,8 +102,8 @@ class Asked:
     total: float
     """What a row that holds everything asked for is worth, tags included; above 0."""
     mean_words: float
-    long: float = 0.0
-    """`share_of_long` of the visible conversations."""
+    mean_turn_words: float = 0.0
+    """Mean length of the visible chat rows."""
     by_meaning: float = 0.0
     """How far meaning stands beside the words, 0 to 1: 0 where nothing is known of it."""
     question: Question = field(default_factory=Question)

@@ -7,7 +7,7 @@ and stand close to a matching row may become hits too. Called by `search.choice`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...text import passages
 from ..question.question import has_number, time_expressions
@@ -17,12 +17,14 @@ from .people import Speaker, person_of, speaks_of_self
 from .ranking import INSIDE
 from .rows import Asked, PlainRow, Row
 from .times import on_days
-from .weights import weights_for
+from .weights import share_of_long, weights_for
 
 READ_CLOSELY = 40
 """Best rows by their words whose texts are read for times, numbers and `I`."""
 CLOSE_CHARS = 600
 """Characters of them that are read."""
+FEW_TURNS = 2
+"""Turns of the mean length of all that is visible that are reckoned in with those at hand, which may be few."""
 
 _NOTHING: list[dict[int, float]] = [{}]
 _NO_PLACES: dict[int, list[passages.Place]] = {}
@@ -43,10 +45,30 @@ def rank_rows(plain: Sequence[PlainRow], asked: Asked, as_one: AsOne | None = No
     [(2, 3), (2, 1), (2, 2)]
     """
     rows = [_read_row(one, asked) for one in plain]
+    _tell_lengths(rows, asked)
     relevance.matches(rows, asked, as_one)
     kept = [row for row in rows if _may_be_hit(row, asked)]
     _add_reasons(kept, asked)
     return sorted(kept, key=lambda row: (-row.score, -row.at_us))
+
+
+def _tell_lengths(rows: Sequence[Row], asked: Asked) -> None:
+    """Tell each row how far the turns of its own conversation are long ones, by those at hand.
+
+    Among ever more talk of others a chat of short turns stays one, and what its rows are worth stays the same.
+    """
+    words: dict[str, list[int]] = {}
+    for row in rows:
+        if row.plain.is_chat:
+            words.setdefault(row.thread, []).append(row.words)
+    usual = asked.mean_turn_words
+    long = {
+        thread: share_of_long((sum(each) + FEW_TURNS * usual) / (len(each) + FEW_TURNS))
+        for thread, each in words.items()
+    }
+    elsewhere = share_of_long(usual)
+    for row in rows:
+        row.long = long.get(row.thread, elsewhere)
 
 
 def _may_be_hit(row: Row, asked: Asked) -> bool:
@@ -101,7 +123,7 @@ def _words(plain: PlainRow) -> int:
 
 def _add_reasons(rows: Sequence[Row], asked: Asked) -> None:
     """Give the rows the reasons beside their words, and their scores; texts are read of the best rows alone."""
-    question, weights = asked.question, weights_for(asked.long, asked.by_meaning)
+    question, weights_of = asked.question, weights_by_length(rows, asked.by_meaning)
     names_somebody = bool(question.people or question.self_person or question.other)
     persons: dict[Speaker, float] = {}
     for row in rows:
@@ -115,17 +137,20 @@ def _add_reasons(rows: Sequence[Row], asked: Asked) -> None:
                 reasons["person"] = persons[speaker]
         if question.days:
             reasons.update(on_days(question.days, plain.said))
-        relevance.weigh(row, weights)
-    wants_time = question.wants_time and weights["time"]
-    wants_number = question.wants_number and weights["number"]
-    if not (weights["first"] or wants_time or wants_number):
-        return
+        relevance.weigh(row, weights_of[row.long])
     for row in sorted(rows, key=lambda one: -one.score)[:READ_CLOSELY]:
-        text, reasons = row.plain.folded[:CLOSE_CHARS], row.reasons
+        text, reasons, weights = row.plain.folded[:CLOSE_CHARS], row.reasons, weights_of[row.long]
+        before = len(reasons)
         if weights["first"]:
             reasons["first"] = speaks_of_self(text, asked.languages)
-        if wants_time:
+        if question.wants_time and weights["time"]:
             reasons["time"] = float(time_expressions(text, asked.languages) > 0)
-        if wants_number:
+        if question.wants_number and weights["number"]:
             reasons["number"] = float(has_number(text, asked.languages))
-        relevance.weigh(row, weights)
+        if len(reasons) > before:
+            relevance.weigh(row, weights)
+
+
+def weights_by_length(rows: Sequence[Row], by_meaning: float) -> Mapping[float, Mapping[str, float]]:
+    """Return what each reason is worth, for each `long` among the rows."""
+    return {long: weights_for(long, by_meaning) for long in {row.long for row in rows}}

@@ -50,7 +50,7 @@ def stretches(best: Sequence[Candidate], chat: int, reach: int, long: float = 0.
         best: candidates, best first.
         chat: number of the chat source: other rows have no neighbours.
         reach: CONTEXT_REACH, messages on either side; 0 gives none.
-        long: `relevance_weights.share_of_long` of the visible conversations.
+        long: `weights.share_of_long` of the visible conversations.
 
     >>> rows = [Candidate(2, 7, 500), Candidate(2, 8, 900), Candidate(2, 9, 10**12), Candidate(0, 1, 0)]
     >>> [(s.row_id, s.first_us, s.before, s.after) for s in stretches(rows, 2, 4)]

@@ -13,7 +13,8 @@ from core.search.ranking import relevance
 from core.search.ranking.neighbours import FADE_BACK, FADE_ON, gap_of, threads
 from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
 from core.search.ranking.ranking import Candidate, choose, without_many_contexts
-from core.search.ranking.rows import Asked, Row
+from core.search.ranking.rows import Asked, PlainRow, Probe, Row
+from core.search.ranking.scores import rank_rows
 from core.search.ranking.surroundings import MOST_BEFORE, MOST_STRETCHES, stretches
 from core.search.ranking.times import on_days
 from core.search.ranking.weights import WEIGHTS, weights_for
@@ -34,7 +35,7 @@ def scored(rows: list[Row], asked: Asked = ONE, **reasons: float) -> list[float]
     relevance.matches(rows, asked)
     for one in rows:
         one.reasons.update(reasons)
-        relevance.weigh(one, weights_for(asked.long))
+        relevance.weigh(one, weights_for(0.0))
     return [one.score for one in rows]
 
 
@@ -96,7 +97,7 @@ def test_t29_a_rarer_word_and_one_word_more_outscore() -> None:
 def test_t29_a_far_longer_text_does_not_gain() -> None:
     """(e): once in ten words against once in a thousand, in conversations of either kind."""
     for mean, long in ((20.0, 0.0), (300.0, 1.0)):
-        asked = Asked([2.0], 2.0, mean, long)
+        asked = Asked([2.0], 2.0, mean)
         short = Row("a", 0, 10, [{0: 1.0}])
         parts = parts_of(1000)
         far = Row("b", 0, 1000, by_passage({0: [(0, True)]}, 5000, parts, 0.25))
@@ -117,7 +118,7 @@ def test_t29_the_parts_add_up_to_the_score(long: float, reasons: dict[str, float
 
 def test_t29_words_close_together_make_the_best_passage() -> None:
     """A long text is as good as its best passage."""
-    asked = Asked([2.0, 2.0], 4.0, 60.0, 1.0)
+    asked = Asked([2.0, 2.0], 4.0, 60.0)
     close = Row("a", 0, 600, by_passage({0: [(10, True)], 1: [(30, True)]}, 3000, 10, 0.25))
     apart = Row("b", 0, 600, by_passage({0: [(10, True)], 1: [(2900, True)]}, 3000, 10, 0.25))
     relevance.matches([close, apart], asked)
@@ -165,16 +166,44 @@ def test_t16_days_near_the_one_asked_for_count_less() -> None:
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
     """Far more so among long turns; a session where much of the answer stands still gives several rows."""
     scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
-    rows = [Row("a", n, 90, [{}], score=score, session=session) for n, (score, session) in enumerate(scores)]
-    assert relevance.spaced(rows, 1.0) == [0, 3, 1, 2]
-    assert relevance.spaced(rows, 0.0) == [0, 1, 3, 2]
-    rows[1].thread = "b"
-    assert relevance.spaced(rows, 1.0) == [0, 1, 3, 2]
-    many = [Row("a", n, 90, [{}], score=3.0) for n in range(10)]
-    assert relevance.spaced([*many, Row("a", 10, 90, [{}], score=0.2, session=1)], 1.0) == list(range(11))
-    many = [Row("a", n, 90, [{}], score=3.0) for n in range(relevance.SPACED)]
-    beyond = Row("a", 99, 90, [{}], score=2.9, session=1)
-    assert relevance.spaced([*many, beyond], 1.0) == list(range(relevance.SPACED + 1))
+
+    def rows(long: float) -> list[Row]:
+        told = enumerate(scores)
+        return [Row("a", n, 90, [{}], score=score, session=session, long=long) for n, (score, session) in told]
+
+    assert relevance.spaced(rows(1.0)) == [0, 3, 1, 2]
+    assert relevance.spaced(rows(0.0)) == [0, 1, 3, 2]
+    elsewhere = rows(1.0)
+    elsewhere[1].thread = "b"
+    assert relevance.spaced(elsewhere) == [0, 1, 3, 2]
+    many = [Row("a", n, 90, [{}], score=3.0, long=1.0) for n in range(10)]
+    last = Row("a", 10, 90, [{}], score=0.2, session=1, long=1.0)
+    assert relevance.spaced([*many, last]) == list(range(11))
+    many = [Row("a", n, 90, [{}], score=3.0, long=1.0) for n in range(relevance.SPACED)]
+    beyond = Row("a", 99, 90, [{}], score=2.9, session=1, long=1.0)
+    assert relevance.spaced([*many, beyond]) == list(range(relevance.SPACED + 1))
+
+
+def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> None:
+    """Among ever more long talk of others, rows of a chat of short turns keep their scores."""
+
+    def turn(n: int, text: str) -> PlainRow:
+        return PlainRow((2, n), "chat", n * MINUTE, text, is_chat=True, windows=[1], matched={} if n == 3 else None)
+
+    chat = ["did you see it", "not yet", "we had green tea", "with whom", "ann came along", "how nice"]
+    talk = PlainRow((2, 99), "talk", 0, "tea " + "and more of that " * 200, is_chat=True, matched={})
+
+    def score_chat(mean_turn_words: float, *others: PlainRow) -> dict[tuple[int, int], float]:
+        probes = [Probe(0, "tea", {"tea": True})]
+        asked = Asked([2.0], 2.0, 20.0, mean_turn_words, probes=probes)
+        plain = [turn(n, f"{text}, {'and so on ' * 4}") for n, text in enumerate(chat, 1)]
+        return {row.plain.key: row.score for row in rank_rows([*plain, *others], asked) if row.thread == "chat"}
+
+    alone = score_chat(15.0)
+    assert len(alone) == len(chat)
+    assert score_chat(80.0, talk).keys() == alone.keys()
+    among, apart = score_chat(80.0), score_chat(15.0)
+    assert among == apart == alone
 
 
 def test_t24_few_stretches_are_read_and_candidates_close_to_each_other_share_one() -> None:
