@@ -77,6 +77,12 @@ def search_memories(
     Raises:
         StoreReadError: no source could be read at all.
         TypeError, ValueError: an argument of a wrong kind.
+
+    >>> from prompt_engine import insert_memory, open_database, search_memories
+    >>> db = open_database("sqlite://")
+    >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+    >>> [hit["snippet"] for hit in search_memories(query="Who is Tofu?", db=db)], search_memories(tags=["dog"], db=db)
+    (['Tofu is a grey cat.'], [])
     """
     return explain_search(
         tags=tags,
@@ -112,6 +118,18 @@ def explain_search(
         itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each
         adds to the score), `sources` (considered, dropped by reason, error), `folded` (rows that say nearly the same as
         a better one, `into` which) and `notes`, all plain JSON.
+
+    Raises:
+        StoreReadError: no source could be read at all.
+        TypeError, ValueError: an argument of a wrong kind.
+
+    >>> from prompt_engine import insert_memory, open_database
+    >>> from prompt_engine.synth_core_memory import explain_search
+    >>> db = open_database("sqlite://")
+    >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+    >>> hits, report = explain_search(tags=["cat"], keywords=["tofu"], db=db)
+    >>> report["hits"][0]["rank"], report["hits"][0]["tags"], report["hits"][0]["words"]
+    (1, ['cat'], ['tofu'])
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
@@ -187,6 +205,16 @@ def preview_search(
     """Return per source the plain statement a search stands for and its parameters, without asking a database.
 
     Args: those of `search_memories`. `db` only names the kind of server, MySQL by default.
+
+    Returns:
+        Source to `statement` and `parameters`; `{}` when nothing is looked for.
+
+    Raises:
+        TypeError, ValueError: an argument of a wrong kind.
+
+    >>> from prompt_engine.synth_core_memory import preview_search
+    >>> sorted(preview_search(tags=["cat"])), preview_search()
+    (['ai_diary', 'chat_history', 'memories'], {})
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)

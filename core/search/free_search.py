@@ -82,6 +82,13 @@ def free_memory_search(
     Raises:
         StoreReadError: nothing could be read in two attempts of at most 10 seconds each.
         TypeError: the query is no text.
+
+    >>> from prompt_engine import insert_memory, open_database
+    >>> from prompt_engine.synth_core_memory import free_memory_search
+    >>> db = open_database("sqlite://")
+    >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+    >>> free_memory_search("cat dog", db=db), free_memory_search(" ", db=db)
+    (['Tofu is a grey cat.'], [])
     """
     words = _words(query)
     if not words:
@@ -141,6 +148,14 @@ def memory_search_action(
 
     Raises:
         StoreReadError: nothing could be read at all.
+
+    >>> from prompt_engine import insert_memory, open_database
+    >>> from prompt_engine.synth_core_memory import memory_search_action
+    >>> db = open_database("sqlite://")
+    >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
+    >>> answer = memory_search_action({"mode": "free", "query": "cat"}, db=db)
+    >>> answer["status"], answer["count"], answer["results"][0]["snippet"]
+    ('ok', 1, 'Tofu is a grey cat.')
     """
     call = open_call(db, settings, scope)
     known = call.settings
