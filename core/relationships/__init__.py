@@ -7,29 +7,29 @@ Of people whose privacy level is not none nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from ..calls.defaults import call_with
+from ..calls.call import GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..text.times import iso_text
-from . import rules
-from . import table as store
-from . import table_reading as reading
+from . import rules, table, table_reading
 from .rules import Relationship, RelationshipPoint, RelationshipResult
 
 __all__ = ["Relationship", "RelationshipPoint", "RelationshipResult", "adjust", "decay_all", "ensure_and_touch", "get",
            "history", "list_recent", "relationship_text"]  # fmt: skip
 
 TEMPLATE = "relationship.txt.j2"
-Given = Settings | Mapping[str, object] | None
 
 
 def get(
-    user_id: str | int | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    user_id: str | int | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> Relationship:
     """Return how the persona stands to a person, faded up to now; zeros for one it has no relationship with.
 
@@ -44,10 +44,18 @@ def get(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> met = relationships.adjust("discord/u1", 5, 3, "Ann", db=db)
+    >>> ann = relationships.get("discord/u1", db=db)
+    >>> ann["username"], ann["affinity"], ann["trust"], ann["interaction_count"]
+    ('Ann', 5, 3, 1)
     """
-    known_db, known, own = call_with(db, settings, scope)
-    key = rules.key_of(user_id, own)
-    return _shown(reading.find(known_db, own.persona, key), key, known_db.clock(), known)
+    call = open_call(db, settings, scope)
+    key = rules.key_of(user_id, call.scope)
+    row = table_reading.find(call.db, call.persona, key)
+    return _relationship(row, key, call.db.clock(), call.settings)
 
 
 def ensure_and_touch(
@@ -56,7 +64,7 @@ def ensure_and_touch(
     *,
     realname: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
     """Count one interaction with a person now, and make the relationship where there is none.
@@ -72,6 +80,12 @@ def ensure_and_touch(
     Raises:
         MessageError: an id that cannot be one, a name that is no text.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> met = relationships.ensure_and_touch("discord/u1", "Ann", db=db)
+    >>> met.stored, met.relationship["interaction_count"]
+    (True, 1)
     """
     return adjust(user_id, username=username, realname=realname, db=db, settings=settings, scope=scope)
 
@@ -85,7 +99,7 @@ def adjust(
     *,
     realname: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
     """Add to affinity and trust of a person, both kept within their bounds, by one UPDATE.
@@ -109,30 +123,39 @@ def adjust(
             is no text.
         TypeError: `touch` is no bool.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> liked = relationships.adjust("discord/u1", affinity_delta=150, trust_delta=-5, db=db)
+    >>> liked.relationship["affinity"], liked.relationship["trust"]
+    (100, 0)
     """
     # 1. what is wanted
     if not isinstance(touch, bool):
         raise TypeError(f"touch is of type {type(touch).__name__}. It must be True or False.")
-    wanted = store.Change(
+    change = table.Change(
         rules.read_delta(affinity_delta, "affinity_delta"),
         rules.read_delta(trust_delta, "trust_delta"),
         rules.read_name(username, "username"),
         rules.read_name(realname, "realname"),
         touch,
     )
-    known_db, known, own = call_with(db, settings, scope)
-    key = rules.key_of(user_id, own)
+    call = open_call(db, settings, scope)
+    known = call.settings
+    key = rules.key_of(user_id, call.scope)
     # 2. do it
-    made = store.change(
-        known_db, own.persona, key, wanted, decay_days=known.decay_days, privacy_default=known.privacy_default
+    done = table.change(
+        call.db, call.persona, key, change, decay_days=known.decay_days, privacy_default=known.privacy_default
     )
     # 3. what became of it
-    shown = _shown(made.row, key, made.now or known_db.clock(), known)
-    return RelationshipResult(made.stored, made.logged, made.reason, relationship=shown)
+    now = done.now or call.db.clock()
+    return RelationshipResult(
+        done.stored, done.logged, done.reason, relationship=_relationship(done.row, key, now, known)
+    )
 
 
 def list_recent(
-    limit: int = 20, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    limit: int = 20, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[Relationship]:
     """Return the persona's relationships, newest interaction first, those without any last, ties by key.
 
@@ -145,11 +168,18 @@ def list_recent(
     Raises:
         ValueError: another limit.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> met = [relationships.ensure_and_touch(f"discord/u{n}", name, db=db) for n, name in enumerate(("Ann", "Bob"))]
+    >>> [each["username"] for each in relationships.list_recent(db=db)]
+    ['Bob', 'Ann']
     """
     most = rules.read_most(limit, rules.MOST_LISTED)
-    known_db, known, own = call_with(db, settings, scope)
-    now = known_db.clock()
-    return [_shown(row, row.user_id, now, known) for row in reading.recent(known_db, own.persona, most)]
+    call = open_call(db, settings, scope)
+    now = call.db.clock()
+    rows = table_reading.read_recent(call.db, call.persona, most)
+    return [_relationship(row, row.user_id, now, call.settings) for row in rows]
 
 
 def history(
@@ -157,7 +187,7 @@ def history(
     limit: int = 500,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RelationshipPoint]:
     """Return what a relationship was changed to and when, oldest first: one row for each change of affinity or trust.
@@ -173,14 +203,20 @@ def history(
         ValueError: another limit.
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> done = [relationships.adjust("discord/u1", delta, db=db) for delta in (5, -2)]
+    >>> [point["affinity"] for point in relationships.history("discord/u1", db=db)]
+    [5, 3]
     """
     most = rules.read_most(limit, rules.MOST_POINTS)
-    known_db, _, own = call_with(db, settings, scope)
-    points = reading.history(known_db, own.persona, rules.key_of(user_id, own), most)
+    call = open_call(db, settings, scope)
+    points = table_reading.read_history(call.db, call.persona, rules.key_of(user_id, call.scope), most)
     return [{"id": p.id, "affinity": p.affinity, "trust": p.trust, "at": iso_text(p.at)} for p in points]
 
 
-def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scope | None = None) -> int:
+def decay_all(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Write what absence has made of the persona's affinities, and return how many have changed; for a daily timer.
 
     At most once a day (UTC) for each: another run that day returns 0. Reading does not need it; the history and whoever
@@ -188,29 +224,51 @@ def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scop
 
     Raises:
         StoreWriteError: not all of them could be written; the next run goes on.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> met = relationships.adjust("discord/u1", 5, db=db)
+    >>> relationships.decay_all(db=db)
+    0
     """
-    known_db, known, own = call_with(db, settings, scope)
-    return store.fade_all(known_db, own.persona, decay_days=known.decay_days, privacy_default=known.privacy_default)
+    call = open_call(db, settings, scope)
+    known = call.settings
+    return table.fade_all(call.db, call.persona, decay_days=known.decay_days, privacy_default=known.privacy_default)
 
 
 def relationship_text(
-    user_id: str | int | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    user_id: str | int | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> str:
     """Return the relationship as text, from `prompts/relationship.txt.j2`; blank where there is none.
 
     For hosts that build their own prompts; `build_json_prompt` has it as data under `context.relationship`.
 
+    Args:
+        user_id: as for `get`.
+
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database, relationships
+    >>> db = open_database("sqlite://")
+    >>> met = relationships.adjust("discord/u1", 5, 3, "Ann", db=db)
+    >>> '"Ann"' in relationships.relationship_text("discord/u1", db=db)
+    True
+    >>> relationships.relationship_text("discord/u9", db=db)
+    ''
     """
-    known_db, known, own = call_with(db, settings, scope)
-    key = rules.key_of(user_id, own)
-    row = reading.find(known_db, own.persona, key)
+    call = open_call(db, settings, scope)
+    key = rules.key_of(user_id, call.scope)
+    row = table_reading.find(call.db, call.persona, key)
     if row is None:
         return ""
-    shown = _shown(row, key, known_db.clock(), known)
-    renderer = Renderer(known.templates_dir, known.template_steps)
+    shown = _relationship(row, key, call.db.clock(), call.settings)
+    renderer = Renderer(call.settings.templates_dir, call.settings.template_steps)
     return renderer.text(
         TEMPLATE,
         name=rules.quoted_name(shown["username"], shown["realname"]),
@@ -220,9 +278,9 @@ def relationship_text(
     )
 
 
-def _shown(row: reading.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
+def _relationship(row: table_reading.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
     if row is None:
-        row = reading.Row(key, "", "", 0, 0, 0, 0, 0, None)
+        row = table_reading.Row(key, "", "", 0, 0, 0, 0, 0, None)
     return {
         "user_id": key,
         "username": row.username,

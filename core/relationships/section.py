@@ -8,7 +8,7 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
-from . import table_reading as store
+from . import table_reading
 from .rules import RelationshipInPrompt
 
 KEY = "relationship"
@@ -19,7 +19,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     who = asked.viewer.scope.participant
     if not asked.settings.enable_relationship or not who:
         return ()
-    return store.section_parts(who, asked.viewer.person or who)
+    return table_reading.section_parts(who, asked.viewer.person or who)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
@@ -28,8 +28,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     It is absent for a person the persona has no relationship with, and where their level is full: their prompt is built
     from what is live and public alone.
     """
-    found = [*store.OWN.rows_in(rows), *store.OTHERS.rows_in(rows)]
-    row, level = store.read_section(found, asked.settings.privacy_default)
+    own_rows = [*table_reading.OWN.rows_in(rows), *table_reading.OTHERS.rows_in(rows)]
+    row, level = table_reading.read_section(own_rows, asked.settings.privacy_default)
     if row is None:
         return Built()
     if level == "full":

@@ -97,7 +97,7 @@ def find(db: Database, persona: str, key: str) -> Row | None:
     return Row(*rows[0]) if rows else None
 
 
-def recent(db: Database, persona: str, most: int) -> list[Row]:
+def read_recent(db: Database, persona: str, most: int) -> list[Row]:
     """Return one relationship for each person, newest interaction first, ties by key; never met ones last.
 
     Raises:
@@ -124,7 +124,7 @@ def recent(db: Database, persona: str, most: int) -> list[Row]:
     return list(made.values())[:most]
 
 
-def history(db: Database, persona: str, key: str, most: int) -> list[Point]:
+def read_history(db: Database, persona: str, key: str, most: int) -> list[Point]:
     """Return the newest changes of a person's relationship, oldest first.
 
     Raises:

@@ -177,7 +177,7 @@ def test_l30_fading_is_written_once_a_day(db: Database, persona: str) -> None:
         assert (fade(db, persona), fade(db, persona)) == (2, 0)
         row = found(db, persona)
         assert (row.affinity, row.affinity_base, row.trust, row.interaction_count) == (52, 60, 3, 1)
-        assert [p.affinity for p in reading.history(db, persona, "tg/ann", 9)] == [60, 59, 52]
+        assert [p.affinity for p in reading.read_history(db, persona, "tg/ann", 9)] == [60, 59, 52]
         days = {row.user_id: row.last_decay_day for row in rows_of(db, user_relationships, persona)}
         assert days == {"tg/ann": date(2026, 3, 18), "tg/bob": date(2026, 3, 18), "tg/op": None}
         clock.forward(days=100)
@@ -282,10 +282,10 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
     finally:
         clock.now = before
     change(db, persona, "tg/never", affinity=1)
-    assert [row.user_id for row in reading.recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
+    assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
     linking.link(db, persona, "tg/a", "dc/a")
-    assert [row.user_id for row in reading.recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
-    assert [row.user_id for row in reading.recent(db, persona, 2)] == ["tg/c", "dc/a"]
+    assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
+    assert [row.user_id for row in reading.read_recent(db, persona, 2)] == ["tg/c", "dc/a"]
     assert found(db, persona, "tg/a") == found(db, persona, "dc/a")
 
 
@@ -305,7 +305,7 @@ def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, pe
         connection.execute(insert(participants), known)
 
     db.transaction(work, source="x")
-    assert [row.user_id for row in reading.recent(db, persona, 3)] == ["tg/00", "tg/58", "tg/59"]
+    assert [row.user_id for row in reading.read_recent(db, persona, 3)] == ["tg/00", "tg/58", "tg/59"]
 
 
 @pytest.mark.engines("sqlite")
