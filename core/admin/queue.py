@@ -73,7 +73,7 @@ def clear(admin: Admin) -> ClearedAnswer:
 
 
 def _check_operation(admin: AdminCall, operation: int) -> None:
-    if not table_listing.is_there(admin.call.db, admin.call.persona, operation):
+    if not table_listing.is_known(admin.call.db, admin.call.persona, operation):
         raise Refused(404, f"There is no operation {operation} here. GET /jobs lists those there are.")
 
 

@@ -148,7 +148,7 @@ def _find_other_personas(run: Run) -> list[str]:
     from ..jobs import table_claiming as jobs_claiming
 
     own = run.scope().persona
-    return [persona for persona in jobs_claiming.personas(run.db) if persona != own]
+    return [persona for persona in jobs_claiming.read_personas(run.db) if persona != own]
 
 
 def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:

@@ -9,9 +9,7 @@ import socket
 from collections.abc import Collection, Sequence
 
 from ..database.engine import Database
-from . import rules
-from . import table as jobs
-from . import table_claiming as jobs_claiming
+from . import rules, table, table_claiming
 from .rules import Turns, Waiting
 from .table_claiming import Claim
 
@@ -44,35 +42,35 @@ class Claimer:
         """
         most, looks = _FIRST_LOOK, 0
         while looks < _LOOKS:
-            looked = jobs_claiming.look(self._db, persona, types, most)
-            found = rules.turns(looked.waiting, looked.states, looked.version, max_tries)
-            ended = self._end(persona, found)
-            if found.ready:
-                claimed = self._claim(persona, found.ready, lease_seconds)
+            batch = table_claiming.read_next(self._db, persona, types, most)
+            turns = rules.turns(batch.waiting, batch.states, batch.version, max_tries)
+            ended = self._end(persona, turns)
+            if turns.ready:
+                claimed = self._claim(persona, turns.ready, lease_seconds)
                 if claimed is not None:
                     return claimed
                 looks += 1
-            elif not ended and looked.is_all:
+            elif not ended and batch.is_all:
                 return None
             elif not ended:
                 most *= 8
         return None
 
-    def _end(self, persona: str, found: Turns) -> int:
+    def _end(self, persona: str, turns: Turns) -> int:
         """End what cannot begin any more, and return how many this worker ended."""
-        ended = sum(jobs.cancel(self._db, persona, each) for each in found.outdated)
-        for each, dependency in found.failed:
-            ended += jobs.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
-        for each in found.lost:
-            ended += jobs.fail(self._db, persona, each, rules.error_text("WorkerLost"))
+        ended = sum(table.cancel(self._db, persona, each) for each in turns.outdated)
+        for each, dependency in turns.failed:
+            ended += table.fail(self._db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
+        for each in turns.lost:
+            ended += table.fail(self._db, persona, each, rules.error_text("WorkerLost"))
         return ended
 
     def _claim(self, persona: str, ready: Sequence[Waiting], lease_seconds: float) -> Claim | None:
-        left = [each.id for each in ready if each.priority == ready[0].priority]
-        while left:
-            job_id = left.pop(random.randrange(min(self._width, len(left))))
+        job_ids = [each.id for each in ready if each.priority == ready[0].priority]
+        while job_ids:
+            job_id = job_ids.pop(random.randrange(min(self._width, len(job_ids))))
             token = f"{self._name[:47]}:{secrets.token_hex(8)}"
-            claimed = jobs_claiming.claim(self._db, persona, job_id, token, lease_seconds=lease_seconds)
+            claimed = table_claiming.claim(self._db, persona, job_id, token, lease_seconds=lease_seconds)
             if claimed is not None:
                 self._width = max(1, self._width - 1)
                 return claimed

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from ..calls import defaults
 from ..config import Settings
 from ..database.engine import Database
-from ..index import embeddings_writing as writing
-from . import table as jobs
+from ..index import embeddings_writing
+from . import table
 
 OPERATION, PRIORITY = "EMBED", "LOW"
 EVERY = timedelta(seconds=5)
@@ -33,18 +33,18 @@ def queue_due(db: Database, settings: Settings, personas: Sequence[str] = (), *,
     embedder = defaults.default_embedder()
     if embedder is None:
         return 0
-    looked: dict[str, datetime] = db.caches.setdefault(__name__, {})
+    looks: dict[str, datetime] = db.caches.setdefault(__name__, {})
     moment, queued = db.clock(), 0
     local = getattr(embedder, "is_local", False) is True or settings.prompt_destination == "local"
-    for persona in personas or writing.personas(db):
-        if not now and persona in looked and moment < looked[persona] + EVERY:
+    for persona in personas or embeddings_writing.personas(db):
+        if not now and persona in looks and moment < looks[persona] + EVERY:
             continue
-        looked[persona] = moment
-        if not writing.next_batch(db, persona, embedder.name, 1, local=local).rows:
+        looks[persona] = moment
+        if not embeddings_writing.next_batch(db, persona, embedder.name, 1, local=local).rows:
             continue
-        made = db.transaction(
-            lambda c, whose=persona: jobs.enqueue(c, db, whose, OPERATION, priority=PRIORITY, once=True),  # type: ignore[misc]
+        job_id = db.transaction(
+            lambda c, whose=persona: table.enqueue(c, db, whose, OPERATION, priority=PRIORITY, once=True),  # type: ignore[misc]
             source="memory_jobs",
         )
-        queued += made is not None
+        queued += job_id is not None
     return queued

@@ -6,17 +6,14 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, OperationRun, WriteResult
 from ..text.folding import clean
 from ..text.strict_json import make_strict
-from . import embedding, handlers, rules, worker
-from . import table as jobs
-from . import table_listing as jobs_listing
+from . import embedding, handlers, rules, table, table_listing, worker
 from .claims import Claimer
 
 
@@ -29,7 +26,7 @@ def enqueue_operation(
     conversation: str | None = None,
     participant: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Put an operation into the queue of the scope's persona and return its id.
@@ -48,24 +45,30 @@ def enqueue_operation(
         ValueError: type or priority is not known.
         MessageError: metadata is no plain JSON, a dependency no id, a key too long.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import count_operations, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> first = enqueue_operation("CONSOLIDATION", conversation="telegram/42", db=db)
+    >>> second = enqueue_operation("DEEP_CONSOLIDATION", "LOW", depends_on=[first], db=db)
+    >>> count_operations(db=db)
+    {'CONSOLIDATION': {'pending': 1}, 'DEEP_CONSOLIDATION': {'pending': 1}}
     """
     # 1. what is asked for
     _check_type(type)
     rules.number_of(priority)
-    payload = _payload(metadata)
-    others = _ids(depends_on)
+    payload = _read_payload(metadata)
+    others = _read_ids(depends_on)
     # 2. whose it is
-    db = handle(db)
-    settings = settings_for(settings, db)
-    scope = scope_for(scope, settings)
+    call = open_call(db, settings, scope)
     own = Scope(
-        scope.persona,
-        scope.conversation if conversation is None else conversation,
-        scope.participant if participant is None else participant,
+        call.persona,
+        call.scope.conversation if conversation is None else conversation,
+        call.scope.participant if participant is None else participant,
     )
     # 3. put it in
-    return jobs.insert(
-        db,
+    return table.insert(
+        call.db,
         own.persona,
         type,
         priority=priority,
@@ -81,7 +84,7 @@ def run_pending(
     *,
     model: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[OperationRun]:
     """Do the operations of the scope's persona that may begin now, one after the other, and report each.
@@ -100,31 +103,40 @@ def run_pending(
         ValueError: limit is no whole number of at least 0.
         ConfigError: the model's server is named wrongly, or the extra `llm` is not installed; what waits is left.
         StoreError: the database did not answer; what was done before is done.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, run_pending
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", conversation="telegram/42", db=db)
+    >>> [(run.id == job_id, run.state) for run in run_pending(db=db)]
+    [(True, 'completed')]
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 0 or more, or None.")
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    claimer = Claimer(db)
-    done: list[OperationRun] = []
-    embedding.queue_due(db, settings_for(settings, db), [scope.persona], now=True)
-    while limit is None or len(done) < limit:
-        report = worker.one(db, claimer, scope.persona, settings, model)
+    call = open_call(db, settings, scope)
+    claimer = Claimer(call.db)
+    reports: list[OperationRun] = []
+    embedding.queue_due(call.db, call.settings, [call.persona], now=True)
+    while limit is None or len(reports) < limit:
+        report = worker.run_next(call.db, claimer, call.persona, settings, model)
         if report is None:
             break
-        done.append(report)
-    worker.prune_now_and_then(db, [scope.persona])
-    return done
+        reports.append(report)
+    worker.prune_now_and_then(call.db, [call.persona])
+    return reports
 
 
 def cancel(
     id: int,  # noqa: A002 - the name of the specification
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Cancel an operation of the scope's persona that has not ended; the result of a running one is dropped.
+
+    Args:
+        id: what `enqueue_operation` returned.
 
     Returns:
         `(True, id, "")`; `(False, id, "unchanged")` when it has ended or there is none.
@@ -132,11 +144,17 @@ def cancel(
     Raises:
         MessageError: no id.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import cancel, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> cancel(job_id, db=db).stored, cancel(job_id, db=db).reason
+    (True, 'unchanged')
     """
-    (job_id,) = _ids([id], "id")
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    done = jobs.cancel(db, scope.persona, job_id)
+    (job_id,) = _read_ids([id], "id")
+    call = open_call(db, settings, scope)
+    done = table.cancel(call.db, call.persona, job_id)
     return WriteResult(done, job_id, "" if done else "unchanged")
 
 
@@ -144,10 +162,13 @@ def retry_operation(
     id: int,  # noqa: A002 - as above
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries before it.
+
+    Args:
+        id: what `enqueue_operation` returned.
 
     Returns:
         `(True, id, "")`; `(False, id, "unchanged")` when it has not failed or there is none; `(False, id, "refused")`
@@ -156,11 +177,17 @@ def retry_operation(
     Raises:
         MessageError: no id.
         StoreError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, retry_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> retry_operation(job_id, db=db).reason  # it has not failed
+    'unchanged'
     """
-    (job_id,) = _ids([id], "id")
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    done = jobs.retry(db, scope.persona, job_id)
+    (job_id,) = _read_ids([id], "id")
+    call = open_call(db, settings, scope)
+    done = table.retry(call.db, call.persona, job_id)
     if done is None:
         note = "the texts it worked on were emptied when it failed; queue it anew with them"
         return WriteResult(False, job_id, "refused", notes=(note,))
@@ -170,7 +197,7 @@ def retry_operation(
 def clear_queue(
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Cancel every operation of the scope's persona that has not ended, and return how many.
@@ -179,10 +206,16 @@ def clear_queue(
 
     Raises:
         StoreError: some may be left; calling it again does the rest.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import clear_queue, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> clear_queue(db=db), clear_queue(db=db)
+    (1, 0)
     """
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return jobs.clear(db, scope.persona)
+    call = open_call(db, settings, scope)
+    return table.clear(call.db, call.persona)
 
 
 def list_operations(
@@ -192,7 +225,7 @@ def list_operations(
     *,
     conversation: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedOperation]:
     """Return operations of the scope's persona: running ones, those to come in the order of their turns, ended ones.
@@ -209,42 +242,50 @@ def list_operations(
     Raises:
         ValueError: a state that is not known, or a limit out of range.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, list_operations
+    >>> db = open_database("sqlite://")
+    >>> low, high = [enqueue_operation("CONSOLIDATION", priority, db=db) for priority in ("LOW", "HIGH")]
+    >>> [operation["id"] for operation in list_operations("pending", db=db)] == [high, low]
+    True
     """
-    chosen, wanted = _texts(states, "states"), _texts(types, "types")
+    chosen, wanted = _read_texts(states, "states"), _read_texts(types, "types")
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
         raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 1 to 10000.")
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return jobs_listing.listed(
-        db,
-        scope.persona,
-        states=chosen,
-        types=wanted,
-        conversation=Scope(scope.persona, conversation).conversation,
-        most=limit,
+    call = open_call(db, settings, scope)
+    key = Scope(call.persona, conversation).conversation
+    return table_listing.read_operations(
+        call.db, call.persona, states=chosen, types=wanted, conversation=key, most=limit
     )
 
 
 def count_operations(
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, dict[str, int]]:
     """Return how many operations of the scope's persona there are: type to state to number, without zeros.
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import count_operations, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> count_operations(db=db)
+    {'CONSOLIDATION': {'pending': 1}}
     """
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return jobs_listing.counts(db, scope.persona)
+    call = open_call(db, settings, scope)
+    return table_listing.count_by_type(call.db, call.persona)
 
 
-def _texts(values: object, field: str) -> list[str]:
+def _read_texts(values: object, field: str) -> list[str]:
     """Return one text or several as a list.
 
     Raises:
@@ -268,7 +309,7 @@ def _check_type(kind: object) -> None:
     raise ValueError(f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered.{hint}")
 
 
-def _payload(metadata: object) -> dict[str, Any]:
+def _read_payload(metadata: object) -> dict[str, Any]:
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
@@ -283,7 +324,7 @@ def _payload(metadata: object) -> dict[str, Any]:
     return dict(made)
 
 
-def _ids(values: object, field: str = "depends_on") -> list[int]:
+def _read_ids(values: object, field: str = "depends_on") -> list[int]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise MessageError(f"{field} is of type {type(values).__name__}. It must be a list of ids.", fields=(field,))
     made = list(values)

@@ -37,7 +37,7 @@ class Claim(NamedTuple):
     token: str
 
 
-class Looked(NamedTuple):
+class Batch(NamedTuple):
     """The operations that are next in each state, and what decides about them."""
 
     waiting: tuple[Waiting, ...]
@@ -56,7 +56,7 @@ class _NotOursError(Exception):
 # Looking
 
 
-def personas(db: Database, *, working: bool = True) -> list[str]:
+def read_personas(db: Database, *, working: bool = True) -> list[str]:
     """Return the personas that have operations, in the order of their keys; the `working` ones have some not ended."""
     found = db.read(_PERSONAS, source=_SOURCE)
     return sorted({row.persona_id for row in found if not working or row.status in rules.OPEN})
@@ -66,7 +66,7 @@ def personas(db: Database, *, working: bool = True) -> list[str]:
 _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct()
 
 
-def look(db: Database, persona: str, types: Collection[str], most: int) -> Looked:
+def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
     """Return the `most` operations that are next in each state and might be claimed.
 
     Args:
@@ -93,7 +93,7 @@ def look(db: Database, persona: str, types: Collection[str], most: int) -> Looke
     others = {other for each in waiting for other in each.depends_on}
     states = {row.id: row.status for row in _states(db, persona, others)}
     per_state = [sum(each.status == status for each in waiting) for status in rules.OPEN]
-    return Looked(waiting, states, found[0].version if found else 0, max(per_state) < most)
+    return Batch(waiting, states, found[0].version if found else 0, max(per_state) < most)
 
 
 def _states(db: Database, persona: str, ids: Collection[int]) -> list[Any]:

@@ -18,7 +18,7 @@ _J = memory_jobs.c
 _SOURCE = "memory_jobs"
 
 
-def listed(
+def read_operations(
     db: Database,
     persona: str,
     *,
@@ -39,16 +39,15 @@ def listed(
         StoreReadError: nothing could be read.
     """
     now = db.clock()
-    made: dict[str, list[ListedOperation]] = {state: [] for state in rules.STATES}
+    by_state: dict[str, list[ListedOperation]] = {state: [] for state in rules.STATES}
     # One that a dead worker left is stored as in progress and is pending.
     stored = set(states) | ({"in_progress"} if "pending" in states else set())
     for state in [each for each in rules.STATES if each in stored]:
         for row in _read(db, persona, state, types, conversation, most):
             shown = _shown(row, now)
             if shown["state"] in states:
-                made[shown["state"]].append(shown)
-    found = [each for state in rules.STATES for each in made[state]]
-    return found[:most]
+                by_state[shown["state"]].append(shown)
+    return [each for state in rules.STATES for each in by_state[state]][:most]
 
 
 def _read(
@@ -103,34 +102,34 @@ def _text(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat()
 
 
-def is_there(db: Database, persona: str, job_id: int) -> bool:
+def is_known(db: Database, persona: str, job_id: int) -> bool:
     """Return whether the persona has, or had, an operation of this id.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    asked = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
-    return bool(db.read(asked, {"persona": persona, "id": job_id}, source=_SOURCE))
+    chosen = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
+    return bool(db.read(chosen, {"persona": persona, "id": job_id}, source=_SOURCE))
 
 
-def counts(db: Database, persona: str) -> dict[str, dict[str, int]]:
+def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return type to state to how many operations of a persona there are; both in order, states without one left out.
 
     Raises:
         StoreReadError: nothing could be read.
     """
     now = db.clock()
-    made: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for row in db.read(_COUNTED, {"persona": persona}, source=_SOURCE):
-        made.setdefault(row.type, {})[row.status] = row.n
+        counts.setdefault(row.type, {})[row.status] = row.n
     for row in db.read(_RUNNING, {"persona": persona}, source=_SOURCE):
         if rules.shown_state(row.status, row.lease_until, now) == "pending":
-            states = made.setdefault(row.type, {})
+            states = counts.setdefault(row.type, {})
             states["in_progress"] = states.get("in_progress", 0) - 1
             states["pending"] = states.get("pending", 0) + 1
     return {
         kind: {state: states[state] for state in rules.STATES if states.get(state, 0) > 0}
-        for kind, states in sorted(made.items())
+        for kind, states in sorted(counts.items())
     }
 
 

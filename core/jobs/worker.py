@@ -5,30 +5,34 @@
 | `stop()`, or SIGTERM or SIGINT once where `on_signals` was called | it is done to its end |
 | a second signal | it is given back at once |
 | killed, or its machine gone | it is free again when its lease ends; its effect is stored once all the same |
+
+`run_operation` is the one place where every exception of a handler ends: the queue goes on whatever a handler does.
 """
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 from .. import llm
 from ..base import logs
+from ..calls.call import GivenSettings
 from ..calls.defaults import settings_for
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import StoreError
-from ..shapes import OperationRun
-from . import embedding, handlers
-from . import execution as running
-from . import table as jobs
-from . import table_claiming as jobs_claiming
+from ..errors import ModelError, StoreError
+from ..scope import use_scope
+from ..shapes import OperationRun, RunState
+from . import embedding, handlers, rules, table, table_claiming
 from .claims import Claimer
+from .table_claiming import Claim
+from .tools import Effect, Tools, operation_scope
 
 POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""
@@ -54,7 +58,7 @@ class Worker:
         db: Database,
         *,
         personas: Sequence[str] = (),
-        settings: Settings | Mapping[str, object] | None = None,
+        settings: GivenSettings = None,
         model: Any = None,
         told: Callable[[OperationRun], None] | None = None,
     ) -> None:
@@ -103,14 +107,14 @@ class Worker:
     def _round(self) -> int:
         """Do operations of each persona in turn for a second or so, and return how many."""
         llm.resolve(self._model, settings_for(self._settings, self._db))  # told at once, not when something is queued
-        waiting = list(self._only) or jobs_claiming.personas(self._db)
+        waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
         begun = 0
         while waiting and time.monotonic() < until:
             for persona in tuple(waiting):
                 if self._stopped.is_set():
                     return begun
-                if one(self._db, self._claimer, persona, self._settings, self._model, self._told) is None:
+                if run_next(self._db, self._claimer, persona, self._settings, self._model, self._told) is None:
                     waiting.remove(persona)
                 else:
                     begun += 1
@@ -147,16 +151,19 @@ def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
     if of in before and now < before[of] + timedelta(seconds=PRUNE_SECONDS):
         return
     before[of] = now
-    for persona in of or jobs_claiming.personas(db, working=False):
-        while jobs.prune(db, persona):
+    for persona in of or table_claiming.read_personas(db, working=False):
+        while table.prune(db, persona):
             pass
 
 
-def one(
+# One operation, from its claim to its end
+
+
+def run_next(
     db: Database,
     claimer: Claimer,
     persona: str,
-    settings: Settings | Mapping[str, object] | None,
+    settings: GivenSettings,
     model: Any,
     told: Callable[[OperationRun], None] | None = None,
 ) -> OperationRun | None:
@@ -167,13 +174,89 @@ def one(
         StoreError: the database could not be asked, or what became of the operation not be written.
     """
     known = settings_for(settings, db)
-    asked = llm.resolve(model, known)
+    known_model = llm.resolve(model, known)
     claimed = claimer.next(
         persona, handlers.known(), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
     )
     if claimed is None:
         return None
-    done = running.run(db, claimed, settings=known, model=asked)
+    report = run_operation(db, claimed, settings=known, model=known_model)
     if told is not None:
-        told(done)
-    return done
+        told(report)
+    return report
+
+
+def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) -> OperationRun:
+    """Do one operation with the model to ask, None for extracts, and return what became of it.
+
+    Its effect is stored together with the mark that it is completed, while the claim still holds: once, or not at all.
+
+    Raises:
+        StoreError: what became of it could not be written; it is free again when its lease ends.
+    """
+    started = time.monotonic()
+    operation = claimed.operation
+    state: RunState
+    error = ""
+    try:
+        effect = _handle(db, claimed, settings, model)
+        state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
+    except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
+        state, error = _note_failure(db, claimed, failure, settings.job_max_tries)
+    except BaseException:
+        with suppress(StoreError):  # its lease ends by itself
+            table_claiming.give_back(db, claimed)
+        raise
+    seconds = round(time.monotonic() - started, 3)
+    level = logging.INFO if state in ("completed", "dropped") else logging.WARNING
+    logs.event(level, "operation", id=operation.id, type=operation.type, state=state, seconds=seconds, error=error)
+    return OperationRun(operation.id, operation.type, operation.persona, operation.conversation, state, seconds, error)
+
+
+def _handle(db: Database, claimed: Claim, settings: Settings, model: Any) -> Effect | None:
+    """Return the effect of an operation's handler, which runs in the operation's own scope."""
+    operation = claimed.operation
+    handle = handlers.find(operation.type)
+    tools = Tools(db, settings, model, db.clock())
+    with use_scope(operation_scope(operation)), keep_lease(db, claimed, settings.job_lease_seconds):
+        return handle(operation, tools)
+
+
+@contextmanager
+def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
+    """Keep the lease of a claim in the background for the time of the block, by beginning it anew every third of it."""
+    done = threading.Event()
+
+    def renew() -> None:
+        while not done.wait(lease_seconds / 3):
+            try:
+                if not table_claiming.keep(db, claimed, lease_seconds=lease_seconds):
+                    return
+            except StoreError as error:
+                logs.warning("lease_not_renewed", id=claimed.operation.id, source=error.source, number=error.number)
+
+    thread = threading.Thread(target=renew, name="prompt-engine-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _note_failure(db: Database, claimed: Claim, failure: Exception, max_tries: int) -> tuple[RunState, str]:
+    """Write what a failure means, and return the state and what is kept of the reason."""
+    operation = claimed.operation
+    kinds = [each.__name__ for each in type(failure).__mro__]
+    reason, number, asked, cause = "", None, 0.0, ""
+    if isinstance(failure, ModelError):
+        reason, number, asked = failure.reason, failure.status, failure.retry_after_seconds or 0.0
+        cause = failure.error if reason == "error" else ""  # the other reasons say it all
+    elif isinstance(failure, StoreError):
+        reason, number = failure.source, failure.number
+    error = rules.error_text(kinds[0], reason, number, cause)
+    logs.logger.debug("operation_failed id=%r", operation.id, exc_info=failure)
+    if rules.verdict(kinds, reason) == "fail" or rules.is_last(operation.tries, max_tries):
+        return ("failed" if table_claiming.give_up(db, claimed, error) else "dropped"), error
+    until = db.clock() + timedelta(seconds=rules.wait_seconds(operation.tries, asked))
+    return ("retrying" if table_claiming.put_off(db, claimed, error, until) else "dropped"), error

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..calls import screening
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import GivenSettings, open_call
+from ..calls.defaults import handle, settings_for
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
@@ -18,9 +18,7 @@ from ..shapes import WriteResult
 from ..templates.phrases import load_phrases
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
-from . import new_item as memory_input
-from . import table as memories
-from . import table_recalls as recalls
+from . import new_item, table, table_recalls
 from .rules_said import NOT_SAID
 
 __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
@@ -34,7 +32,7 @@ def should_remember(
     response_text: str | None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> bool:
     """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed.
@@ -45,6 +43,10 @@ def should_remember(
 
     Raises:
         MessageError: a text of another type.
+
+    >>> from prompt_engine.synth_core_memory import should_remember
+    >>> should_remember("Please remember that I like green tea", "I will."), should_remember("What time is it?", "")
+    (True, False)
     """
     for name, value in (("user_text", user_text), ("response_text", response_text)):
         if value is not None and not isinstance(value, str):
@@ -65,7 +67,7 @@ def silently_record_memory(
     recalled: Iterable[str] = (),
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
 ) -> WriteResult:
     """Store what a person said as a memory item, once, and tell nobody but the caller.
 
@@ -86,20 +88,26 @@ def silently_record_memory(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_core_memory import silently_record_memory
+    >>> db = open_database("sqlite://")
+    >>> [silently_record_memory("I like green tea", db=db).reason for _ in range(2)]
+    ['', 'duplicate']
     """
     # 1. what to work with
     db = handle(db)
     row_id = db.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
-    settings = settings_for(settings, db)
-    asking, label = read_scope(scope, label, settings)
+    own, named = _read_scope(scope)
+    call = open_call(db, settings, own)
     # 2. what was said
-    memory = memory_input.read(
+    memory = new_item.read(
         user_text,
-        now=db.clock(),
+        now=call.db.clock(),
         author=AUTHOR,
         source=source,
         tags=list(DEFAULT_TAGS) if tags is None else tags,
-        label=label,
+        label=label or named or "general",
         response_text=response_text,
     )
     if memory is None:
@@ -107,31 +115,31 @@ def silently_record_memory(
     if memory.source.strip().lower() in NOT_SAID:
         return WriteResult(False, None, "refused", notes=("the host marked the text as not said",))
     # 3. whether it may be read
-    flagged, notes = screening.is_flagged(memory.content, "memory", settings=settings, screen=screen)
+    flagged, notes = screening.is_flagged(memory.content, "memory", settings=call.settings, screen=screen)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     # 4. store it
-    return memories.capture(
-        db,
-        asking,
+    return table.capture(
+        call.db,
+        call.scope,
         memory,
-        privacy_default=settings.privacy_default,
-        near_score=settings.near_duplicate_score,
-        refused={content_digest(text) for text in recalled} | recalls.of_turn(db, asking),
+        privacy_default=call.settings.privacy_default,
+        near_score=call.settings.near_duplicate_score,
+        refused={content_digest(text) for text in recalled} | table_recalls.read_turn(call.db, call.scope),
         row_id=row_id,
     )
 
 
-def read_scope(scope: str | Scope | None, label: str | None, settings: Settings) -> tuple[Scope, str]:
-    """Return who is asking and the item's label: a text under the name `scope` is the label.
+def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
+    """Return who is asking, and the label that a text under the name `scope` is.
 
     Raises:
         MessageError: `scope` of another type.
     """
-    if isinstance(scope, Scope):
-        return scope, label or "general"
-    if scope is not None and not isinstance(scope, str):
+    if scope is None or isinstance(scope, Scope):
+        return scope, ""
+    if not isinstance(scope, str):
         raise MessageError(
             f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope, or a text as the label.",
             fields=("scope",),
         )
-    return scope_for(None, settings), label or scope or "general"
+    return None, scope

@@ -147,7 +147,7 @@ def note_turn(db: Database, scope: Scope, digests: Iterable[bytes]) -> None:
         buffer.turns[scope.persona, scope.conversation or ""] = db.clock(), frozenset(digests)
 
 
-def of_turn(db: Database, scope: Scope) -> frozenset[bytes]:
+def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
     """Return the digests of what was recalled for the turn at hand; none once the turn is long over."""
     held = _buffer(db).turns.get((scope.persona, scope.conversation or ""))
     if held is None or abs(db.clock() - held[0]) >= _TURN:

@@ -9,19 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import ConfigError
-from ..index import embeddings
-from ..index import embeddings_writing as writing
+from ..index import embeddings, embeddings_writing
 from ..llm.embedder import Embedder, EmbedderError, resolve
 from ..scope import Scope
-from . import batches as semantic_work
+from . import batches
 
 __all__ = ["EmbedReport", "Embedder", "EmbedderError", "count_vectors", "drop_vectors", "embed_rows"]
 
@@ -43,7 +40,7 @@ def embed_rows(
     *,
     embedder: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> EmbedReport:
     """Make the vectors that rows of the scope's persona lack, the newest rows first, and return what was made.
@@ -62,69 +59,76 @@ def embed_rows(
         ValueError: limit is no whole number of at least 1.
         StoreError: the database did not answer; likewise.
 
-    Source: docs/embeddings.md.
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta
+    >>> from prompt_engine.semantic import embed_rows
+    >>> db = open_database("sqlite://")
+    >>> added = add_facts_with_meta(["Ann likes tea"], db=db)
+    >>> class Letters:  # yours asks a model
+    ...     name, is_local = "letters", True
+    ...     def embed(self, texts):
+    ...         return [[float(text.count(letter)) for letter in "aeiou"] for text in texts]
+    >>> embed_rows(embedder=Letters(), db=db)
+    EmbedReport(model='letters', rows=1, done=True)
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of rows, 1 or more, or None.")
-    asked = resolve(embedder)
-    if asked is None:
+    known_embedder = resolve(embedder)
+    if known_embedder is None:
         raise ConfigError("There is no embedder. Pass one, or set it: core.db.configure(embedder=...).")
-    db = handle(db)
-    settings = settings_for(settings, db)
-    persona = scope_for(scope, settings).persona
+    call = open_call(db, settings, scope)
     rows, batch = 0, None
     while limit is None or rows < limit:
-        batch = semantic_work.next_batch(db, persona, asked, settings, batch)
-        vectors = semantic_work.embed(asked, batch, settings)
-        written, batch = _written(db, persona, asked.name, batch, vectors)
+        batch = batches.read_next(call, known_embedder, batch)
+        vectors = batches.embed(known_embedder, batch, call.settings)
+        written, batch = batches.store(call, known_embedder.name, batch, vectors)
         rows += written
         if batch.done:
-            return EmbedReport(asked.name, rows, True)
-    return EmbedReport(asked.name, rows, False)
-
-
-def _written(
-    db: Database, persona: str, model: str, batch: writing.Batch, vectors: Mapping[tuple[int, int], Any]
-) -> tuple[int, writing.Batch]:
-    # Written twice, nothing changes: where the commit's answer was lost it is simply done again.
-    return db.transaction(
-        lambda connection: writing.write(connection, db, persona, model, batch, vectors),
-        source="search_vector",
-        confirm=lambda _: None,
-    )
+            return EmbedReport(known_embedder.name, rows, True)
+    return EmbedReport(known_embedder.name, rows, False)
 
 
 def count_vectors(
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Return the name of each model that made vectors of the persona's rows, with how many, by name.
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.semantic import count_vectors
+    >>> count_vectors(db=open_database("sqlite://"))
+    {}
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    return embeddings.counts(db, scope_for(scope, settings).persona)
+    call = open_call(db, settings, scope)
+    return embeddings.counts(call.db, call.persona)
 
 
 def drop_vectors(
     model: str,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the vectors of the persona's rows that a model made, and return how many; it may begin again at once.
 
+    Args:
+        model: name of the embedder, as `count_vectors` tells it.
+
     Raises:
         StoreWriteError: some may be left; calling it again does the rest.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.semantic import drop_vectors
+    >>> drop_vectors("a model nobody used", db=open_database("sqlite://"))
+    0
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    persona = scope_for(scope, settings).persona
-    gone = embeddings.drop_model(db, persona, model)
-    writing.forget_reach(db, persona, model)
-    return gone
+    call = open_call(db, settings, scope)
+    count = embeddings.drop_model(call.db, call.persona, model)
+    embeddings_writing.forget_reach(call.db, call.persona, model)
+    return count

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.vectors import pack_vector, split_batches, split_pieces
+from ..calls.call import Call
 from ..config import Settings
-from ..database.engine import Database
-from ..index import embeddings_writing as writing
+from ..index import embeddings_writing
 from ..index.embeddings_writing import Batch
-from ..llm import embedder as semantic_embedder
+from ..llm import embedder as client
 
 ROWS = 128
 """Rows of a batch: what is written in one transaction."""
@@ -21,8 +21,8 @@ TEXTS = 64
 """Texts an embedder gets at once."""
 
 
-def next_batch(db: Database, persona: str, embedder: Any, settings: Settings, after: Batch | None = None) -> Batch:
-    """Return the next rows without vectors.
+def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
+    """Return the next rows of the call's persona without vectors.
 
     Rows marked local_only are shown to an embedder only where texts stay on the machine, or go no further than it does
     anyway.
@@ -30,8 +30,8 @@ def next_batch(db: Database, persona: str, embedder: Any, settings: Settings, af
     Raises:
         StoreReadError: nothing could be read.
     """
-    local = semantic_embedder.is_local(embedder) or settings.prompt_destination == "local"
-    return writing.next_batch(db, persona, embedder.name, ROWS, local=local, after=after)
+    local = client.is_local(embedder) or call.settings.prompt_destination == "local"
+    return embeddings_writing.next_batch(call.db, call.persona, embedder.name, ROWS, local=local, after=after)
 
 
 def embed(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int, int], Sequence[bytes]]:
@@ -46,12 +46,22 @@ def embed(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int,
         for piece in split_pieces(row.text, row.speaker):
             texts.append(piece)
             whose.append((row.source, row.id))
-    made: dict[tuple[int, int], list[bytes]] = {}
+    vectors: dict[tuple[int, int], list[bytes]] = {}
     at = 0
     for some in split_batches(texts, TEXTS):
-        for vector in semantic_embedder.ask(embedder, some, settings.llm_timeout_seconds):
+        for vector in client.ask(embedder, some, settings.llm_timeout_seconds):
             kept = pack_vector(vector)
             if kept is not None:
-                made.setdefault(whose[at], []).append(kept)
+                vectors.setdefault(whose[at], []).append(kept)
             at += 1
-    return made
+    return vectors
+
+
+def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int], Any]) -> tuple[int, Batch]:
+    """Store the vectors of a batch in a transaction of its own; return of how many rows, and where the next begins."""
+    # Written twice, nothing changes: where the commit's answer was lost it is simply done again.
+    return call.db.transaction(
+        lambda connection: embeddings_writing.write(connection, call.db, call.persona, model, batch, vectors),
+        source="search_vector",
+        confirm=lambda _: None,
+    )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..calls import defaults
-from ..index import embeddings_writing as writing
-from ..jobs import table as jobs
+from ..index import embeddings_writing
+from ..jobs import table as jobs_table
 from ..jobs.embedding import OPERATION, PRIORITY
-from ..jobs.tools import Effect, Tools
+from ..jobs.tools import Effect, Tools, operation_call
 from ..shapes import Operation
-from . import batches as semantic_work
+from . import batches
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -27,15 +27,15 @@ def embed(operation: Operation, tools: Tools) -> Effect | None:
         EmbedderError: the embedder failed, and is asked again later.
         StoreError: nothing could be read.
     """
-    db, persona, embedder = tools.db, operation.persona, defaults.default_embedder()
+    call, embedder = operation_call(operation, tools), defaults.default_embedder()
     if embedder is None:
         return None
-    batch = semantic_work.next_batch(db, persona, embedder, tools.settings)
-    vectors = semantic_work.embed(embedder, batch, tools.settings)
+    batch = batches.read_next(call, embedder)
+    vectors = batches.embed(embedder, batch, call.settings)
 
     def effect(connection: Connection) -> None:
-        writing.write(connection, db, persona, embedder.name, batch, vectors)
+        embeddings_writing.write(connection, call.db, call.persona, embedder.name, batch, vectors)
         if not batch.done:
-            jobs.enqueue(connection, db, persona, OPERATION, priority=PRIORITY)
+            jobs_table.enqueue(connection, call.db, call.persona, OPERATION, priority=PRIORITY)
 
     return effect

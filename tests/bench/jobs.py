@@ -15,7 +15,7 @@ from typing import Any
 from core import jobs as door
 from core.config import Settings
 from core.database.engine import Database
-from core.jobs import table_listing as jobs_listing
+from core.jobs import table_listing
 from core.scope import Scope
 from core.shapes import now_utc
 from core.upkeep import migration as migrating
@@ -94,7 +94,7 @@ def _wrong(db: Database, persona: str, operations: int) -> list[str]:
     found = effects(db, persona)
     wanted = {**{f"effect {n}": 1 for n in range(operations)}, TOTAL: operations}
     wrong = [name for name in {*found, *wanted} if found.get(name) != wanted.get(name)]
-    ended = jobs_listing.counts(db, persona)
+    ended = table_listing.count_by_type(db, persona)
     return sorted(wrong) + ([] if ended == {KIND: {"completed": operations}} else [str(ended)])
 
 

@@ -22,7 +22,7 @@ from core.errors import ConfigError, MessageError, ModelError, StoreError
 from core.jobs import Effect, Tools
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
-from core.jobs.execution import run
+from core.jobs.worker import run_operation
 from core.scope import Scope, current_scope
 from core.shapes import Operation
 from tests.store.job_world import KIND, TOTAL, Queue, counted, handled
@@ -191,7 +191,7 @@ def test_s44_results_of_an_older_version_are_dropped(queue: Queue) -> None:
     claimed = queue.claimed()
     row = {"persona_id": queue.persona, "name": jobs.VERSION, "value": 1}
     queue.db.transaction(lambda c: c.execute(upsert(counters, queue.db.family, add=["value"]), row), source="counters")
-    assert run(queue.db, claimed, settings=DEFAULTS).state == "dropped"
+    assert run_operation(queue.db, claimed, settings=DEFAULTS).state == "dropped"
     assert queue.effects == {}
 
 
@@ -377,7 +377,7 @@ def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
     assert queue.count_operations() == {KIND: {"in_progress": 1, "pending": 1}}
     assert [each["id"] for each in queue.list_operations(["pending", "failed"])] == [second]
     assert queue.list_operations(types="RECAP") == [] and len(queue.list_operations(limit=1)) == 1
-    assert jobs_claiming.personas(queue.db).count(queue.persona) == 1
+    assert jobs_claiming.read_personas(queue.db).count(queue.persona) == 1
 
 
 def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,7 +396,7 @@ def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch
     clock.now = NOW + timedelta(days=30)
     assert jobs.prune(queue.db, queue.persona) == 1
     assert set(queue.states()) == {open_one}
-    assert queue.persona in jobs_claiming.personas(queue.db)
+    assert queue.persona in jobs_claiming.read_personas(queue.db)
 
 
 @pytest.mark.engines("sqlite", "mariadb", "mysql")
@@ -421,7 +421,7 @@ def test_d2_the_next_operation_is_found_by_its_index(queue: Queue) -> None:
         seen.append((statement, values))
 
     event.listen(reading, "before_cursor_execute", note)
-    looked = jobs_claiming.look(queue.db, queue.persona, [KIND], 16)
+    looked = jobs_claiming.read_next(queue.db, queue.persona, [KIND], 16)
     jobs.prune(queue.db, queue.persona)
     event.remove(reading, "before_cursor_execute", note)
     assert [each.id for each in looked.waiting] == [1 + 6 * n for n in range(16)]

@@ -17,7 +17,7 @@ from core.errors import ModelError
 from core.jobs import Effect, Operation, Tools
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
-from core.jobs.execution import kept, run
+from core.jobs.worker import keep_lease, run_operation
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker
 from tests.store.relay import Relay
 from tests.store.world import NOW, Clock, open_db, rows_of
@@ -71,10 +71,10 @@ def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effec
     assert quick.operation.id == only and quick.operation.tries == 2
     assert not jobs_claiming.keep(queue.db, slow, lease_seconds=600)
     assert not jobs_claiming.give_up(queue.db, slow, "late") and not jobs_claiming.give_back(queue.db, slow)
-    assert run(queue.db, slow, settings=DEFAULTS).state == "dropped"
+    assert run_operation(queue.db, slow, settings=DEFAULTS).state == "dropped"
     assert queue.effects == {}
-    assert run(queue.db, quick, settings=DEFAULTS).state == "completed"
-    assert run(queue.db, quick, settings=DEFAULTS).state == "dropped", "not even twice by the same"
+    assert run_operation(queue.db, quick, settings=DEFAULTS).state == "completed"
+    assert run_operation(queue.db, quick, settings=DEFAULTS).state == "dropped", "not even twice by the same"
     assert queue.effects == {"effect a": 1, TOTAL: 1}
 
 
@@ -82,7 +82,7 @@ def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
     """Begun anew every third of it, until the work is done or the operation is somebody else's."""
     queue.add("a")
     claimed = queue.claimed(lease_seconds=0.9)
-    with kept(queue.db, claimed, 0.9):
+    with keep_lease(queue.db, claimed, 0.9):
         for _ in range(150):
             time.sleep(0.02)
             queue.db.clock.forward(seconds=0.02)  # type: ignore[attr-defined]
@@ -90,7 +90,7 @@ def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
             if lease > NOW + timedelta(seconds=1.2):
                 break
     assert lease > NOW + timedelta(seconds=1.2)
-    assert run(queue.db, claimed, settings=DEFAULTS).state == "completed"
+    assert run_operation(queue.db, claimed, settings=DEFAULTS).state == "completed"
 
 
 def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(queue: Queue) -> None:
