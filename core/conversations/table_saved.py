@@ -113,7 +113,7 @@ def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, 
         there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
         return stored if there else None
 
-    return memories.stored(db, work, confirm)
+    return memories.run_write(db, work, confirm)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))

@@ -43,7 +43,7 @@ class Claimer:
         most, looks = _FIRST_LOOK, 0
         while looks < _LOOKS:
             batch = table_claiming.read_next(self._db, persona, types, most)
-            turns = rules.turns(batch.waiting, batch.states, batch.version, max_tries)
+            turns = rules.choose_turns(batch.waiting, batch.states, batch.version, max_tries)
             ended = self._end(persona, turns)
             if turns.ready:
                 claimed = self._claim(persona, turns.ready, lease_seconds)

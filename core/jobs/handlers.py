@@ -52,7 +52,7 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
             _handlers[name] = handler
 
 
-def known() -> tuple[str, ...]:
+def list_types() -> tuple[str, ...]:
     """Return the types that can be done in this process: EMBED only where there is an embedder."""
     with _changing:
         return tuple(each for each in _handlers if each != "EMBED" or defaults.default_embedder() is not None)

@@ -301,7 +301,7 @@ def _read_texts(values: object, field: str) -> list[str]:
 
 
 def _check_type(kind: object) -> None:
-    known = sorted({*rules.TYPES, *handlers.known()})
+    known = sorted({*rules.TYPES, *handlers.list_types()})
     if isinstance(kind, str) and kind in known:
         return
     near = difflib.get_close_matches(str(kind).upper()[:40], known, 1)

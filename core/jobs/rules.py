@@ -173,7 +173,7 @@ class Turns(NamedTuple):
     """Ids of those whose last allowed try ended with their worker."""
 
 
-def turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, max_tries: int = 0) -> Turns:
+def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, max_tries: int = 0) -> Turns:
     """Return which operations may begin, HIGH before NORMAL before LOW, then older first.
 
     Args:
@@ -184,7 +184,7 @@ def turns(waiting: Iterable[Waiting], states: Mapping[int, str], version: int, m
 
     >>> when = datetime(2026, 3, 10)
     >>> queue = [Waiting(n, "RECAP", p, when, (), "pending", 0, 0) for n, p in ((1, 1), (2, 0), (3, 1), (4, 0))]
-    >>> [each.id for each in turns(queue, {}, 0).ready]
+    >>> [each.id for each in choose_turns(queue, {}, 0).ready]
     [2, 4, 1, 3]
     """
     ready: list[Waiting] = []

@@ -197,7 +197,7 @@ def _operation(persona: str, row: Any) -> Operation:
     )
 
 
-def keep(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
+def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
     """Let the lease begin anew, and return whether the operation is still this worker's."""
     until = db.clock() + timedelta(seconds=lease_seconds)
     change = (

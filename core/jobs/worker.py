@@ -176,7 +176,7 @@ def run_next(
     known = settings_for(settings, db)
     known_model = llm.resolve(model, known)
     claimed = claimer.next(
-        persona, handlers.known(), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
+        persona, handlers.list_types(), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
     )
     if claimed is None:
         return None
@@ -230,7 +230,7 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
     def renew() -> None:
         while not done.wait(lease_seconds / 3):
             try:
-                if not table_claiming.keep(db, claimed, lease_seconds=lease_seconds):
+                if not table_claiming.renew_lease(db, claimed, lease_seconds=lease_seconds):
                     return
             except StoreError as error:
                 logs.warning("lease_not_renewed", id=claimed.operation.id, source=error.source, number=error.number)

@@ -51,7 +51,7 @@ def edit(
     rows.check_size(folded, "new_content in its folded form")
 
     def work(connection: Connection) -> WriteResult | None:
-        row = next(iter(items.locked(connection, seen, [row_id])), None)
+        row = next(iter(items.lock_items(connection, seen, [row_id])), None)
         if row is None or _is_former(row):
             return None
         if row.content == text:
@@ -94,7 +94,7 @@ def _change(
     """Change the items that are seen of these ids in one transaction; `work` returns how many it changed."""
 
     def change(connection: Connection) -> BulkResult:
-        rows = items.locked(connection, seen, ids)
+        rows = items.lock_items(connection, seen, ids)
         there = {row.id for row in rows}
         return BulkResult(work(connection, rows), tuple(each for each in ids if each not in there))
 

@@ -85,7 +85,7 @@ def read(
 
     Args:
         now: the time of an item without one, or with one that cannot be read, which is noted.
-        tags: as for T2; one over 255 bytes is left out and counted.
+        tags: a list of texts, a JSON list as text, or one text; one over 255 bytes is left out and counted.
         label: the seed's text parameter `scope`.
         importance: 0 to 1; beyond that the nearest, no number 0.5, both noted.
 

@@ -140,13 +140,13 @@ class Merging:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def merged(old: Merging, new: Merging) -> Merging:
+def merge_items(old: Merging, new: Merging) -> Merging:
     """Return what the older item becomes: tags and sources of both, the higher importance, the longer-lived tier.
 
     Its provenance stays; that of the other is kept under `provenances` of its metadata.
 
     >>> one = Merging(("a",), 0.5, "session", 0, "host", (1,))
-    >>> merged(one, Merging(("b", "a"), 0.9, "long_term", 0, "model", (2, 1))).tags
+    >>> merge_items(one, Merging(("b", "a"), 0.9, "long_term", 0, "model", (2, 1))).tags
     ('a', 'b')
     """
     told = dict(old.metadata)

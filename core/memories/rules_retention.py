@@ -23,7 +23,7 @@ FULL_LENGTH_CHARS = 400
 
 
 def heuristic_importance(text: str, holds_phrase: bool) -> float:
-    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more where a phrase of T46 is in.
+    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more with a phrase to remember.
 
     >>> [heuristic_importance("x" * n, said) for n, said in ((40, False), (200, False), (200, True), (400, True))]
     [0.1, 0.5, 0.7, 1.0]

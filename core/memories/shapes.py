@@ -13,7 +13,7 @@ class Item(TypedDict):
     id: int
     text: str
     kind: str
-    """One of the kinds of rule L2; blank or another word where a host stored it so."""
+    """One of `memories.rules.KINDS`; blank or another word where a host stored it so."""
     tier: str
     """session: for a while. long_term: until it is pruned."""
     importance: float

@@ -14,18 +14,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, or_, select, update
 
-from ..audience import (
-    forgotten_late as forgetting_late,
-)
-from ..audience import (
-    table as audiences,
-)
-from ..audience import (
-    table_conversations as conversations,
-)
-from ..audience import (
-    table_participants as participants,
-)
+from ..audience import forgotten_late as forgetting_late
+from ..audience import table as audiences
+from ..audience import table_conversations as conversations
+from ..audience import table_participants as participants
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database
@@ -76,7 +68,7 @@ def insert(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return stored(db, work, _confirm(scope, memory, row_id))
+    return run_write(db, work, _confirm(scope, memory, row_id))
 
 
 def capture(
@@ -119,7 +111,7 @@ def capture(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return stored(db, work, _confirm(scope, memory, row_id))
+    return run_write(db, work, _confirm(scope, memory, row_id))
 
 
 def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
@@ -152,7 +144,7 @@ def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) ->
         raise _NotStoredError(result)
 
 
-def stored(db: Database, work: Callable[[Connection], WriteResult], confirm: Any = None) -> WriteResult:
+def run_write(db: Database, work: Callable[[Connection], WriteResult], confirm: Any = None) -> WriteResult:
     """Run a transaction that stores an item, and return its result."""
     try:
         done: WriteResult = db.transaction(work, source="memories", confirm=confirm)

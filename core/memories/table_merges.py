@@ -27,7 +27,7 @@ from ..tags import table as tags
 from ..text.hits import stored_tags
 from . import table as memories
 from .new_item import NewMemory
-from .rules import WISH, Merging, merged
+from .rules import WISH, Merging, merge_items
 from .table import NEAR_CHARS, NEWEST_COMPARED
 
 _C = table.c
@@ -122,7 +122,7 @@ def _merging(memory: NewMemory) -> Merging:
 
 
 def _both(old: NewMemory, new: NewMemory) -> NewMemory:
-    made = merged(_merging(old), _merging(new))
+    made = merge_items(_merging(old), _merging(new))
     return replace(
         old,
         tags=made.tags,
@@ -182,7 +182,7 @@ def _join(connection: Connection, db: Database, persona: str, row_id: int, memor
         tuple(read_list(row.source_message_ids)),
         read_object(row.metadata) or {},
     )
-    made = merged(old, _merging(memory))
+    made = merge_items(old, _merging(memory))
     at = row.timestamp
     if row.kind != STILL and (at is None or memory.at > at):
         at = memory.at

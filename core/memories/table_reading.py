@@ -309,7 +309,7 @@ def find(db: Database, seen: Seen, row_id: int) -> Item | None:
     return next((item_of(row) for row in rows if is_seen(seen, row)), None)
 
 
-def locked(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[Any]:
+def lock_items(connection: Connection, seen: Seen, ids: Sequence[int]) -> list[Any]:
     """Return the rows of these ids that are seen, by id, held until the transaction ends."""
     found: list[Any] = []
     for part in chunks(sorted(set(ids)), 500):

@@ -69,7 +69,7 @@ def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effec
     assert queue.states() == {only: "pending"} and queue.count_operations() == {KIND: {"pending": 1}}
     quick = queue.claimed()
     assert quick.operation.id == only and quick.operation.tries == 2
-    assert not jobs_claiming.keep(queue.db, slow, lease_seconds=600)
+    assert not jobs_claiming.renew_lease(queue.db, slow, lease_seconds=600)
     assert not jobs_claiming.give_up(queue.db, slow, "late") and not jobs_claiming.give_back(queue.db, slow)
     assert run_operation(queue.db, slow, settings=DEFAULTS).state == "dropped"
     assert queue.effects == {}

@@ -174,7 +174,7 @@ def test_every_package_that_gets_installed_is_named() -> None:
 def test_flags_that_pages_name_exist(page: Path) -> None:
     """A flag that was renamed must not live on in the documentation."""
     from core.config import FLAGS
-    from core.jobs.handlers import known
+    from core.jobs.handlers import list_types
 
     other = {
         "MOST_INDEX_ROWS",
@@ -188,4 +188,4 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "PROMISE_PROMPTS",
     }
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
-    assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(known()) == set()
+    assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(list_types()) == set()

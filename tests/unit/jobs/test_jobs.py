@@ -164,13 +164,13 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
 
 def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() -> None:
     """A name and where to find the function; nonsense is refused when it is handed in."""
-    assert set(TYPES) - set(handlers.known()) == {"EMBED"}  # done only where there is an embedder
+    assert set(TYPES) - set(handlers.list_types()) == {"EMBED"}  # done only where there is an embedder
     door.register_handler("OF_A_HOST", "tests.store.job_world:counted")
     try:
         assert handlers.find("OF_A_HOST") is counted
     finally:
         door.register_handler("OF_A_HOST", None)
-    assert "OF_A_HOST" not in handlers.known()
+    assert "OF_A_HOST" not in handlers.list_types()
     with pytest.raises(ValueError, match="no function"):
         door.register_handler("OF_A_HOST", "no place")
     with pytest.raises(MessageError, match="33 bytes"):
@@ -190,7 +190,7 @@ _RENAMED = """
 import sys
 sys.modules["core"] = None
 from prompt_engine.jobs import handlers
-for type in handlers.known():
+for type in handlers.list_types():
     assert handlers.find(type).__module__.startswith("prompt_engine."), type
 handlers.register_handler("OF_A_CHECKOUT", "core.semantic.handlers:embed")
 assert handlers.find("OF_A_CHECKOUT").__module__ == "prompt_engine.semantic.handlers"

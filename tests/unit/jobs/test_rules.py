@@ -26,9 +26,9 @@ def test_s43_high_before_normal_before_low_then_older_first() -> None:
     """Queued N1, H1, N2, H2: H1, H2, N1, N2; of one instant the smaller id."""
     queue = [waiting(1), waiting(2, "HIGH"), waiting(3), waiting(4, "HIGH"), waiting(0, "LOW")]
     for order in (queue, queue[::-1]):
-        assert [each.id for each in jobs.turns(order, {}, 0).ready] == [2, 4, 1, 3, 0]
+        assert [each.id for each in jobs.choose_turns(order, {}, 0).ready] == [2, 4, 1, 3, 0]
     twins = [waiting(9, created_at=NOON), waiting(8, created_at=NOON)]
-    assert [each.id for each in jobs.turns(twins, {}, 0).ready] == [8, 9]
+    assert [each.id for each in jobs.choose_turns(twins, {}, 0).ready] == [8, 9]
 
 
 @pytest.mark.parametrize(
@@ -48,22 +48,24 @@ def test_s43_an_operation_waits_for_those_it_depends_on(
     states: dict[int, str], ready: bool, failed: tuple[tuple[int, int], ...]
 ) -> None:
     """An unknown one counts as done; one that failed for good, or was cancelled, fails it."""
-    found = jobs.turns([waiting(5, "NORMAL", 1, 2)], states, 0)
+    found = jobs.choose_turns([waiting(5, "NORMAL", 1, 2)], states, 0)
     assert (bool(found.ready), found.failed) == (ready, failed)
 
 
 def test_s44_what_was_put_in_before_the_queue_was_cleared_is_outdated() -> None:
     """Whatever else is true of it."""
     old, new = waiting(1, "HIGH", 7, queue_version=0), waiting(2, queue_version=1)
-    found = jobs.turns([old, new], {7: "failed"}, 1)
+    found = jobs.choose_turns([old, new], {7: "failed"}, 1)
     assert (found.outdated, found.failed, found.ready) == ((1,), (), (new,))
 
 
 def test_s45_a_lost_operation_is_ready_again_until_its_last_try() -> None:
     again, last = (waiting(n, status="in_progress", tries=n) for n in (7, 8))
-    assert jobs.turns([again, last], {}, 0, 8) == jobs.Turns((again,), (), (), (8,))
-    assert len(jobs.turns([again, last], {}, 0, 0).ready) == 2, "0 never gives up"
-    assert len(jobs.turns([waiting(9, status="retrying", tries=9)], {}, 0, 8).ready) == 1, "a limit that was lowered"
+    assert jobs.choose_turns([again, last], {}, 0, 8) == jobs.Turns((again,), (), (), (8,))
+    assert len(jobs.choose_turns([again, last], {}, 0, 0).ready) == 2, "0 never gives up"
+    assert len(jobs.choose_turns([waiting(9, status="retrying", tries=9)], {}, 0, 8).ready) == 1, (
+        "a limit that was lowered"
+    )
 
 
 def test_s46_waits_double_up_to_five_minutes() -> None:

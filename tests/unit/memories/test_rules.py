@@ -15,7 +15,7 @@ from core.memories.rules import (
     Merging,
     importance_of,
     kind_of,
-    merged,
+    merge_items,
     read_entry,
     read_id,
     read_ids,
@@ -87,9 +87,9 @@ MERGED = st.builds(
 
 @given(MERGED, MERGED)
 def test_l3_merging_twice_changes_nothing(old: Merging, new: Merging) -> None:
-    once = merged(old, new)
-    assert merged(once, new) == once
-    assert merged(once, once) == once
+    once = merge_items(old, new)
+    assert merge_items(once, new) == once
+    assert merge_items(once, once) == once
     assert set(once.tags) == {*old.tags, *new.tags} and set(once.sources) == {*old.sources, *new.sources}
     assert once.importance == max(old.importance, new.importance) and once.provenance == old.provenance
     assert once.tier == ("long_term" if "long_term" in (old.tier, new.tier) else "session")
@@ -97,9 +97,9 @@ def test_l3_merging_twice_changes_nothing(old: Merging, new: Merging) -> None:
 
 def test_l3_the_other_provenance_is_kept() -> None:
     one = Merging(("a",), 0.5, "session", 0, "host", (1,))
-    two = merged(one, Merging((), 0.4, "long_term", 1, "model", (2,), {"k": 1}))
+    two = merge_items(one, Merging((), 0.4, "long_term", 1, "model", (2,), {"k": 1}))
     assert two.metadata == {"provenances": ["host", "model"], "k": 1} and two.pinned == 1
-    assert merged(two, Merging((), 0.1, "session", 0, "extract")).metadata["provenances"] == [
+    assert merge_items(two, Merging((), 0.1, "session", 0, "extract")).metadata["provenances"] == [
         "host", "model", "extract",
     ]  # fmt: skip
 
