@@ -74,7 +74,7 @@ def configure(
 
 
 def check_model(model: Any) -> None:
-    """Refuse what can be asked in neither of the two ways of G21.
+    """Refuse what can be asked neither as a function nor by its `complete`.
 
     Raises:
         TypeError: it has no `complete` that can be called, and cannot be called itself.

@@ -30,7 +30,7 @@ STORED, LIVE, ADDED = 0, 1, 2
 
 
 def plain_line(entry: HistoryEntry) -> str:
-    """Return the line in UTC without an age mark: what (c) of P23 compares when no other look is given."""
+    """Return the line in UTC without an age mark: what is compared when no other look is given."""
     return body(entry, zone=UTC, now=_EPOCH)
 
 
@@ -216,7 +216,7 @@ def merge(
     Args:
         stored: messages of the database, in any order.
         live: messages of the host, in the order handed in.
-        render: gives the line of a message, for (c) of P23.
+        render: gives the line of a message: messages that read alike in one list are one.
         section: name in the report.
 
     >>> row = HistoryEntry("tg/1", "hi", sender_name="Ann", row_id=7)

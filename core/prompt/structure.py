@@ -86,7 +86,7 @@ def wants_verbose(actions: Any, interface_name: str | None) -> bool:
 
 
 def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
-    """Return persona, the line of P13, then language, tone and recon lines, with one empty line between them.
+    """Return persona, how to answer, then language, tone and recon lines, with one empty line between them.
 
     What changes least stands first. Empty parts leave no gap; the persona keeps its line breaks.
 
