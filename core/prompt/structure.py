@@ -76,15 +76,6 @@ def message_actions(actions: Any, interface_name: str | None) -> list[str]:
     return [name for name in names if interface_name in text_at(actions[name], "source")]
 
 
-def wants_verbose(actions: Any, interface_name: str | None) -> bool:
-    """Return whether `instructions_verbose` belongs in the prompt.
-
-    >>> wants_verbose({"message_discord_bot": {"source": "plugin_x"}}, "discord")
-    False
-    """
-    return bool(message_actions(actions, interface_name))
-
-
 def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
     """Return persona, how to answer, then language, tone and recon lines, with one empty line between them.
 
