@@ -10,29 +10,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from .audience.view import Request, Viewer
-from .audience.view_statement import look
+from .audience.view import Viewer
 from .base import logs
-from .calls.call import open_call
-from .calls.defaults import handle, scope_for, scope_of, settings_for
+from .calls.call import Call, open_call, with_viewer
+from .calls.defaults import scope_of
 from .config import Settings
 from .context import attachments
 from .context.incoming import read_message
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
-from .messages import (
-    new_message as messages,
-)
-from .messages import (
-    table as chat,
-)
-from .messages import (
-    table_changes as chat_changes,
-)
-from .messages import (
-    table_reading as chat_reading,
-)
+from .messages import new_message, table_changes, table_reading
+from .messages import table as messages_table
 from .messages.table_reading import Line
 from .scope import KEY_BYTES, Scope, key_text
 from .search.rules_arguments import read_limit
@@ -95,18 +84,24 @@ def save_chat_message(
     Raises:
         MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
         StoreWriteError: nothing was stored.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db).stored
+        True
+        >>> save_chat_message("web/7", " ", db=db)
+        WriteResult(stored=False, id=None, reason='empty')
+        >>> db.close()
     """
-    # 1. what to work with
-    db = handle(db)
-    row_id = db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
-    settings = settings_for(settings, db)
-    scope = scope_for(scope, settings)
-    # 2. what was said
-    message = messages.read(
-        scope,
+    call = open_call(db, settings, scope)
+    row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
+    # 1. what was said
+    message = new_message.read(
+        call.scope,
         interface_path,
         message_text,
-        now=db.clock(),
+        now=call.db.clock(),
         sender_name=sender_name,
         sender_id=sender_id,
         timestamp=timestamp,
@@ -118,15 +113,16 @@ def save_chat_message(
     )
     if message is None:
         return WriteResult(False, None, "empty")
-    # 3. what it wishes once and for all
-    wishes = wishing.read_wishes(message.text, settings, role=message.role, excluded=message.excluded)
-    # 4. store it
-    return chat.insert(
-        db,
-        scope,
+    # 2. what it wishes once and for all
+    flags = call.settings
+    wishes = wishing.read_wishes(message.text, flags, role=message.role, excluded=message.excluded)
+    # 3. store it
+    return messages_table.insert(
+        call.db,
+        call.scope,
         message,
-        privacy_default=settings.privacy_default,
-        queues=settings.recap_on_message,
+        privacy_default=flags.privacy_default,
+        queues=flags.recap_on_message,
         wishes=wishes,
         row_id=row_id,
     )
@@ -153,10 +149,17 @@ def save_message(
     Raises:
         MessageError: the message cannot be used, or names no conversation.
         StoreWriteError: nothing was stored.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
+        >>> save_message(message, db=db).stored, save_message(message, db=db).reason
+        (True, 'duplicate')
+        >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    incoming = read_message(message, context_memory=context_memory, interface_name=interface_name, now=db.clock())
+    call = open_call(db, settings, scope)
+    incoming = read_message(message, context_memory=context_memory, interface_name=interface_name, now=call.db.clock())
     if not incoming.interface_path:
         raise MessageError(
             "The message names no conversation. Give it interface_path `interface/chat`, or a chat id and an "
@@ -173,9 +176,9 @@ def save_message(
         incoming.date,
         {"reply_to": reply} if reply else None,
         message_id=incoming.message_id,
-        db=db,
-        settings=settings,
-        scope=scope_of(incoming, scope, settings),
+        db=call.db,
+        settings=call.settings,
+        scope=scope_of(incoming, scope, call.settings),
     )
 
 
@@ -195,20 +198,32 @@ def load_chat_history(
         limit: most messages; None is CHAT_HISTORY, at most 1000.
         level: with every conversation below `path/`, such as the threads of a group.
 
+    Returns:
+        Lines with sender_name, sender_id, text, timestamp (ISO 8601, UTC), interface_path, and metadata where there is
+        any; [] where nothing was said, or nothing the scope sees.
+
     Raises:
+        MessageError: the path cannot be a key.
         StoreReadError: nothing could be read.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> saved = save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db)
+        >>> [(line["sender_name"], line["text"]) for line in load_chat_history("web/7", db=db)]
+        [('Ann', 'Is there tea?')]
+        >>> db.close()
     """
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
     key = key_text(path, "interface_path", KEY_BYTES["conversation"])
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope, key)
-    most = _limit(limit, settings.chat_history)
-    found = chat_reading.newest(
-        db, viewer.scope.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
+    call = open_call(db, settings, scope)
+    viewer = _look_from(call, key)
+    most = _limit(limit, call.settings.chat_history)
+    lines = table_reading.newest(
+        call.db, call.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
     )
-    return [_shown(line) for line in found]
+    return [_show_line(line) for line in lines]
 
 
 def load_global_chat_history(
@@ -220,16 +235,28 @@ def load_global_chat_history(
 ) -> list[ChatLine]:
     """Return the newest messages over all conversations the scope sees, oldest first.
 
+    Args:
+        limit: most messages, at most 1000; what is no number is 10.
+
+    Returns:
+        Lines as `load_chat_history` gives them.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> first, second = save_chat_message("web/7", "Tea?", db=db), save_chat_message("web/8", "Coffee?", db=db)
+        >>> [line["text"] for line in load_global_chat_history(1, db=db)]
+        ['Coffee?']
+        >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    found = chat_reading.newest(
-        db, viewer.scope.persona, viewer.audiences, _limit(limit, 10), local=viewer.sees_local_only
-    )
-    return [_shown(line) for line in found]
+    call = open_call(db, settings, scope)
+    viewer = _look_from(call)
+    most = _limit(limit, 10)
+    lines = table_reading.newest(call.db, call.persona, viewer.audiences, most, local=viewer.sees_local_only)
+    return [_show_line(line) for line in lines]
 
 
 def clear_chat_history(
@@ -241,14 +268,28 @@ def clear_chat_history(
 ) -> int:
     """Delete the messages of a conversation, those below it not, and return how many there were.
 
+    Args:
+        path: conversation key.
+
+    Returns:
+        How many were deleted; 0 where the scope sees none.
+
     Raises:
+        MessageError: the path is blank or cannot be a key.
         StoreWriteError: nothing was deleted.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
+        >>> clear_chat_history("web/7", db=db), clear_chat_history("web/7", db=db)
+        (1, 0)
+        >>> db.close()
     """
     key = key_text(path, "interface_path", KEY_BYTES["conversation"], required=True)
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope, key)
-    return chat_changes.clear(db, viewer.scope, key, audiences=viewer.audiences)
+    call = open_call(db, settings, scope)
+    viewer = _look_from(call, key)
+    return table_changes.clear(call.db, viewer.scope, key, audiences=viewer.audiences)
 
 
 def get_cache_stats(
@@ -259,19 +300,30 @@ def get_cache_stats(
 ) -> CacheStats:
     """Return how much of the log the scope sees.
 
+    Returns:
+        See `CacheStats`; 0 and None where there is nothing.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> saved = save_chat_message("web/7", "Is there tea?", timestamp="2026-03-10T12:00:00Z", db=db)
+        >>> stats = get_cache_stats(db=db)
+        >>> stats["total_messages"], stats["newest_message"]
+        (1, '2026-03-10T12:00:00+00:00')
+        >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    found = chat_reading.stats(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only)
+    call = open_call(db, settings, scope)
+    viewer = _look_from(call)
+    stats = table_reading.stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
     return {
-        "total_messages": found.messages,
-        "unique_interface_paths": found.conversations,
-        "oldest_message": found.oldest.isoformat() if found.oldest else None,
-        "newest_message": found.newest.isoformat() if found.newest else None,
-        "history_limit": settings.chat_history,
+        "total_messages": stats.messages,
+        "unique_interface_paths": stats.conversations,
+        "oldest_message": stats.oldest.isoformat() if stats.oldest else None,
+        "newest_message": stats.newest.isoformat() if stats.newest else None,
+        "history_limit": call.settings.chat_history,
     }
 
 
@@ -296,24 +348,34 @@ def edit_chat_message(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was changed.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> saved = save_chat_message("web/7", "Is there te?", db=db)
+        >>> edit_chat_message(saved.id, "Is there tea?", db=db).stored
+        True
+        >>> edit_chat_message(saved.id, "Is there tea?", db=db).reason
+        'unchanged'
+        >>> db.close()
     """
     text = rows.text(message_text, "message_text")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    db = handle(db)
-    settings = settings_for(settings, db)
-    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
-    if found is None:
+    call = open_call(db, settings, scope)
+    place = table_reading.find_named(call.db, call.persona, message, interface_path)
+    if place is None:
         return _NO_MESSAGE
-    viewer = _viewer(db, settings, scope, found[1])
-    return chat_changes.edit(
-        db,
+    row_id, conversation = place
+    viewer = _look_from(call, conversation)
+    return table_changes.edit(
+        call.db,
         viewer.scope,
-        found[0],
+        row_id,
         text,
         audiences=viewer.audiences,
-        privacy_default=settings.privacy_default,
-        queues=settings.recap_on_message,
+        privacy_default=call.settings.privacy_default,
+        queues=call.settings.recap_on_message,
     )
 
 
@@ -330,31 +392,41 @@ def delete_chat_message(
     Returns:
         `(True, row id, "")`, with a note where a scene ended with the message and is deleted with its recaps; or reason
         `unchanged` where there is no such message.
+
+    Raises:
+        MessageError: a value of a wrong type.
+        StoreWriteError: nothing was deleted.
+
+    Example:
+        >>> from prompt_engine import open_database
+        >>> db = open_database("sqlite://")
+        >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
+        >>> delete_chat_message(saved.id, db=db).stored, load_chat_history("web/7", db=db)
+        (True, [])
+        >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
-    if found is None:
+    call = open_call(db, settings, scope)
+    place = table_reading.find_named(call.db, call.persona, message, interface_path)
+    if place is None:
         return _NO_MESSAGE
-    viewer = _viewer(db, settings, scope, found[1])
-    done = chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
-    if chat_changes.SCENE_GONE in done.notes:  # its messages may have been hidden
-        refreshing.refresh(open_conversation(open_call(db, settings, scope), found[1]))
-    return done
+    row_id, conversation = place
+    viewer = _look_from(call, conversation)
+    result = table_changes.remove(call.db, viewer.scope, row_id, audiences=viewer.audiences)
+    if table_changes.SCENE_GONE in result.notes:  # its messages may have been hidden
+        refreshing.refresh(open_conversation(call, conversation))
+    return result
 
 
 _NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 
 
-def _viewer(db: Database, settings: Settings, scope: Scope | None, conversation: str | None = None) -> Viewer:
+def _look_from(call: Call, conversation: str | None = None) -> Viewer:
     """Return what the scope sees; without a conversation of its own it is that of the conversation asked for."""
-    scope = scope_for(scope, settings)
-    if conversation is not None and scope.conversation is None:
-        scope = replace(scope, conversation=conversation)
-    destination = scope.destination or settings.prompt_destination
-    return look(
-        db, scope, Request(), destination=destination, private_stays_private=settings.private_stays_private
-    ).viewer
+    if conversation is not None and call.scope.conversation is None:
+        call = replace(call, scope=replace(call.scope, conversation=conversation))
+    viewer = with_viewer(call).viewer
+    assert viewer is not None
+    return viewer
 
 
 def _limit(limit: object, default: int) -> int:
@@ -364,7 +436,7 @@ def _limit(limit: object, default: int) -> int:
     return most
 
 
-def _shown(line: Line) -> ChatLine:
+def _show_line(line: Line) -> ChatLine:
     made: ChatLine = {
         "sender_name": line.sender_name,
         "sender_id": line.sender_id,

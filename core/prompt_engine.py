@@ -95,6 +95,17 @@ def build_json_prompt(
         MessageError: the message cannot be used.
         PromptTooLargeError: what is never cut is over the limit, unless PROMPT_OVERFLOW is `return`.
         ValueError: a limit or destination that cannot be used.
+
+    Example:
+        >>> from prompt_engine import build_json_prompt, open_database
+        >>> db = open_database("sqlite://")
+        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Any tea?", "interface_path": "web/7"}
+        >>> prompt = build_json_prompt(message, db=db)
+        >>> list(prompt)
+        ['context', 'input', 'instructions', '__pre_reduction_size', 'actions']
+        >>> prompt["input"]["payload"]["text"]
+        'Any tea?'
+        >>> db.close()
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
@@ -128,6 +139,15 @@ def explain_json_prompt(
         reason and id (never its text), stages with time and error, limit and size.
 
     Raises: as `build_json_prompt`.
+
+    Example:
+        >>> from prompt_engine import explain_json_prompt, open_database
+        >>> db = open_database("sqlite://")
+        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Any tea?", "interface_path": "web/7"}
+        >>> prompt, report = explain_json_prompt(message, db=db)
+        >>> report["words"], report["left_out"], report["over_limit"]
+        (['tea'], [], False)
+        >>> db.close()
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
@@ -150,8 +170,16 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         prompt: from `build_json_prompt`.
         max_chars: most characters; None returns equal content with a warning.
 
+    Returns:
+        The prompt without the items that had to go, the least worth first; without any where it fits already. What is
+        never cut may still be larger than the limit: `fit_prompt` says so.
+
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
+
+    Example:
+        >>> reduce_prompt_for_llm_limit({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
+        {'context': {'history_current_chat': ['b']}, 'input': {}}
     """
     return fit_prompt(prompt, max_chars)[0]
 
@@ -170,10 +198,19 @@ def fit_prompt(
         prompt: from `build_json_prompt`.
         max_chars: most characters; None for no limit.
         limit_tokens: most tokens, counted by `counter`.
+        counter: tokens of a text; None is that of the settings' model where `limit_tokens` is given.
         dumps: another way of sending, for measuring.
+
+    Returns:
+        The report is that of `explain_json_prompt`, as far as fitting fills it: sections, left_out, limits and sizes.
 
     Raises:
         ValueError: a limit that is no whole number of at least 1.
+
+    Example:
+        >>> prompt, report = fit_prompt({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
+        >>> report["sections"]["history_current_chat"]["kept"], report["size"] <= 60, report["over_limit"]
+        (1, True, False)
     """
     if max_chars is None and limit_tokens is None:
         logs.warning("no_limit", function="fit_prompt")
@@ -238,6 +275,11 @@ def to_messages(
     Raises:
         ValueError: another dialect, position, depth or role.
         TypeError: the prompt is no mapping.
+
+    Example:
+        >>> prompt = {"context": {"history_current_chat": ["Ann: hi"]}, "input": {"text": "?"}, "instructions": "Go."}
+        >>> [message["role"] for message in to_messages(prompt)]
+        ['system', 'user', 'user']
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
@@ -249,5 +291,18 @@ def to_messages(
 
 
 def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
-    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is."""
+    """Return the JSON text of a prompt, shortened for sending; what is no JSON object stays as it is.
+
+    Args:
+        text: a prompt as JSON text.
+        max_chars: most characters of the text that is sent, at least 1; None for no limit.
+
+    Raises:
+        ValueError: `max_chars` is no whole number of at least 1.
+
+    Example:
+        >>> text = '{"context": {"history_recent": ["aaaaaaaaaaaaaaa", "b"]}, "input": {}}'
+        >>> reduce_json_text_for_transmission(text, 60)
+        '{"context": {"history_recent": ["b"]}, "input": {}}'
+    """
     return reduce_json_text(text, max_chars)

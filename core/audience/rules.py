@@ -73,7 +73,7 @@ def own_audience(privacy: Privacy, server: str, conversation: str, person: str |
 
 
 def seen_audiences(privacy: Privacy, server: str, conversation: str | None, person: str | None) -> list[AudienceKey]:
-    """Return the audiences a prompt sees, by the table of F12.
+    """Return the audiences a prompt sees, by privacy, server, conversation and person.
 
     >>> [a.kind for a in seen_audiences("direct", "s1", "discord/7", "discord/7")]
     ['persona', 'server', 'direct']

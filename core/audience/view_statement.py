@@ -199,7 +199,7 @@ def _facts(row: Any) -> ConversationFacts:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server and person of the scope's conversation, in the order of F17."""
+    """Return privacy, server and person of the scope's conversation: as stored, else as its parent, else as said."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person

@@ -100,7 +100,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 def read_hits(given: Any) -> tuple[list[Hit], int]:
     """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none.
 
-    A hit is a mapping with a text as `snippet`; what else of T33 is missing or of another type gets a plain value.
+    A hit is a mapping with a text as `snippet`; what else of a hit is missing or of another type gets a plain value.
 
     >>> read_hits([{"snippet": "tea", "id": 7}, 3])
     ([{'source': 'memories', 'id': 7, 'timestamp': '', 'snippet': 'tea', 'tags': []}], 1)

@@ -28,7 +28,7 @@ REFUSED_TARGETS = (OWN_KEYS - {RECENT, THOUGHTS}) | {
     "chat_history",
     "current_chat_history",
 }
-"""Context keys no hook may fill: those of P8, and those that P15 keeps out of the context."""
+"""Context keys no hook may fill: those of the prompt itself, and those that would repeat one of its sections."""
 
 
 @dataclass(frozen=True, slots=True)

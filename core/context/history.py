@@ -9,7 +9,8 @@ there are in `context.plan`, the look of a line in `context.lines`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 
 from ..shapes import HistoryEntry, IncomingMessage, LeftOut
@@ -27,8 +28,6 @@ from .merge import (
     entry_id,
     first_ones,
     live_places,
-    merge,
-    same_message,
     stored_places,
 )
 from .plan import (
@@ -38,31 +37,55 @@ from .plan import (
     HistoryPlan,
     MaySee,
     current_and_recent,
-    history_plan,
     skips_history,
 )
-from .shapes import HistoryLists, HistoryOptions
-from .shown import echo_check, is_echo, is_shown, why_not_shown
-
-__all__ = [
-    "Candidates",
-    "HistoryLists",
-    "HistoryOptions",
-    "HistoryPlan",
-    "build_lists",
-    "current_and_recent",
-    "echo_check",
-    "history_plan",
-    "is_echo",
-    "is_shown",
-    "merge",
-    "newest",
-    "same_message",
-    "skips_history",
-    "why_not_shown",
-]
+from .shown import echo_check, why_not_shown
 
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOptions:
+    """How the lines of a call are chosen and look, flag by flag."""
+
+    now: datetime
+    """Aware time the ages are counted to."""
+    zone: tzinfo = UTC
+    """TIMEZONE."""
+    age_marker_minutes: int = 10
+    """HISTORY_AGE_MARKER_MINUTES, 0 to 10080; 0 gives no mark."""
+    reply_quote_chars: int = 40
+    """REPLY_QUOTE_CHARS, 0 to 400."""
+    echo_window_seconds: int = 60
+    """ECHO_WINDOW_SECONDS, 0 to 3600."""
+    noise_prefixes: tuple[str, ...] = ()
+    """NOISE_PREFIXES."""
+    exchange_window: int = 0
+    """CONTEXT_EXCHANGE_WINDOW, 0 to 50 exchanges; 0 is off."""
+    exchange_char_cap: int = 8000
+    """CONTEXT_EXCHANGE_CHAR_CAP, 100 to 1000000 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLists:
+    """The history part of `context`, and the account of it."""
+
+    current: list[str] = field(default_factory=list)
+    """history_current_chat, oldest first."""
+    recent: list[str] = field(default_factory=list)
+    """history_recent, oldest first."""
+    visible: list[HistoryEntry] = field(default_factory=list)
+    """The messages shown in the two lists: what memories need not repeat."""
+    left_out: list[LeftOut] = field(default_factory=list)
+    found: dict[str, int] = field(default_factory=dict)
+    """Section to number of messages found; the lines and the left out of a section add up to it."""
+    notes: list[str] = field(default_factory=list)
+    echoes: list[HistoryEntry] = field(default_factory=list)
+    """Copies of the message being answered, which memories leave out too."""
+    extra: dict[str, list[str]] = field(default_factory=dict)
+    """Context keys of contributions with a target of their own."""
+    full: frozenset[str] = frozenset()
+    """Sections that would take no older message, so that none need be read for them."""
 
 
 def newest(entries: Sequence[Item], count: int) -> list[Item]:
@@ -240,6 +263,7 @@ def build_lists(
 
     >>> from datetime import UTC, datetime
     >>> from prompt_engine.context.context import caps
+    >>> from prompt_engine.context.plan import history_plan
     >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "hi", "tg", "tg/1")
     >>> row = HistoryEntry("tg/1", "tea?", sender_name="Ann", row_id=7)
     >>> build_lists(
@@ -307,7 +331,7 @@ def _add_recent(lists: HistoryLists, account: _Account, recent: list[HistoryEntr
 
 
 def _without_history(lists: HistoryLists) -> HistoryLists:
-    """Return the lists emptied as P36 has it: memories, and so what counts as visible to them, stay as without it."""
+    """Return the lists emptied; memories, and so what counts as visible to them, stay as with the lists."""
     return replace(
         lists,
         current=[],

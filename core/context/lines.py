@@ -1,8 +1,8 @@
 """How one message becomes one line of a history list.
 
 Owns the look of a line and nothing else: which messages are shown is decided in `context.history`. Called by
-`context.history`, `context.merge`, `ai_diary.rules`, `context.contributions` and
-`context.labels`.
+`context.history`, `context.merge` and `ai_diary.rules`; the label of a recalled memory stands here too, for
+`prompt.history`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
+from ..text.times import parse_time
 
 NAME_CHARS = 64
 """Most characters of a sender's name in a line."""
@@ -200,3 +201,35 @@ def line(
     """
     shown = body(entry, zone=zone, now=now, age_marker_minutes=age_marker_minutes, reply_quote_chars=reply_quote_chars)
     return shown if own else f"{origin(entry)}{shown}"
+
+
+# Recalled memories
+
+SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "chat history"}
+"""Source of a hit to the words shown; any other source is shown by its own name without underscores."""
+
+
+def label(source: str, timestamp: str | datetime | None, conversation: str | None, zone: tzinfo) -> str:
+    """Return source and day of a hit in words.
+
+    Args:
+        source: source of the hit, known or not.
+        timestamp: ISO 8601 text or an aware time; blank, None or unreadable leaves the day out.
+        conversation: key or title of the conversation it comes from; blank or None leaves it out.
+        zone: zone of the shown days (flag TIMEZONE).
+
+    Returns:
+        `recalled from <day> (<conversation>, <source>)`, `(<conversation>, <source>)` without a day, and the bare
+        words of the source where neither day nor conversation is known.
+
+    >>> from datetime import UTC
+    >>> label("chat_history", "2026-09-19T12:00:00+00:00", "P", UTC), label("old_notes", "", "", UTC)
+    ('recalled from 2026-09-19 (P, chat history)', 'old notes')
+    """
+    words = SOURCE_WORDS.get(source) or one_line(source).replace("_", " ").strip()
+    place = one_line(conversation or "").strip()
+    time = parse_time(timestamp) if timestamp else None
+    if time is None and not place:
+        return words
+    where = f"({place}, {words})" if place else f"({words})"
+    return where if time is None else f"recalled from {local_time(time, zone):%Y-%m-%d} {where}"

@@ -93,7 +93,7 @@ def _time(value: Any) -> tuple[datetime | None, str]:
 
 
 def _sender(value: Any) -> tuple[str, str, str]:
-    """Return sender id, name and username, of the fields of P22 or, where all are missing, of `from_user`."""
+    """Return sender id, name and username, of the fields of that name or, where all are missing, of `from_user`."""
     told = _text(value, "sender_id"), _text(value, "sender_name"), _text(value, "username")
     if any(told):
         return told

@@ -30,7 +30,7 @@ STORED, LIVE, ADDED = 0, 1, 2
 
 
 def plain_line(entry: HistoryEntry) -> str:
-    """Return the line in UTC without an age mark: what (c) of P23 compares when no other look is given."""
+    """Return the line in UTC without an age mark: what is compared when no other look is given."""
     return body(entry, zone=UTC, now=_EPOCH)
 
 
@@ -79,7 +79,12 @@ class _Times:
 
 
 class SeenMessages:
-    """The messages seen so far; `take` tells whether one more is the same as any of them."""
+    """The messages seen so far; `take` tells whether one more is the same as any of them.
+
+    Two are one message when the conversation is the same and (a) both have the same message id, or (b) at least one
+    lacks an id, sender and text are equal and the times are less than 5 s apart or missing, or (c) the rendered lines
+    are equal.
+    """
 
     def __init__(self, render: Render = plain_line) -> None:
         self._render = render
@@ -132,25 +137,6 @@ class SeenMessages:
                 yield ("sender", which, place, entry.sender_id, text)
             else:
                 yield ("no sender", which, place, name, text)
-
-
-def same_message(a: HistoryEntry, b: HistoryEntry, render: Render = plain_line) -> bool:
-    """Return whether the two are one message.
-
-    They are when the conversation is the same and (a) both have the same message id, or (b) at least one lacks an id,
-    sender and text are equal and the times are less than 5 s apart or missing, or (c) the rendered lines are equal.
-
-    Args:
-        a, b: stored or live, in either order.
-        render: gives the line of a message, for (c).
-
-    >>> said, copy = HistoryEntry("tg/1", "yes", message_id="4"), HistoryEntry("tg/1", " YES")
-    >>> same_message(said, copy), same_message(said, HistoryEntry("tg/2", "yes"))
-    (True, False)
-    """
-    seen = SeenMessages(render)
-    seen.take(a)
-    return not seen.take(b)
 
 
 def stored_places(entries: Iterable[HistoryEntry]) -> list[Placed]:
@@ -216,7 +202,7 @@ def merge(
     Args:
         stored: messages of the database, in any order.
         live: messages of the host, in the order handed in.
-        render: gives the line of a message, for (c) of P23.
+        render: gives the line of a message: messages that read alike in one list are one.
         section: name in the report.
 
     >>> row = HistoryEntry("tg/1", "hi", sender_name="Ann", row_id=7)

@@ -35,15 +35,6 @@ def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> st
     return "noise" if prefixes and (entry.text.startswith(prefixes) or entry.text.lstrip().startswith(prefixes)) else ""
 
 
-def is_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> bool:
-    """Return whether the message is rendered at all; `why_not_shown` gives the reason.
-
-    >>> is_shown(HistoryEntry("tg/1", "hi")), is_shown(HistoryEntry("tg/1", "  "))
-    (True, False)
-    """
-    return not why_not_shown(entry, noise_prefixes)
-
-
 def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
     """Return whether the entry and the message have one sender: by id, or by a name where one of them has no id."""
     sender = message.sender
@@ -57,7 +48,17 @@ def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
 
 
 def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[HistoryEntry], bool]:
-    """Return the function that tells whether an entry is the message being answered; see `is_echo`."""
+    """Return the function that tells whether an entry, stored or live, is the message being answered.
+
+    It is when it stands in the message's conversation and has its id, or its sender and text at most `window_seconds`
+    (ECHO_WINDOW_SECONDS, 0 to 3600) before or after it. An entry without a time is near enough, as long as there is a
+    window.
+
+    >>> from datetime import UTC, datetime
+    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "yes", "tg", "tg/1")
+    >>> echo_check(message, 60)(HistoryEntry("tg/1", "yes", message_id="9"))
+    True
+    """
     window = timedelta(seconds=max(0, window_seconds))
     said = collapsed(message.text)
 
@@ -70,22 +71,3 @@ def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[His
         return bool(said) and is_near and _is_sender(entry, message) and collapsed(entry.text) == said
 
     return check
-
-
-def is_echo(entry: HistoryEntry, message: IncomingMessage, window_seconds: float) -> bool:
-    """Return whether the entry is the message being answered.
-
-    It is when it stands in the message's conversation and has its id, or its sender and text at most `window_seconds`
-    before or after it. An entry without a time is near enough, as long as there is a window.
-
-    Args:
-        entry: stored or live.
-        message: the message being answered.
-        window_seconds: ECHO_WINDOW_SECONDS, 0 to 3600.
-
-    >>> from datetime import UTC, datetime
-    >>> message = IncomingMessage("9", datetime(2026, 3, 10, 12, tzinfo=UTC), "yes", "tg", "tg/1")
-    >>> is_echo(HistoryEntry("tg/1", "yes", message_id="9"), message, 60)
-    True
-    """
-    return echo_check(message, window_seconds)(entry)

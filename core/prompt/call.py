@@ -15,9 +15,8 @@ from ..audience.view import Recent, Viewer
 from ..calls.call import Call
 from ..config import Settings
 from ..context import context as context_rules
-from ..context.history import skips_history
 from ..context.live import LiveHistory
-from ..context.plan import HistoryPlan, history_plan
+from ..context.plan import HistoryPlan, history_plan, skips_history
 from ..database.engine import Database
 from ..scope import Destination, Scope
 from ..shapes import IncomingMessage

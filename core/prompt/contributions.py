@@ -29,12 +29,12 @@ def merge_injections(context: Mapping[str, Any], injections: Any) -> tuple[dict[
     """Return `(context, persona text, notes)`: the context with the host's keys after its own.
 
     Args:
-        context: in the order of P8.
+        context: in the order of `context.context.CONTEXT_KEYS`.
         injections: what the hook `static_injections` gave; None is nothing.
 
     Returns:
-        A new context. Not taken: empty values; `persona`, which comes back as text; the five keys of P15; keys that
-        stand in the table of P8 or are there already. All but the first two are noted.
+        A new context. Not taken: empty values; `persona`, which comes back as text; `DROPPED_INJECTIONS`; names of
+        sections, and keys that are there already. All but the first two are noted.
 
     >>> merge_injections({"thoughts": []}, {"weather": "rain", "persona": "You are Iris.", "mood": ""})
     ({'thoughts': [], 'weather': 'rain'}, 'You are Iris.', ())

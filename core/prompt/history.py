@@ -19,7 +19,7 @@ from ..context import context as context_rules
 from ..context.context import read_hits
 from ..context.history import HistoryLists, HistoryOptions, build_lists
 from ..context.incoming import read_message
-from ..context.labels import label
+from ..context.lines import label
 from ..context.live import read_context_memory
 from ..context.section_base import Asked
 from ..database.engine import Database
@@ -71,6 +71,15 @@ class HistoryEngine:
 
         Raises:
             MessageError: the message cannot be used.
+
+        Example:
+            >>> from prompt_engine import open_database
+            >>> db = open_database("sqlite://")
+            >>> message = {"message_id": 2, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
+            >>> said = {"text": "Hello.", "sender_name": "Ann", "timestamp": "2026-03-10T11:59:00Z"}
+            >>> HistoryEngine().build_context(message, {"web/7": [said]}, db=db)["history_current_chat"]
+            ['[10/03/26:1159] Ann: "Hello."']
+            >>> db.close()
         """
         known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
         clock = db.clock if db is not None else defaults.clock()

@@ -90,7 +90,7 @@ def fit(
     memory_rank: Sequence[tuple[str, Any]] | None = None,
     ids: Mapping[str, Sequence[str]] | None = None,
 ) -> Reduction:
-    """Return the prompt with as few removals, in the order of P53, as bring it within both limits.
+    """Return the prompt with as few removals, in the order of `rules_reduction_plan`, as bring it within both limits.
 
     Args:
         prompt: a finished prompt; it is not changed. What is no strict JSON in it is made so first.

@@ -12,7 +12,8 @@ from typing import Any
 from .. import search as searching
 from .. import synth_core_memory
 from ..context.context import drop_visible, read_hits, visible_rows
-from ..context.history import HistoryLists, echo_check
+from ..context.history import HistoryLists
+from ..context.shown import echo_check
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..errors import StoreError

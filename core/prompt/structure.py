@@ -76,17 +76,8 @@ def message_actions(actions: Any, interface_name: str | None) -> list[str]:
     return [name for name in names if interface_name in text_at(actions[name], "source")]
 
 
-def wants_verbose(actions: Any, interface_name: str | None) -> bool:
-    """Return whether `instructions_verbose` belongs in the prompt.
-
-    >>> wants_verbose({"message_discord_bot": {"source": "plugin_x"}}, "discord")
-    False
-    """
-    return bool(message_actions(actions, interface_name))
-
-
 def instructions_text(persona: str, line: str, language: str, tone: str, recon_texts: Sequence[str]) -> str:
-    """Return persona, the line of P13, then language, tone and recon lines, with one empty line between them.
+    """Return persona, how to answer, then language, tone and recon lines, with one empty line between them.
 
     What changes least stands first. Empty parts leave no gap; the persona keeps its line breaks.
 

@@ -1,6 +1,6 @@
 """The wishes of the person a prompt answers: they stand first in the section `saved_memories`.
 
-Called by `conversations.section_saved`, whose key they share: P8 has one list for what a person wants remembered.
+Called by `conversations.section_saved`, whose key they share: a prompt has one list for what a person wants remembered.
 """
 
 from __future__ import annotations

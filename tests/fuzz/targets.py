@@ -24,7 +24,7 @@ from core.config import file as config_file
 from core.config import flag_types, load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
-from core.context import attachments, context, contributions, incoming, labels, lines, live
+from core.context import attachments, context, contributions, incoming, lines, live
 from core.conversations import memory_tool
 from core.conversations import (
     rules_markdown as markdown_files,
@@ -381,7 +381,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("scopes", _scope),
     Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
     Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
-    Target("labels", lambda value: labels.label("memories", value, value, UTC) if isinstance(value, str) else None),
+    Target("labels", lambda value: lines.label("memories", value, value, UTC) if isinstance(value, str) else None),
 )
 
 TARGETS: Mapping[str, Target] = {target.name: target for target in (*TEXT_TARGETS, *VALUE_TARGETS)}

@@ -171,9 +171,10 @@ def _read_rows(
 def _readable(row: Any) -> Any:
     """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
     texts = row[TEXT_PLACES]
-    if not any(isinstance(value, bytes) for value in texts):
-        return row
-    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
+    for value in texts:
+        if isinstance(value, bytes):
+            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
+    return row
 
 
 @lru_cache(maxsize=4)

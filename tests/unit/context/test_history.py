@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.context.context import caps
-from core.context.history import HistoryLists, HistoryOptions, build_lists, history_plan, newest
+from core.context.history import HistoryLists, HistoryOptions, build_lists, newest
 from core.context.live import LiveHistory, read_context_memory
+from core.context.plan import history_plan
 from core.shapes import HistoryContribution, HistoryEntry, IncomingMessage, LeftOut, Sender
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from core.context.labels import label
+from core.context.lines import label
 
 
 def test_p41_a_label_names_day_conversation_and_source() -> None:

@@ -9,11 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.context.lines import sender
-from core.context.merge import merge, plain_line, same_message
+from core.context.merge import SeenMessages, merge, plain_line
 from core.shapes import HistoryEntry, LeftOut, ReplyNote
 from core.text.folding import collapsed
 
 AT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def same_message(a: HistoryEntry, b: HistoryEntry) -> bool:
+    """Return whether the two are one message."""
+    seen = SeenMessages(plain_line)
+    seen.take(a)
+    return not seen.take(b)
 
 
 def said(text: str = "yes", seconds: float | None = 0.0, **fields: object) -> HistoryEntry:

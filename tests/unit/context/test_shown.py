@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.context.shown import is_echo, is_shown, why_not_shown
+from core.context.shown import echo_check, why_not_shown
 from core.shapes import HistoryEntry, IncomingMessage, Sender
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -31,7 +31,11 @@ MESSAGE = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "an
 )
 def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: HistoryEntry, reason: str) -> None:
     assert why_not_shown(entry, ("[beat]", "")) == reason
-    assert is_shown(entry, ("[beat]", "")) is not bool(reason)
+
+
+def is_echo(entry: HistoryEntry, message: IncomingMessage, window_seconds: float) -> bool:
+    """Return whether the entry is the message being answered."""
+    return echo_check(message, window_seconds)(entry)
 
 
 def at(seconds: float | None, text: str = "yes ", **fields: str) -> HistoryEntry:

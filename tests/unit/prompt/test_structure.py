@@ -16,7 +16,7 @@ from core.context.context import OWN_KEYS
 from core.context.incoming import read_message
 from core.prompt import structure as module
 from core.prompt.contributions import DROPPED_INJECTIONS, append_memories, merge_injections, recon_parts
-from core.prompt.structure import Contents, assemble, instructions_text, shape_actions, wants_verbose
+from core.prompt.structure import Contents, assemble, instructions_text, message_actions, shape_actions
 from core.shapes import Hit
 from core.templates.render import Renderer
 from core.text.sizes import size
@@ -103,12 +103,12 @@ def test_p13_the_instructions_are_one_short_line() -> None:
 
 
 def test_p14_verbose_instructions_need_a_message_action_for_the_interface() -> None:
-    assert wants_verbose(DISCORD, "discord")
-    assert not wants_verbose({"message_discord_bot": {"source": "plugin_x"}}, "discord")
-    assert not wants_verbose({"send_discord": {"source": "plugin_discord"}}, "discord")
-    assert not wants_verbose(DISCORD, "")
-    assert not wants_verbose(None, "discord")
-    assert wants_verbose({"message_x": SimpleNamespace(source="plugin_discord")}, "discord")
+    assert message_actions(DISCORD, "discord")
+    assert not message_actions({"message_discord_bot": {"source": "plugin_x"}}, "discord")
+    assert not message_actions({"send_discord": {"source": "plugin_discord"}}, "discord")
+    assert not message_actions(DISCORD, "")
+    assert not message_actions(None, "discord")
+    assert message_actions({"message_x": SimpleNamespace(source="plugin_discord")}, "discord")
     text = make(actions=DISCORD)["instructions_verbose"]
     assert text.count("\n") > 5
     assert all(word in text for word in ("JSON", "type", "payload", "thread_id", "actions", "message_discord_bot"))
