@@ -21,24 +21,14 @@ from .context.incoming import read_message
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
-from .messages import (
-    new_message as messages,
-)
-from .messages import (
-    table as chat,
-)
-from .messages import (
-    table_changes as chat_changes,
-)
-from .messages import (
-    table_reading as chat_reading,
-)
+from .messages import new_message, table_changes, table_reading
+from .messages import table as messages_table
 from .messages.table_reading import Line
 from .scope import KEY_BYTES, Scope, key_text
 from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
 from .stories.calls import open_conversation
-from .stories.recaps import refresh as refreshing
+from .stories.recaps import refresh
 from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
@@ -102,7 +92,7 @@ def save_chat_message(
     settings = settings_for(settings, db)
     scope = scope_for(scope, settings)
     # 2. what was said
-    message = messages.read(
+    message = new_message.read_message(
         scope,
         interface_path,
         message_text,
@@ -121,7 +111,7 @@ def save_chat_message(
     # 3. what it wishes once and for all
     wishes = wishing.read_wishes(message.text, settings, role=message.role, excluded=message.excluded)
     # 4. store it
-    return chat.insert(
+    return messages_table.insert_message(
         db,
         scope,
         message,
@@ -205,7 +195,7 @@ def load_chat_history(
     settings = settings_for(settings, db)
     viewer = _viewer(db, settings, scope, key)
     most = _limit(limit, settings.chat_history)
-    found = chat_reading.newest(
+    found = table_reading.read_newest(
         db, viewer.scope.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
     )
     return [_shown(line) for line in found]
@@ -226,7 +216,7 @@ def load_global_chat_history(
     db = handle(db)
     settings = settings_for(settings, db)
     viewer = _viewer(db, settings, scope)
-    found = chat_reading.newest(
+    found = table_reading.read_newest(
         db, viewer.scope.persona, viewer.audiences, _limit(limit, 10), local=viewer.sees_local_only
     )
     return [_shown(line) for line in found]
@@ -248,7 +238,7 @@ def clear_chat_history(
     db = handle(db)
     settings = settings_for(settings, db)
     viewer = _viewer(db, settings, scope, key)
-    return chat_changes.clear(db, viewer.scope, key, audiences=viewer.audiences)
+    return table_changes.clear_conversation(db, viewer.scope, key, audiences=viewer.audiences)
 
 
 def get_cache_stats(
@@ -265,7 +255,7 @@ def get_cache_stats(
     db = handle(db)
     settings = settings_for(settings, db)
     viewer = _viewer(db, settings, scope)
-    found = chat_reading.stats(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only)
+    found = table_reading.read_stats(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only)
     return {
         "total_messages": found.messages,
         "unique_interface_paths": found.conversations,
@@ -302,11 +292,11 @@ def edit_chat_message(
         return WriteResult(False, None, "empty")
     db = handle(db)
     settings = settings_for(settings, db)
-    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
+    found = table_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
     if found is None:
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
-    return chat_changes.edit(
+    return table_changes.edit_message(
         db,
         viewer.scope,
         found[0],
@@ -333,13 +323,13 @@ def delete_chat_message(
     """
     db = handle(db)
     settings = settings_for(settings, db)
-    found = chat_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
+    found = table_reading.find_named(db, scope_for(scope, settings).persona, message, interface_path)
     if found is None:
         return _NO_MESSAGE
     viewer = _viewer(db, settings, scope, found[1])
-    done = chat_changes.remove(db, viewer.scope, found[0], audiences=viewer.audiences)
-    if chat_changes.SCENE_GONE in done.notes:  # its messages may have been hidden
-        refreshing.refresh(open_conversation(open_call(db, settings, scope), found[1]))
+    done = table_changes.delete_message(db, viewer.scope, found[0], audiences=viewer.audiences)
+    if table_changes.SCENE_GONE in done.notes:  # its messages may have been hidden
+        refresh.refresh_later(open_conversation(open_call(db, settings, scope), found[1]))
     return done
 
 

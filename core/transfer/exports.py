@@ -101,7 +101,7 @@ def export_chat(
     db = handle(db)
     known = settings_for(settings, db)
     asking = scope_for(scope, known)
-    saving.of(db).flush()  # what is worked out and not written yet
+    saving.get_saver(db).flush()  # what is worked out and not written yet
     call = open_conversation(Call(db, known, asking), conversation)
     is_local = (asking.destination or known.prompt_destination) == "local"
     if call.place is None or (call.place.local_only and not is_local):
@@ -160,7 +160,7 @@ def _written(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Pro
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
-        told = beside.read(call.reader(), call.persona, [row.id for row in page])
+        told = beside.read_beside(call.reader(), call.persona, [row.id for row in page])
         for row in page:
             for line in tavern_json.kept_lines(row.metadata, tavern_json.BEFORE):
                 put(line)
@@ -184,12 +184,12 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
-    metadata = beside.metadata_of(read, persona, conversation)
+    metadata = beside.read_metadata(read, persona, conversation)
     line = tavern_json.kept(metadata)
     if line is None:
         line = _new_header(call)
-    versions = running_recaps.versions(read, persona, conversation)
-    current = running_recaps.state(read, persona, conversation).current
+    versions = running_recaps.read_versions(read, persona, conversation)
+    current = running_recaps.read_state(read, persona, conversation).current
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
@@ -233,6 +233,6 @@ def _human(at: datetime | None) -> str:
 
 
 def _notes(call: StoryCall) -> tuple[str, ...]:
-    found = scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
+    found = scenes.read_scenes(call.reader("scenes"), call.persona, call.conversation)
     brought = sum(scene.is_brought for scene in found)
     return (f"{_BROUGHT}: {brought}",) if brought else ()

@@ -153,9 +153,9 @@ def store(
             if in_order:
                 batch, newest = _in_order(db, scope, batch, newest)
             told, along = [each.message for each in batch], [each.beside for each in batch]
-            written = chat_batches.insert_many(
+            written = chat_batches.insert_messages(
                 db, scope, told, privacy_default=settings.privacy_default, privacy=privacy, beside=along,
-                write_beside=beside.insert, wishes=[each.wishes for each in batch],
+                write_beside=beside.insert_beside, wishes=[each.wishes for each in batch],
             )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
@@ -203,7 +203,7 @@ def _message(
     own = plan.is_persona(record)
     role = "persona" if own and record.role != "thought" else "user" if record.role == "persona" else record.role
     sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
-    made = messages.read(
+    made = messages.read_message(
         replace(scope, conversation=key, participant=None, privacy=None),
         key,
         record.text,
@@ -235,7 +235,7 @@ def _in_order(
     """
     conversation = batch[0].message.conversation
     ids = [each.message.message_id for each in batch if each.message.message_id is not None]
-    stored = beside.times(readers.of(db, "chat_history_cache"), scope.persona, conversation, ids)
+    stored = beside.read_times(readers.of(db, "chat_history_cache"), scope.persona, conversation, ids)
     made = []
     for each in batch:
         there = stored.get(each.message.message_id or "")
@@ -256,7 +256,7 @@ def _keep_conversation(plan: Plan, reader: Reader, db: Database, scope: Scope, o
     metadata |= {tavern_json.AFTER: after} if (after := reader.after()) else {}
     versions = header.versions
     if versions:
-        order = hidden.order(readers.of(db, "chat_history_cache"), scope.persona, conversation)
+        order = hidden.read_rows(readers.of(db, "chat_history_cache"), scope.persona, conversation)
         places = Places.of(outcome.places, [row.row_id for row in order])
         versions = tuple(
             replace(
@@ -267,7 +267,7 @@ def _keep_conversation(plan: Plan, reader: Reader, db: Database, scope: Scope, o
             for version in versions
         )
     outcome.story["running_recaps"] += db.transaction(
-        lambda connection: beside.keep(
+        lambda connection: beside.keep_conversation(
             connection, scope.persona, conversation, metadata or None, versions, header.current
         ),
         source="conversations",
