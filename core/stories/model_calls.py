@@ -134,7 +134,7 @@ def room_tokens(settings: Settings) -> int:
 def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
     """Return items in stretches that take at most `room` together; one that is larger alone stands alone.
 
-    >>> pieces([3, 3, 3, 9, 1], lambda n: n, 6)
+    >>> cut_pieces([3, 3, 3, 9, 1], lambda n: n, 6)
     [[3, 3], [3], [9], [1]]
     """
     made: list[list[T]] = []
@@ -152,7 +152,7 @@ def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[
 def cut_text(text: str, tokens: int, room: int) -> list[str]:
     """Return a text in as many equal parts as it needs for each to take at most about `room` tokens.
 
-    >>> cut("abcdef", 30, 10), cut("abc", 3, 10)
+    >>> cut_text("abcdef", 30, 10), cut_text("abc", 3, 10)
     (['ab', 'cd', 'ef'], ['abc'])
     """
     parts = max(1, math.ceil(tokens / room))

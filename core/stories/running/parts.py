@@ -47,9 +47,9 @@ class Story:
 def read_story(data: object, content: str = "") -> Story:
     """Return the parts of a stored recap: those of `data`, else its text as one development.
 
-    >>> read({"recap": {"developments": ["a"], "open": [], "state": "s"}, "entities": {"Ada": "a friend"}}).state
+    >>> read_story({"recap": {"developments": ["a"], "open": [], "state": "s"}, "entities": {"Ada": "a friend"}}).state
     's'
-    >>> read(None, "they met")
+    >>> read_story(None, "they met")
     Story(developments=('they met',), open=(), state='', entities=())
     """
     recap = data.get("recap") if isinstance(data, Mapping) else None
@@ -242,7 +242,7 @@ def _cuts(story: Story) -> list[tuple[Story, int]]:
 def split_sentences(text: str) -> list[str]:
     """Return a text in sentences or lines that make it up again when joined.
 
-    >>> sentences_of("He came. She left.\\nNight fell.")
+    >>> split_sentences("He came. She left.\\nNight fell.")
     ['He came.', ' She left.', '\\n', 'Night fell.']
     """
     return [part for part in _SENTENCE_END.split(text) if part]
