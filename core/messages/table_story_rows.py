@@ -1,6 +1,6 @@
 """What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation.
 
-Called by the tables of what was said: `chat` when a message is stored, `chat_changes` when one is changed or deleted.
+Called by `messages.table` when a message is stored, and by `table_changes` when one is changed or deleted.
 """
 
 from __future__ import annotations

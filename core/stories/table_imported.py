@@ -1,7 +1,7 @@
 """What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap.
 
 Written as the file has it, in the transaction of the messages themselves, and read again a page of messages at a time.
-One change of one of them is the work of `alternatives`, `message_recaps`, `scenes` and `running_recaps`.
+One change of one of them is the work of the tables of `messages` and of `running.table`.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def set_data(
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
-        key: one of S3.
+        key: one of `KINDS` of `stories.recaps.rules_keys`, such as `memory`, `exclude` or `scene_break_name`.
         value: a text, switch, list, number or object by the key; None takes it away.
         provenance: where a memory is from.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
@@ -202,7 +202,7 @@ def get_data(
 
     Args:
         message: as for `set_data`.
-        key: one of S3, or `stale` or `provenance`; None gives all that is set as a dict, in the order of S3.
+        key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
 
     Raises:
         ValueError: an unknown key, naming the nearest.
