@@ -65,6 +65,14 @@ def set_data(
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
         MessageError: a value of another kind, a text over 16 MB.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import get_data, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, "memory", db=db)
+    (True, 'Ann left.')
     """
     rules_keys.check_key(key)
     rules.check_provenance(provenance)
@@ -156,6 +164,14 @@ def edit_memory(
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
 
     Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, get_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
+    (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
     made = _stored("memory", rules_keys.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
@@ -244,6 +260,14 @@ def get_memory(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import get_memory, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_memory(message, db=db)
+    (True, 'Ann left.')
     """
     memory: str | None = get_data(
         message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
@@ -270,6 +294,14 @@ def clear_all(
 
     Raises:
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import clear_all, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, clear_all("web/42", db=db)
+    (True, {'memory': 1})
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -374,6 +406,14 @@ def queue_recaps(
 
     Raises:
         StoreWriteError: the part at hand was not queued; those before it are.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import queue_recaps
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> queue_recaps("web/42", db=db), queue_recaps("web/42", db=db)
+    (1, 0)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:

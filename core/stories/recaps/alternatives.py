@@ -70,6 +70,16 @@ def add_alternative(
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
             that is blank, of another type or over 16 MB.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_alternative, list_alternatives
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_alternative(message, "Ann stayed.", db=db)
+    1
+    >>> [each["text"] for each in list_alternatives(message, db=db)]
+    ['Ann left the house.', 'Ann stayed.']
     """
     made = rows.text(text, "text")
     if not made.strip():

@@ -229,6 +229,14 @@ def check_message_exclusion(
     Raises:
         MessageError: there is no such message, or none that the scope sees.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import check_message_exclusion
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> check_message_exclusion(message, db=db), check_message_exclusion(message, disabled=["ann"], db=db)
+    ('', 'disabled')
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
@@ -319,6 +327,16 @@ def get_recap_text(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, get_recap_text, refresh_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["changed"]
+    (True, 1)
+    >>> get_recap_text("web/42", db=db)
+    'Ann left.'
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:

@@ -114,6 +114,14 @@ def auto_hide_plan(
     Raises:
         MessageError: `count` is no whole number.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, auto_hide_plan
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
+    (True, {'hide': [], 'show': [(0, 0)]})
     """
     asked = rows.number(count, "count")
     call = open_conversation(open_call(db, settings, scope), conversation)

@@ -112,6 +112,16 @@ def get_running_recap_injection(
     Raises:
         ValueError: position, depth or role cannot be used; names what can.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_injection
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
+    0
+    >>> "Ann left" in get_running_recap_injection("web/42", db=db)["value"]
+    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     return build_injection(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
@@ -233,6 +243,14 @@ def refresh_memory(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, refresh_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["included"] == [message]
+    (True, True)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     done = refresh.refresh_later(call, disabled, counter)

@@ -91,6 +91,16 @@ def add_running_recap_version(
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: another provenance.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("The story so far.", conversation="web/42", db=db)
+    0
+    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    'The story so far.'
     """
     # 1. what is to be stored
     check_provenance(provenance)

@@ -75,6 +75,16 @@ def add_scene_break(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, "The harbour", db=db).stored
+    True
+    >>> [scene["name"] for scene in list_scenes("web/42", db=db)]
+    ['The harbour']
     """
     notes: list[str] = []
     called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
@@ -258,6 +268,14 @@ def get_scene_range(
     Raises:
         MessageError: there is no such message, or no break lies on it.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, get_scene_range
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, get_scene_range(message, db=db)
+    (True, (0, 0))
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:

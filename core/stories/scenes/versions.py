@@ -75,6 +75,16 @@ def set_scene_recap(
     Raises:
         MessageError: a text of a wrong type or over 16 MB.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, get_scene_recaps, set_scene_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, set_scene_recap(message, "Ann left.", db=db).stored
+    (True, True)
+    >>> [recap["content"] for recap in get_scene_recaps(message, db=db)]
+    ['Ann left.']
     """
     text = rows.text(content, "content")
     if not text.strip():
