@@ -97,7 +97,7 @@ def save_chat_message(
     call = open_call(db, settings, scope)
     row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
     # 1. what was said
-    message = new_message.read(
+    message = new_message.read_message(
         call.scope,
         interface_path,
         message_text,
@@ -117,7 +117,7 @@ def save_chat_message(
     flags = call.settings
     wishes = wishing.read_wishes(message.text, flags, role=message.role, excluded=message.excluded)
     # 3. store it
-    return messages_table.insert(
+    return messages_table.insert_message(
         call.db,
         call.scope,
         message,
@@ -220,7 +220,7 @@ def load_chat_history(
     call = open_call(db, settings, scope)
     viewer = _look_from(call, key)
     most = _limit(limit, call.settings.chat_history)
-    lines = table_reading.newest(
+    lines = table_reading.read_newest(
         call.db, call.persona, viewer.audiences, most, conversation=key, level=level, local=viewer.sees_local_only
     )
     return [_show_line(line) for line in lines]
@@ -255,7 +255,7 @@ def load_global_chat_history(
     call = open_call(db, settings, scope)
     viewer = _look_from(call)
     most = _limit(limit, 10)
-    lines = table_reading.newest(call.db, call.persona, viewer.audiences, most, local=viewer.sees_local_only)
+    lines = table_reading.read_newest(call.db, call.persona, viewer.audiences, most, local=viewer.sees_local_only)
     return [_show_line(line) for line in lines]
 
 
@@ -289,7 +289,7 @@ def clear_chat_history(
     key = key_text(path, "interface_path", KEY_BYTES["conversation"], required=True)
     call = open_call(db, settings, scope)
     viewer = _look_from(call, key)
-    return table_changes.clear(call.db, viewer.scope, key, audiences=viewer.audiences)
+    return table_changes.clear_conversation(call.db, viewer.scope, key, audiences=viewer.audiences)
 
 
 def get_cache_stats(
@@ -317,7 +317,7 @@ def get_cache_stats(
     """
     call = open_call(db, settings, scope)
     viewer = _look_from(call)
-    stats = table_reading.stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
+    stats = table_reading.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
     return {
         "total_messages": stats.messages,
         "unique_interface_paths": stats.conversations,
@@ -368,7 +368,7 @@ def edit_chat_message(
         return _NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    return table_changes.edit(
+    return table_changes.edit_message(
         call.db,
         viewer.scope,
         row_id,
@@ -411,9 +411,9 @@ def delete_chat_message(
         return _NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    result = table_changes.remove(call.db, viewer.scope, row_id, audiences=viewer.audiences)
+    result = table_changes.delete_message(call.db, viewer.scope, row_id, audiences=viewer.audiences)
     if table_changes.SCENE_GONE in result.notes:  # its messages may have been hidden
-        refreshing.refresh(open_conversation(call, conversation))
+        refreshing.refresh_later(open_conversation(call, conversation))
     return result
 
 

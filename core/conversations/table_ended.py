@@ -146,7 +146,7 @@ def stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now
 
 
 def _message(scope: Scope, line: Line, now: datetime) -> NewMessage | None:
-    return messages.read(
+    return messages.read_message(
         scope,
         scope.conversation,
         line.text,

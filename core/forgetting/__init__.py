@@ -202,7 +202,7 @@ def _empty_caches(call: Call, done: Done) -> None:
     for key in [key for key in list(private) if key[0] == persona and key[1] in done.conversations]:
         private.pop(key, None)
     for conversation in sorted(done.conversations):
-        delayed_writes.of(db).forget(persona, conversation)
+        delayed_writes.get_saver(db).forget(persona, conversation)
     for module in (rules_index, stems, near_duplicates, people, found_rows, language):
         module.forget_kept()
 

@@ -72,7 +72,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     at = {row: index for index, row in enumerate(order)}
     there = [
         each
-        for each in table_scenes.of_conversation(read, removal.persona, conversation)
+        for each in table_scenes.read_scenes(read, removal.persona, conversation)
         if each.is_brought or each.break_row in at
     ]
     touched = _touched(order, at, there, gone)

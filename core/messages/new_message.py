@@ -73,7 +73,7 @@ class NewMessage:
         return self.sender_id, "" if self.sender_id else self.sender_name
 
 
-def read(
+def read_message(
     scope: Scope,
     conversation: object,
     text: object,

@@ -12,15 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 
-from ..audience import (
-    forgotten_late as forgetting_late,
-)
-from ..audience import (
-    table_conversations as conversations,
-)
-from ..audience import (
-    table_participants as participants,
-)
+from ..audience import forgotten_late, table_conversations, table_participants
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database
@@ -29,12 +21,12 @@ from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
 from ..database.sources import CHAT
 from ..errors import StoreWriteError
-from ..index import table as search_index
+from ..index import table as index_table
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
-from ..wishes import table as wish_rows
+from ..wishes import table as wishes_table
 from ..wishes.rules import Wish
-from . import table_story_rows as story_rows
+from . import table_story_rows
 from .new_message import SAME_WITHIN, NewMessage
 
 Wishes = Sequence[tuple[Wish, bool]]
@@ -53,7 +45,7 @@ class _NotStoredError(Exception):
         self.result = result
 
 
-def scope_of(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
+def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
     """Return the scope a message is stored in: the one given, in the message's conversation.
 
     What a scope says of privacy concerns its own conversation alone.
@@ -66,7 +58,7 @@ def scope_of(scope: Scope, conversation: str, privacy: Privacy | None = None) ->
 # One message
 
 
-def insert(
+def insert_message(
     db: Database,
     scope: Scope,
     message: NewMessage,
@@ -86,17 +78,17 @@ def insert(
     Raises:
         StoreWriteError: nothing was stored.
     """
-    own = scope_of(scope, message.conversation)
+    own = build_scope(scope, message.conversation)
     row_id = row_id or db.ids.one()
     stored = WriteResult(True, row_id, notes=message.notes)
 
     def work(connection: Connection) -> WriteResult:
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
-        record(connection, db, own, place, row_id, message, wishes, privacy_default)
+        record_wishes(connection, db, own, place, row_id, message, wishes, privacy_default)
         if is_late(db, own.persona, message, row_id):
             raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if queues:
-            story_rows.queue(connection, db, own.persona, message.conversation, row_id, message.role)
+            table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
 
     def confirm(connection: Connection) -> WriteResult | None:
@@ -116,21 +108,21 @@ def insert(
     raise AssertionError
 
 
-def record(
+def record_wishes(
     connection: Connection,
     db: Database,
     scope: Scope,
-    place: conversations.Place,
+    place: table_conversations.Place,
     row_id: int,
     message: NewMessage,
     wishes: Wishes,
     privacy_default: str,
-    holding: wish_rows.Holding | None = None,
+    holding: wishes_table.Holding | None = None,
 ) -> None:
     """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
     whose = replace(scope, participant=message.participant)
-    made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
-    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
+    made = [wishes_table.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
+    wishes_table.record(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
 
 
 THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))
@@ -138,16 +130,16 @@ THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bin
 
 def _insert_one(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, row_id: int, privacy_default: str
-) -> conversations.Place:
+) -> table_conversations.Place:
     persona, key, who = scope.persona, message.conversation, message.participant or message.triggered_by
-    if not conversations.touch(connection, persona, key, message.at, message.title):
-        conversations.make(
+    if not table_conversations.touch(connection, persona, key, message.at, message.title):
+        table_conversations.make(
             connection, db, scope, sender=message.participant or message.triggered_by, title=message.title
         )
-        conversations.touch(connection, persona, key, message.at)
+        table_conversations.touch(connection, persona, key, message.at)
     found = connection.execute(_look(), _look_values(scope, message)).one()
     levels = {
-        name: participants.Known(participants.level_of(rank, privacy_default), shown)
+        name: table_participants.Known(table_participants.level_of(rank, privacy_default), shown)
         for name, rank, shown in (
             (message.participant, found.level, found.display_name),
             (message.triggered_by, found.trigger_level, None),
@@ -159,11 +151,11 @@ def _insert_one(
     double = found.same_id if found.same_id is not None else found.same_text
     if double is not None:
         raise _NotStoredError(WriteResult(False, double, "duplicate", notes=message.notes))
-    place = conversations.settle(connection, db, scope, conversations.facts_of(found), sender=who)
+    place = table_conversations.settle(connection, db, scope, table_conversations.facts_of(found), sender=who)
     if message.participant:
         names = {message.participant: message.sender_name}
-        participants.note_names(connection, db, persona, names, levels)
-    write(connection, db, persona, [(row_id, message, place)])
+        table_participants.note_names(connection, db, persona, names, levels)
+    write_rows(connection, db, persona, [(row_id, message, place)])
     return place
 
 
@@ -178,7 +170,7 @@ def _look() -> Any:
             people.c.persona_id == persona, people.c.participant_key == bindparam(name)
         )
         linked = people.alias()
-        rank = func.max(participants.rank_of(linked.c))
+        rank = func.max(table_participants.rank_of(linked.c))
         return select(rank).where(linked.c.persona_id == persona, linked.c.person_key == person.scalar_subquery())
 
     shown = select(people.c.display_name).where(
@@ -228,26 +220,29 @@ def _look_values(scope: Scope, message: NewMessage) -> dict[str, Any]:
     }
 
 
-def is_private(message: NewMessage, levels: Mapping[str, participants.Known], default: str) -> bool:
+def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:
     """Return whether the level of somebody concerned keeps the message out: it is full."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
 
 
-def write(
-    connection: Connection, db: Database, persona: str, ready: Sequence[tuple[int, NewMessage, conversations.Place]]
+def write_rows(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    ready: Sequence[tuple[int, NewMessage, table_conversations.Place]],
 ) -> None:
     """Insert the rows, then their index rows, which are shared by many writers."""
     rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
     entries = [
-        search_index.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
+        index_table.entry(CHAT.number, row_id, place.audience_id, m.at, m.folded, (), int(place.local_only))
         for row_id, m, place in ready
     ]
-    search_index.add(connection, db.family, entries)
+    index_table.add(connection, db.family, entries)
 
 
-def _row(persona: str, row_id: int, message: NewMessage, place: conversations.Place) -> dict[str, Any]:
+def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.Place) -> dict[str, Any]:
     return {
         "id": row_id,
         "persona_id": persona,
@@ -275,4 +270,4 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
     """Return whether who said it, or where, was forgotten since the row was begun."""
     people = (message.participant, message.triggered_by)
-    return forgetting_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)
+    return forgotten_late.is_late(db, persona, row_id, people=people, conversation=message.conversation)

@@ -34,13 +34,13 @@ class Alternative:
 _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_ONE).order_by(_A.alternative)
 
 
-def read(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
+def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
     """Return the alternatives of a message by number; none for a message that was said once."""
     found = reader(_ALL, {"persona": persona, "row": row_id})
     return [Alternative(r.alternative, r.text, bool(r.is_current), values.read_object(r.metadata) or {}) for r in found]
 
 
-def insert(connection: Connection, persona: str, row_id: int, made: Sequence[Alternative]) -> None:
+def insert_alternatives(connection: Connection, persona: str, row_id: int, made: Sequence[Alternative]) -> None:
     """Store alternatives of a message; those numbers must be free."""
     ready = [
         {
@@ -74,7 +74,7 @@ def set_current_text(connection: Connection, persona: str, row_id: int, text: st
     return connection.execute(stmt.values(text=text)).rowcount
 
 
-def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+def delete_alternatives(connection: Connection, persona: str, rows: Collection[int]) -> int:
     """Delete the alternatives of messages and return how many there were."""
     gone = 0
     for part in chunks(sorted(rows), AT_ONCE):

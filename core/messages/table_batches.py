@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..audience import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database
@@ -22,7 +21,7 @@ from ..database.schema import chat_history_cache
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..wishes.table import Holding
-from . import table as chat
+from . import table as messages_table
 from .new_message import SAME_WITHIN, NewMessage
 
 T = TypeVar("T")
@@ -52,7 +51,7 @@ class _LateError(Exception):
     """Ends a transaction in which somebody is written down who has just been forgotten."""
 
 
-def insert_many(
+def insert_messages(
     db: Database,
     scope: Scope,
     messages: Sequence[NewMessage],
@@ -61,7 +60,7 @@ def insert_many(
     privacy: Mapping[str, Privacy] | None = None,
     beside: Sequence[T] = (),
     write_beside: WriteBeside[T] | None = None,
-    wishes: Sequence[chat.Wishes] = (),
+    wishes: Sequence[messages_table.Wishes] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given.
 
@@ -95,7 +94,7 @@ def _insert_part(
     privacy: Mapping[str, Privacy],
     beside: Sequence[T],
     write_beside: WriteBeside[T] | None,
-    wishes: Sequence[chat.Wishes],
+    wishes: Sequence[messages_table.Wishes],
 ) -> list[WriteResult]:
     done: dict[int, WriteResult] = {}
 
@@ -103,24 +102,24 @@ def _insert_part(
         done.clear()
         persona = scope.persona
         names = {name for m in part for name in (m.participant, m.triggered_by) if name}
-        levels = participants.known(connection, persona, names, privacy_default)
-        ready: list[tuple[int, NewMessage, conversations.Place]] = []
+        levels = table_participants.known(connection, persona, names, privacy_default)
+        ready: list[tuple[int, NewMessage, table_conversations.Place]] = []
         for at, message in enumerate(part):
             concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
-            late = chat.is_late(db, persona, message, ids[at])
-            if late or chat.is_private(message, concerned, privacy_default):
-                notes = (*message.notes, chat.FORGOTTEN) if late else message.notes
+            late = messages_table.is_late(db, persona, message, ids[at])
+            if late or messages_table.is_private(message, concerned, privacy_default):
+                notes = (*message.notes, messages_table.FORGOTTEN) if late else message.notes
                 done[at] = WriteResult(False, None, "privacy", notes=notes)
         order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)
         for key, group in groupby(order, key=lambda pair: pair[0]):
             places = [at for _, at in group]
-            own = chat.scope_of(scope, key, privacy.get(key))
+            own = messages_table.build_scope(scope, key, privacy.get(key))
             ready += _conversation_part(connection, db, own, part, ids, places, done)
-        if any(chat.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
+        if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
             raise _LateError  # forgotten while this waited for a conversation: once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
-        participants.note_names(connection, db, persona, spoke, levels)
-        chat.write(connection, db, persona, sorted(ready, key=lambda each: each[0]))
+        table_participants.note_names(connection, db, persona, spoke, levels)
+        messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
         if write_beside is not None:
             lies = dict(zip(ids, beside, strict=False))
             write_beside(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
@@ -128,13 +127,17 @@ def _insert_part(
         holding: Holding = {}
         for row_id, message, place in ready:
             if row_id in wished:
-                own = chat.scope_of(scope, message.conversation)
-                chat.record(connection, db, own, place, row_id, message, wished[row_id], privacy_default, holding)
+                own = messages_table.build_scope(scope, message.conversation)
+                messages_table.record_wishes(
+                    connection, db, own, place, row_id, message, wished[row_id], privacy_default, holding
+                )
         return [done[at] for at in range(len(part))]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:
         written = [r.id for r in done.values() if r.stored]
-        there = written and connection.execute(chat.THERE, {"persona": scope.persona, "ids": written[:1]}).first()
+        there = (
+            written and connection.execute(messages_table.THERE, {"persona": scope.persona, "ids": written[:1]}).first()
+        )
         return [done[at] for at in range(len(part))] if there else None
 
     while True:
@@ -152,11 +155,11 @@ def _conversation_part(
     ids: Sequence[int],
     places: Sequence[int],
     done: dict[int, WriteResult],
-) -> list[tuple[int, NewMessage, conversations.Place]]:
+) -> list[tuple[int, NewMessage, table_conversations.Place]]:
     """Return the rows to write of one conversation, which is held from here on."""
     sender = next((part[at].participant for at in places if part[at].participant), None)
     title = next((part[at].title for at in reversed(places) if part[at].title), "")
-    place = conversations.ensure(connection, db, scope, sender=sender, title=title)
+    place = table_conversations.ensure(connection, db, scope, sender=sender, title=title)
     seen = Seen.read(connection, scope.persona, scope.conversation or "", [part[at] for at in places])
     ready = []
     for at in places:
@@ -169,7 +172,9 @@ def _conversation_part(
         done[at] = WriteResult(True, ids[at], notes=part[at].notes)
         ready.append((ids[at], part[at], place))
     if ready:
-        conversations.touch(connection, scope.persona, scope.conversation or "", max(m.at for _, m, _ in ready), title)
+        table_conversations.touch(
+            connection, scope.persona, scope.conversation or "", max(m.at for _, m, _ in ready), title
+        )
     return ready
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..audience import table_conversations, table_participants
 from ..database import rows
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
@@ -20,17 +19,17 @@ from ..database.sources import CHAT
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteResult
-from ..short_term import table_items as short_term_items
+from ..short_term import table_items
 from ..text.folding import fold
 from ..text.hits import content_digest
-from . import table_story_rows as story_rows
+from . import table_story_rows
 
 SCENE_GONE = "the scene that ended with the message is deleted, with every version of its recap"
 """Note of a deletion."""
 _C = chat_history_cache.c
 
 
-def edit(
+def edit_message(
     db: Database,
     scope: Scope,
     row_id: int,
@@ -52,15 +51,15 @@ def edit(
     rows.check_size(fold(text), "message_text in its folded form")
 
     def work(connection: Connection) -> WriteResult:
-        row = hold(connection, scope.persona, row_id)
+        row = hold_message(connection, scope.persona, row_id)
         if row is None or row.audience_id not in audiences:
             return WriteResult(False, None, "unchanged", notes=("there is no such message",))
         if is_private(connection, scope.persona, row, privacy_default):
             return WriteResult(False, row_id, "privacy")
         if row.message_text == text:
             return WriteResult(False, row_id, "unchanged")
-        rewrite(connection, db, scope.persona, row, text)
-        story_rows.changed(
+        rewrite_message(connection, db, scope.persona, row, text)
+        table_story_rows.mark_changed(
             connection, db, scope.persona, row.interface_path, row_id, text, role=row.role, queues=queues
         )
         return WriteResult(True, row_id)
@@ -68,10 +67,10 @@ def edit(
     return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
 
 
-def rewrite(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
+def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
     """Give a message that `hold` returned another text, its index rows too."""
     folded = fold(text)
-    short_term_items.reword(connection, persona, row.interface_path, row.message_text, text)
+    table_items.reword(connection, persona, row.interface_path, row.message_text, text)
     local_only = _is_local(connection, persona, row)
     old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
     values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
@@ -80,7 +79,7 @@ def rewrite(connection: Connection, db: Database, persona: str, row: Any, text: 
     indexed.exchange(connection, db, CHAT, old, [replace(each, folded=folded) for each in old])
 
 
-def hold(connection: Connection, persona: str, row_id: int) -> Any:
+def hold_message(connection: Connection, persona: str, row_id: int) -> Any:
     """Return a stored message and hold it until the transaction ends; None where there is none."""
     return connection.execute(_ONE, {"persona": persona, "id": row_id}).first()
 
@@ -88,7 +87,7 @@ def hold(connection: Connection, persona: str, row_id: int) -> Any:
 def is_private(connection: Connection, persona: str, row: Any, privacy_default: str) -> bool:
     """Return whether nothing of a message that `hold` returned may be kept any more: somebody's level is full."""
     names = [name for name in (row.participant_key, row.triggered_by) if name]
-    levels = participants.known(connection, persona, names, privacy_default)
+    levels = table_participants.known(connection, persona, names, privacy_default)
     return any(known.level == "full" for known in levels.values())
 
 
@@ -109,41 +108,41 @@ _ONE = (
 
 
 def _is_local(connection: Connection, persona: str, row: Any) -> bool:
-    facts = conversations.find(connection, persona, row.interface_path)
+    facts = table_conversations.find(connection, persona, row.interface_path)
     return facts is not None and facts.local_only
 
 
-def remove(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int]) -> WriteResult:
+def delete_message(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int]) -> WriteResult:
     """Delete a visible message with its index rows and what lies on it; `unchanged` where there is none."""
 
     def work(connection: Connection) -> WriteResult:
-        row = hold(connection, scope.persona, row_id)
+        row = hold_message(connection, scope.persona, row_id)
         if row is None or row.audience_id not in audiences:
             return WriteResult(False, None, "unchanged", notes=("there is no such message",))
-        scenes = story_rows.remove(connection, scope.persona, [row_id])
-        short_term_items.reword(connection, scope.persona, row.interface_path, row.message_text, None)
+        scenes = table_story_rows.delete_rows(connection, scope.persona, [row_id])
+        table_items.reword(connection, scope.persona, row.interface_path, row.message_text, None)
         indexed.remove(connection, db, CHAT, scope.persona, [row_id])
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
 
     return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
 
 
-def clear(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:
+def clear_conversation(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:
     """Delete the visible messages of a conversation, their index rows and what was made of them; return how many
     messages there were."""
     if not audiences:
         return 0
 
     def work(connection: Connection) -> int:
-        conversations.find(connection, scope.persona, conversation, lock=True)
+        table_conversations.find(connection, scope.persona, conversation, lock=True)
         mine = select(_C.id).where(
             _C.persona_id == scope.persona, _C.interface_path == conversation, _C.audience_id.in_(sorted(audiences))
         )
         ids = connection.execute(mine).scalars().all()
-        story_rows.remove(connection, scope.persona, ids)
+        table_story_rows.delete_rows(connection, scope.persona, ids)
         gone = indexed.remove(connection, db, CHAT, scope.persona, ids)
-        short_term_items.remove_channel(connection, scope.persona, conversation, audiences)
-        story_rows.remove_conversation(connection, scope.persona, conversation)
+        table_items.remove_channel(connection, scope.persona, conversation, audiences)
+        table_story_rows.delete_conversation(connection, scope.persona, conversation)
         return gone
 
     return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)

@@ -46,12 +46,12 @@ _ALL_BREAKS = _BREAKS.order_by(_C.timestamp, _C.id)
 _NEWEST_BREAKS = _BREAKS.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
 
 
-def breaks(read: Reader, persona: str, conversation: str) -> list[Place]:
+def read_breaks(read: Reader, persona: str, conversation: str) -> list[Place]:
     """Return where the visible scene breaks lie, oldest first."""
     return [Place(r.timestamp, r.id) for r in read(_ALL_BREAKS, {"persona": persona, "conversation": conversation})]
 
 
-def newest_breaks(read: Reader, persona: str, conversation: str, count: int) -> list[Place]:
+def read_newest_breaks(read: Reader, persona: str, conversation: str, count: int) -> list[Place]:
     """Return where the newest visible scene breaks lie, oldest of them first."""
     found = read(_NEWEST_BREAKS, {"persona": persona, "conversation": conversation, "most": count})
     return [Place(r.timestamp, r.id) for r in reversed(found)]
@@ -60,7 +60,7 @@ def newest_breaks(read: Reader, persona: str, conversation: str, count: int) -> 
 _ORDER = select(_C.id, _C.timestamp, _C.hidden).where(*_HERE).order_by(_C.timestamp, _C.id)
 
 
-def order(read: Reader, persona: str, conversation: str) -> list[Row]:
+def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: its index is its position."""
     found = read(_ORDER, {"persona": persona, "conversation": conversation})
     return [Row(r.id, Place(r.timestamp, r.id), bool(r.hidden)) for r in found]
@@ -106,7 +106,7 @@ def _set(hide: bool, bounded: bool) -> Any:
     return update(chat_history_cache).where(*where).values(hidden=int(hide))
 
 
-def apply(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:
+def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:
     """Hide every message up to one and show the rest, those alone that are not so already; return how many changed."""
     values = {"persona": persona, "conversation": conversation, **_place(last_hidden)}
     changed = 0

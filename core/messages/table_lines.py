@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from ..audience import table_participants as participants
+from ..audience import table_participants
 from ..database import readers
 from ..database.bulk import chunks
 from ..database.readers import Reader
@@ -141,7 +141,7 @@ def choose_open(connection: Connection, persona: str, lines: Sequence[Line], def
         default: PRIVACY_DEFAULT, the level of people not known and of lines nobody knows who said.
     """
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
-    levels = participants.known(connection, persona, names, default) if names else {}
+    levels = table_participants.known(connection, persona, names, default) if names else {}
     silent = {name for name, person in levels.items() if person.level == "full"}
     return [
         line

@@ -80,7 +80,7 @@ def _newest(level: bool, anywhere: bool, local: bool) -> Any:
     return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
 
 
-def newest(
+def read_newest(
     db: Database,
     persona: str,
     audiences: Sequence[int],
@@ -140,7 +140,7 @@ def _stats(local: bool) -> Any:
     return made.where(*_where(False, True, local))
 
 
-def stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
+def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
     """Return how many messages are visible, in how many conversations, the oldest and newest time."""
     total = Stats()
     # A conversation stands in one audience, so the parts add up.

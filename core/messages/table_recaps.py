@@ -58,7 +58,7 @@ _FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.pr
 _HOLD = _FIND.with_for_update()
 
 
-def find(read: Reader, persona: str, row_id: int, alternative: int = OWN) -> Recap | None:
+def find_recap(read: Reader, persona: str, row_id: int, alternative: int = OWN) -> Recap | None:
     """Return the recap of a message, None where there is none."""
     return _recap(read(_FIND, {"persona": persona, "row": row_id, "alternative": alternative}))
 
@@ -226,7 +226,7 @@ def note_counts(
 # Writing
 
 
-def change(
+def update_recap(
     connection: Connection,
     family: str,
     persona: str,
@@ -275,7 +275,7 @@ def copy_to_current(connection: Connection, family: str, persona: str, row_id: i
     """Copy the message's own recap to its current alternative, number 0 too; without alternatives to none."""
     current = connection.execute(_CURRENT, {"persona": persona, "row": row_id}).scalar()
     if current is not None:
-        copy(connection, family, persona, row_id, OWN, current)
+        copy_recap(connection, family, persona, row_id, OWN, current)
 
 
 @lru_cache(maxsize=1)
@@ -288,7 +288,7 @@ def _put(family: str) -> Any:
     return upsert(message_recaps, family, update=(*_COPIED, "include"))
 
 
-def copy(connection: Connection, family: str, persona: str, row_id: int, source: int, target: int) -> None:
+def copy_recap(connection: Connection, family: str, persona: str, row_id: int, source: int, target: int) -> None:
     """Make the recap of one alternative that of another; where there is none, the other has none either."""
     found = connection.execute(_whole(), {"persona": persona, "row": row_id, "alternative": source}).mappings().first()
     if found is None:
@@ -328,7 +328,7 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
     return changed
 
 
-def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+def delete_recaps(connection: Connection, persona: str, rows: Collection[int]) -> int:
     """Delete the recaps of messages, of their alternatives too, and return how many there were."""
     gone = 0
     for part in chunks(sorted(rows), AT_ONCE):
@@ -338,7 +338,7 @@ def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
     return gone
 
 
-def clear(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
+def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
     """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     chosen = select(
@@ -376,7 +376,7 @@ def mark_checked(
             )
             connection.execute(stmt.values(data={_CHECKED: True}, updated_at=func.coalesce(_R.updated_at, now)))
         for row_id in [row for row, data in there.items() if data and not data.get(_CHECKED)]:
-            change(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
+            update_recap(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
         key = {"persona_id": persona, "alternative": OWN, "conversation_key": conversation, "updated_at": now}
         new = [{**key, "message_row": row, "data": {_CHECKED: True}} for row in part if row not in there]
         if new:
@@ -391,7 +391,7 @@ _DATA = select(_R.message_row, _R.data).where(
 )
 
 
-def checked_rows(read: Reader, persona: str, conversation: str) -> set[int]:
+def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
     found = read(_DATA, {"persona": persona, "conversation": conversation})
     return {r.message_row for r in found if (read_object(r.data) or {}).get(_CHECKED)}

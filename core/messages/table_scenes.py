@@ -87,12 +87,12 @@ def _scene(r: Any) -> Scene:
     )  # fmt: skip
 
 
-def of_conversation(read: Reader, persona: str, conversation: str) -> list[Scene]:
+def read_scenes(read: Reader, persona: str, conversation: str) -> list[Scene]:
     """Return the scenes of a conversation by their break's row id."""
     return [_scene(r) for r in read(_OF_CONVERSATION, {"persona": persona, "conversation": conversation})]
 
 
-def find(read: Reader, persona: str, break_row: int) -> Scene | None:
+def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
     """Return the scene that ends with a message, None where no break lies on it."""
     return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
 
@@ -104,7 +104,7 @@ _RECAPS = (
 )
 
 
-def recaps(read: Reader, persona: str, scene_id: int) -> list[Recap]:
+def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
     """Return every version of a scene's recap, the first one first."""
     found = read(_RECAPS, {"persona": persona, "id": scene_id})
     return [
@@ -116,7 +116,7 @@ def recaps(read: Reader, persona: str, scene_id: int) -> list[Recap]:
 # Writing
 
 
-def add(
+def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int | None, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
@@ -140,22 +140,22 @@ def add(
     return int(connection.execute(there).scalar_one()), False
 
 
-def change(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:
+def update_scene(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:
     """Set `name`, `visible` of the scene that ends with a message, and return whether there is one."""
     stmt = update(scenes).where(_S.persona_id == persona, _S.break_row == break_row).values(**values)
     return bool(connection.execute(stmt).rowcount)
 
 
-def remove(connection: Connection, persona: str, break_row: int) -> bool:
+def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
     """Delete the break that lies on a message with the recaps of its scene, and return whether there was one."""
     held = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
     scene_id = connection.execute(held).scalar()
     if scene_id is None:
         return False
-    return remove_all(connection, persona, [scene_id]) == 1
+    return delete_scenes(connection, persona, [scene_id]) == 1
 
 
-def remove_all(connection: Connection, persona: str, ids: Collection[int]) -> int:
+def delete_scenes(connection: Connection, persona: str, ids: Collection[int]) -> int:
     """Delete scenes with all that was made of them, refused texts too, and return how many there were."""
     gone, f = 0, refused_recaps.c
     for part in chunks(sorted(ids), AT_ONCE):
@@ -167,13 +167,13 @@ def remove_all(connection: Connection, persona: str, ids: Collection[int]) -> in
     return gone
 
 
-def hold(connection: Connection, persona: str, scene_id: int) -> bool:
+def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:
     """Hold a scene until the transaction ends, and return whether it is there."""
     held = select(_S.id).where(_S.persona_id == persona, _S.id == scene_id).with_for_update()
     return connection.execute(held).scalar() is not None
 
 
-def add_recap(
+def insert_version(
     connection: Connection,
     db: Database,
     persona: str,
@@ -185,7 +185,7 @@ def add_recap(
     metadata: Mapping[str, Any] | None = None,
 ) -> int | None:
     """Append a version to a scene's recap, make it current and return its number; None where the scene is gone."""
-    if not hold(connection, persona, scene_id):
+    if not hold_scene(connection, persona, scene_id):
         return None
     highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)
     last = connection.execute(highest).scalar()
@@ -207,20 +207,20 @@ def add_recap(
     return version
 
 
-def choose_recap(connection: Connection, persona: str, scene_id: int, version: int) -> bool:
+def set_current(connection: Connection, persona: str, scene_id: int, version: int) -> bool:
     """Make a version of a scene's recap current, and return whether there is one of this number."""
     there = select(_R.version_index).where(
         _R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version
     )
-    if not hold(connection, persona, scene_id) or connection.execute(there).scalar() is None:
+    if not hold_scene(connection, persona, scene_id) or connection.execute(there).scalar() is None:
         return False
     stmt = update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=version)
     return bool(connection.execute(stmt).rowcount)
 
 
-def clear_recaps(connection: Connection, persona: str, scene_id: int) -> int:
+def delete_versions(connection: Connection, persona: str, scene_id: int) -> int:
     """Delete all versions of a scene's recap, and return how many there were; the break stays."""
-    if not hold(connection, persona, scene_id):
+    if not hold_scene(connection, persona, scene_id):
         return 0
     gone = connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id)).rowcount
     connection.execute(

@@ -1,6 +1,6 @@
 """What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation.
 
-Called by the tables of what was said: `chat` when a message is stored, `chat_changes` when one is changed or deleted.
+Called by `messages.table` when a message is stored, and by `table_changes` when one is changed or deleted.
 """
 
 from __future__ import annotations
@@ -18,18 +18,9 @@ from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import memory_jobs, refused_recaps, running_recaps
 from ..database.schema_stories import message_recaps as recaps
 from ..database.schema_stories import scenes as scene_table
-from ..jobs import table as jobs
+from ..jobs import table as jobs_table
 from ..shapes import RecapTarget
-from . import (
-    table_alternatives as alternatives,
-)
-from . import table_lines
-from . import (
-    table_recaps as message_recaps,
-)
-from . import (
-    table_scenes as scenes,
-)
+from . import table_alternatives, table_lines, table_recaps, table_scenes
 from .table_lines import AT_ONCE
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
@@ -40,7 +31,9 @@ _MADE = ("model", "extract")
 """Provenance of recaps an operation made."""
 
 
-def queue(connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str) -> None:
+def queue_operations(
+    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
+) -> None:
     """Queue the recap of a new message, and one search for scene breaks unless one waits.
 
     Nothing is queued with stories off for the conversation.
@@ -48,12 +41,12 @@ def queue(connection: Connection, db: Database, persona: str, conversation: str,
     place = table_lines.find_place(readers.on(connection), persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
-        jobs.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
+        jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
 
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
     """Queue the recap of one message."""
-    jobs.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
+    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
 
 
 _WITHOUT = (
@@ -64,7 +57,7 @@ _WITHOUT = (
             and_(
                 recaps.c.persona_id == chat_history_cache.c.persona_id,
                 recaps.c.message_row == chat_history_cache.c.id,
-                recaps.c.alternative == message_recaps.OWN,
+                recaps.c.alternative == table_recaps.OWN,
             ),
         )
     )
@@ -85,14 +78,14 @@ _WAITING = select(memory_jobs.c.payload).where(
 )
 
 
-def without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
+def read_without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
     """Return the messages somebody said that have no recap or a stale one and none queued, oldest first."""
     values = {"persona": persona, "conversation": conversation}
     waiting = {(read_object(r.payload) or {}).get("message_id") for r in read(_WAITING, values)}
     return [r.id for r in read(_WITHOUT, values) if r.id not in waiting]
 
 
-def changed(
+def mark_changed(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, text: str, *, role: str,
     queues: bool,
 ) -> None:  # fmt: skip
@@ -102,26 +95,26 @@ def changed(
         text: what the message says now; its current alternative says it too.
         queues: RECAP_ON_MESSAGE.
     """
-    alternatives.set_current_text(connection, persona, row_id, text)
-    provenance = message_recaps.mark_stale(connection, persona, row_id)
+    table_alternatives.set_current_text(connection, persona, row_id, text)
+    provenance = table_recaps.mark_stale(connection, persona, row_id)
     if provenance in _MADE or (queues and role in SAID):
         queue_recap(connection, db, persona, conversation, row_id)
 
 
-def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
+def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> int:
     """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts.
 
     Returns:
         How many scenes were deleted.
     """
-    message_recaps.remove(connection, persona, rows)
-    alternatives.remove(connection, persona, rows)
+    table_recaps.delete_recaps(connection, persona, rows)
+    table_alternatives.delete_alternatives(connection, persona, rows)
     s, f = scene_table.c, refused_recaps.c
     gone = 0
     for part in chunks(sorted(rows), AT_ONCE):
         ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(part)).with_for_update()
         ids = connection.execute(ended).scalars().all()
-        scenes.remove_all(connection, persona, ids)
+        table_scenes.delete_scenes(connection, persona, ids)
         gone += len(ids)
         connection.execute(
             delete(refused_recaps).where(f.persona_id == persona, f.target == MESSAGE_TARGET, f.target_id.in_(part))
@@ -129,7 +122,7 @@ def remove(connection: Connection, persona: str, rows: Collection[int]) -> int:
     return gone
 
 
-def remove_conversation(connection: Connection, persona: str, conversation: str) -> None:
+def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:
     """Delete what was made of a whole conversation, once none of its messages is left: running recap, refused texts,
     scenes brought from other chats.
 
@@ -142,7 +135,7 @@ def remove_conversation(connection: Connection, persona: str, conversation: str)
     s = scene_table.c
     brought = select(s.id).where(s.persona_id == persona, s.conversation_key == conversation)
     ids = connection.execute(brought.with_for_update()).scalars().all()
-    scenes.remove_all(connection, persona, ids)
+    table_scenes.delete_scenes(connection, persona, ids)
     for table in (running_recaps, refused_recaps):
         t = table.c
         connection.execute(delete(table).where(t.persona_id == persona, t.conversation_key == conversation))

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from ..audience import table_conversations as conversations
+from ..audience import table_conversations
 from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database import readers
 from ..database.engine import Database
 from ..database.readers import Reader
 from ..errors import MessageError
-from ..messages import table_lines, table_recaps
-from ..messages import table_scenes as scenes
+from ..messages import table_lines, table_recaps, table_scenes
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
-from . import table_branches as branching
+from . import table_branches
 from .calls import NO_CONVERSATION, StoryCall, open_conversation
-from .recaps import refresh as refreshing
+from .recaps import refresh
 from .recaps.rules import concatenate
-from .running import table as running_recaps
-from .scenes import positions as placing
-from .scenes.breaks import follow
-from .scenes.positions import Told
+from .running import table as running_table
+from .scenes import positions
+from .scenes.breaks import queue_running_if_kept
+from .scenes.positions import Layout
 from .scenes.rules import BEFORE_ALL
 
 if TYPE_CHECKING:
@@ -83,19 +82,21 @@ def branch_conversation(
         return _not("unchanged")
 
     def work(connection: Connection) -> Branched:
-        told = placing.read(readers.on(connection), call.persona, call.conversation)
+        told = positions.read_layout(readers.on(connection), call.persona, call.conversation)
         last = _index(told, at_message)
-        facts = conversations.find(connection, call.persona, call.conversation, lock=True)
+        facts = table_conversations.find(connection, call.persona, call.conversation, lock=True)
         if last is None or facts is None:
             return _not("unchanged")
-        there = conversations.find(connection, call.persona, key, lock=True)
+        there = table_conversations.find(connection, call.persona, key, lock=True)
         if there is not None and _is_wider(facts, there, call.settings):
             return _not("privacy")
-        if branching.has_scenes(connection, call.persona, key) or running_recaps.is_used(connection, call.persona, key):
+        if table_branches.has_scenes(connection, call.persona, key) or running_table.is_used(
+            connection, call.persona, key
+        ):
             return _not("duplicate")
         if there is None:
-            branching.make_like(connection, call.db, call.persona, facts, key)
-            there = conversations.find(connection, call.persona, key, lock=True)
+            table_branches.make_like(connection, call.db, call.persona, facts, key)
+            there = table_conversations.find(connection, call.persona, key, lock=True)
             assert there is not None
         return _taken(connection, call, told, last, there)
 
@@ -110,20 +111,20 @@ def _is_unseen(call: StoryCall) -> bool:
     )
 
 
-def _taken(connection: Connection, call: StoryCall, told: Told, last: int, target: ConversationFacts) -> Branched:
+def _taken(connection: Connection, call: StoryCall, told: Layout, last: int, target: ConversationFacts) -> Branched:
     persona, db = call.persona, call.db
     mine = told.rows[: last + 1]
-    theirs = placing.read(readers.on(connection), persona, target.key).rows
+    theirs = positions.read_layout(readers.on(connection), persona, target.key).rows
     if theirs:
         ids = dict(zip(mine, theirs, strict=False))
     else:
-        ids = branching.copy_messages(connection, db, persona, mine, target)
-    recaps = branching.copy_recaps(connection, db, persona, ids, target.key)
+        ids = table_branches.copy_messages(connection, db, persona, mine, target)
+    recaps = table_branches.copy_recaps(connection, db, persona, ids, target.key)
     kept = [each.scene for each in told.scenes if each.index <= last]
-    made = branching.copy_scenes(connection, db, persona, kept, ids, target.key)
-    numbers = running_recaps.copy(connection, persona, call.conversation, target.key, made, last)
-    refreshing.refresh_within(connection, db, persona, target.key, call.settings)
-    now = running_recaps.state(readers.on(connection), persona, target.key).current
+    made = table_branches.copy_scenes(connection, db, persona, kept, ids, target.key)
+    numbers = running_table.copy_versions(connection, persona, call.conversation, target.key, made, last)
+    refresh.refresh_within(connection, db, persona, target.key, call.settings)
+    now = running_table.read_state(readers.on(connection), persona, target.key).current
     return {
         "stored": True,
         "reason": "",
@@ -142,7 +143,7 @@ def _not(reason: WriteReason) -> Branched:
     }  # fmt: skip
 
 
-def _index(told: Told, at_message: object) -> int | None:
+def _index(told: Layout, at_message: object) -> int | None:
     """Return the index of the last message that is taken, None where there is no such message."""
     if at_message is None:
         return len(told.rows) - 1
@@ -158,7 +159,7 @@ def _index(told: Told, at_message: object) -> int | None:
 
 def _open_two(call: Call, source: object, target: object) -> tuple[StoryCall, StoryCall]:
     """Return the calls about the conversation a story is taken from, and the one it goes on in."""
-    key = conversations.check_key(target)
+    key = table_conversations.check_key(target)
     mine = open_conversation(call, source)
     if key == mine.conversation:
         raise MessageError("source and target are the same conversation. Name two.", fields=("target",))
@@ -212,12 +213,12 @@ def copy_recaps(
         return WriteResult(False, None, "empty")
 
     def work(connection: Connection) -> WriteResult:
-        mine = conversations.find(connection, call.persona, call.conversation, lock=True)
+        mine = table_conversations.find(connection, call.persona, call.conversation, lock=True)
         # Read again while the source is held: what was forgotten meanwhile must not be taken over.
         text = _said(readers.on(connection), call.persona, call.conversation)
         if not text.strip():
             return WriteResult(False, None, "empty")
-        theirs = conversations.find(connection, call.persona, there.conversation, lock=True)
+        theirs = table_conversations.find(connection, call.persona, there.conversation, lock=True)
         if mine is None or theirs is None:
             return NO_CONVERSATION
         if _is_wider(mine, theirs, call.settings):
@@ -229,8 +230,8 @@ def copy_recaps(
 
 def _said(read: Reader, persona: str, conversation: str) -> str:
     """Return what the recaps of a conversation say."""
-    told = placing.read(read, persona, conversation)
-    current = running_recaps.current(read, persona, conversation)
+    told = positions.read_layout(read, persona, conversation)
+    current = running_table.find_current(read, persona, conversation)
     after = BEFORE_ALL - 1 if current is None else current.new_scene_index
     recaps = [each.scene.recap for each in told.scenes if each.has_recap and each.index > after]
     made = "\n".join(filter(None, (current.content if current else "", *recaps)))
@@ -241,14 +242,16 @@ def _brought(connection: Connection, there: StoryCall, source: str, text: str) -
     """Store a text as the recap of the scene that was brought from a conversation, which is made where it is not."""
     read, persona = readers.on(connection), there.persona
     scene_id = None
-    for scene in scenes.of_conversation(read, persona, there.conversation):
-        versions = scenes.recaps(read, persona, scene.id) if scene.is_brought else []
+    for scene in table_scenes.read_scenes(read, persona, there.conversation):
+        versions = table_scenes.read_versions(read, persona, scene.id) if scene.is_brought else []
         if any(version.metadata.get(FROM) == source for version in versions):
             if scene.recap == text:
                 return WriteResult(False, scene.id, "unchanged")
             scene_id = scene.id
     if scene_id is None:
-        scene_id, _ = scenes.add(connection, there.db, persona, there.conversation, None, visible=False)
-    scenes.add_recap(connection, there.db, persona, scene_id, text, provenance="import", metadata={FROM: source})
-    follow(connection, there)
+        scene_id, _ = table_scenes.insert_scene(connection, there.db, persona, there.conversation, None, visible=False)
+    table_scenes.insert_version(
+        connection, there.db, persona, scene_id, text, provenance="import", metadata={FROM: source}
+    )
+    queue_running_if_kept(connection, there)
     return WriteResult(True, scene_id)

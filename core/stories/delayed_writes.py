@@ -16,13 +16,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..audience import table_conversations as conversations
+from ..audience import table_conversations
 from ..base import logs
 from ..base.debounce import Debounce
 from ..database.engine import Database
 from ..errors import CoreError
-from ..messages import table_hidden as hidden
-from ..messages import table_recaps as message_recaps
+from ..messages import table_hidden, table_recaps
 from ..messages.table_hidden import Place
 
 if TYPE_CHECKING:
@@ -62,16 +61,16 @@ class Pending:
 
     def write(self, connection: Connection, persona: str, conversation: str) -> None:
         """Write it within a transaction, which holds the conversation first as operations do."""
-        conversations.find(connection, persona, conversation, lock=True)
+        table_conversations.find(connection, persona, conversation, lock=True)
         by_value: dict[str | None, list[int]] = {}
         for row_id, value in self.include.items():
             by_value.setdefault(value, []).append(row_id)
         for value in sorted(by_value, key=lambda v: (v is not None, v)):
-            message_recaps.set_include(connection, persona, by_value[value], value)
+            table_recaps.set_include(connection, persona, by_value[value], value)
         if self.hides:
-            hidden.apply(connection, persona, conversation, self.last_hidden)
+            table_hidden.update_hidden(connection, persona, conversation, self.last_hidden)
         for counts, of_recaps in ((self.recap_counts, True), (self.text_counts, False)):
-            message_recaps.note_counts(connection, persona, self.counter, counts, of_recaps=of_recaps)
+            table_recaps.note_counts(connection, persona, self.counter, counts, of_recaps=of_recaps)
 
 
 _Key = tuple[str, str]
@@ -207,7 +206,7 @@ class Saver:
             self.flush()
 
 
-def of(db: Database) -> Saver:
+def get_saver(db: Database) -> Saver:
     """Return what keeps the changes of a handle back, made at first use."""
     found: Saver | None = db.caches.get(_NAME)
     if found is None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import llm
-from ..audience import table_conversations as conversations
+from ..audience import table_conversations
 from ..calls import screening
 from ..config import Settings
 from ..jobs.tools import Tools
@@ -23,7 +23,7 @@ from ..templates.render import Renderer
 from ..text.refusals import judge_refusal
 from ..text.replies import read_object, without_thoughts
 from ..text.sizes import to_json
-from . import table_refused as refused_recaps
+from . import table_refused
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -43,29 +43,29 @@ KEPT_CHARS = 10_000
 """So much is kept of such a reply, for a person to see."""
 
 
-def renderer(settings: Settings) -> Renderer:
+def build_renderer(settings: Settings) -> Renderer:
     """Return what renders templates for one operation."""
     return Renderer(settings.templates_dir, settings.template_steps)
 
 
-def ask(tools: Tools, template: str, **values: Any) -> str:
+def ask_model(tools: Tools, template: str, **values: Any) -> str:
     """Return the model's answer to a template; lists and objects among the values are handed over as JSON.
 
     Raises:
         ModelError: the model failed.
     """
     given = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
-    asked = renderer(tools.settings).text(template, **given)
+    asked = build_renderer(tools.settings).text(template, **given)
     return llm.ask(tools.model, [{"role": "user", "content": asked}], tools.settings)
 
 
-def tools_for(tools: Tools, place: StoryPlace) -> Tools:
+def choose_tools(tools: Tools, place: StoryPlace) -> Tools:
     """Return the tools for a conversation: without a model where what was said there may not leave the machine."""
     stays = place.local_only and tools.settings.prompt_destination != "local"
     return replace(tools, model=None) if stays else tools
 
 
-def open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
+def read_open_lines(tools: Tools, persona: str, lines: Sequence[Line]) -> list[Line]:
     """Return the messages a text may be made of and a model may be shown: not of people at level full.
 
     Raises:
@@ -117,9 +117,9 @@ def keep_refused(
     """
 
     def work(connection: Connection) -> None:
-        conversations.find(connection, persona, conversation, lock=True)
+        table_conversations.find(connection, persona, conversation, lock=True)
         if while_there(connection):
-            refused_recaps.keep(
+            table_refused.insert_refused(
                 connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
             )
 
@@ -131,10 +131,10 @@ def room_tokens(settings: Settings) -> int:
     return max(1, math.floor(settings.context_tokens * SHARE))
 
 
-def pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
+def cut_pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list[T]]:
     """Return items in stretches that take at most `room` together; one that is larger alone stands alone.
 
-    >>> pieces([3, 3, 3, 9, 1], lambda n: n, 6)
+    >>> cut_pieces([3, 3, 3, 9, 1], lambda n: n, 6)
     [[3, 3], [3], [9], [1]]
     """
     made: list[list[T]] = []
@@ -149,10 +149,10 @@ def pieces(items: Sequence[T], size: Callable[[T], int], room: int) -> list[list
     return made
 
 
-def cut(text: str, tokens: int, room: int) -> list[str]:
+def cut_text(text: str, tokens: int, room: int) -> list[str]:
     """Return a text in as many equal parts as it needs for each to take at most about `room` tokens.
 
-    >>> cut("abcdef", 30, 10), cut("abc", 3, 10)
+    >>> cut_text("abcdef", 30, 10), cut_text("abc", 3, 10)
     (['ab', 'cd', 'ef'], ['abc'])
     """
     parts = max(1, math.ceil(tokens / room))

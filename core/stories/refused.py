@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
-from ..messages import table_changes as chat_changes
-from ..messages import table_recaps as message_recaps
-from ..messages import table_scenes as scenes
+from ..messages import table_changes, table_recaps, table_scenes
 from ..scope import Scope
 from ..shapes import RecapTarget, WriteResult
-from . import table_refused as refused_recaps
-from . import token_counts as counting
+from . import table_refused, token_counts
 from .calls import StoryCall, open_conversation
-from .recaps import refresh as refreshing
-from .running import table as running_recaps
+from .recaps import refresh
+from .running import table as running_table
 from .running.table import NewVersion
-from .scenes.breaks import follow
+from .scenes.breaks import queue_running_if_kept
 from .table_refused import Refused
 
 if TYPE_CHECKING:
@@ -67,7 +64,7 @@ def list_refused(
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return []
-    found = refused_recaps.of_conversation(call.reader("refused_recaps"), call.persona, call.conversation)
+    found = table_refused.read_refused(call.reader("refused_recaps"), call.persona, call.conversation)
     return [_shown(each) for each in found if target in (None, each.target)]
 
 
@@ -101,7 +98,7 @@ def accept_refused(
         return WriteResult(False, None, "empty")
 
     def work(connection: Connection) -> WriteResult:
-        if not refused_recaps.remove(connection, call.persona, found.id):
+        if not table_refused.delete_refused(connection, call.persona, found.id):
             return NO_REFUSED
         return _accepted(connection, call, found)
 
@@ -115,30 +112,30 @@ def _accepted(connection: Connection, call: StoryCall, found: Refused) -> WriteR
         numbers = {name: data[name] for name in names if isinstance(data.get(name), int)}
         held = data.get("data")
         new = NewVersion(text, **numbers, provenance=_provenance(data), data=held if isinstance(held, dict) else None)
-        return WriteResult(True, running_recaps.add(connection, call.db, call.scope, new))
+        return WriteResult(True, running_table.insert_version(connection, call.db, call.scope, new))
     if found.target_id is None:
         return _GONE
     if found.target == "scene":
         start = data.get("start_row")
-        version = scenes.add_recap(
+        version = table_scenes.insert_version(
             connection, call.db, call.persona, found.target_id, text, provenance=_provenance(data),
             start_row=start if isinstance(start, int) else None,
         )  # fmt: skip
         if version is None:
             return _GONE
-        follow(connection, call)
+        queue_running_if_kept(connection, call)
         return WriteResult(True, version)
-    row = chat_changes.hold(connection, call.persona, found.target_id)
+    row = table_changes.hold_message(connection, call.persona, found.target_id)
     if row is None:
         return _GONE
-    if chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+    if table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
         return WriteResult(False, found.target_id, "privacy")
-    columns = counting.memory_columns(text, _provenance(data), counting.of(None, call.settings))
-    message_recaps.change(
+    columns = token_counts.memory_columns(text, _provenance(data), token_counts.choose_counter(None, call.settings))
+    table_recaps.update_recap(
         connection, call.db.family, call.persona, call.conversation, found.target_id, columns, {"error": None},
         now=call.db.clock(),
     )  # fmt: skip
-    refreshing.refresh_within(connection, call.db, call.persona, call.conversation, call.settings)
+    refresh.refresh_within(connection, call.db, call.persona, call.conversation, call.settings)
     return WriteResult(True, found.target_id)
 
 
@@ -167,7 +164,7 @@ def dismiss_refused(
     if found is None:
         return NO_REFUSED
     gone = call.db.transaction(
-        lambda connection: refused_recaps.remove(connection, call.persona, found.id),
+        lambda connection: table_refused.delete_refused(connection, call.persona, found.id),
         source="refused_recaps",
         confirm=lambda _: None,
     )
@@ -178,7 +175,7 @@ def _find(call: StoryCall, refused_id: object) -> Refused | None:
     is_number = isinstance(refused_id, int) and not isinstance(refused_id, bool) and 0 <= refused_id < 2**63
     if call.place is None or not is_number:
         return None
-    refused = refused_recaps.find(call.reader("refused_recaps"), call.persona, int(str(refused_id)))
+    refused = table_refused.find_refused(call.reader("refused_recaps"), call.persona, int(str(refused_id)))
     return refused if refused is not None and refused.conversation == call.conversation else None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select, update
 
-from ..audience import table_conversations as conversations
+from ..audience import table_conversations
 from ..audience.view import ConversationFacts
 from ..database import rows
 from ..database.bulk import chunks
@@ -21,7 +21,7 @@ from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema_stories import message_alternatives, message_recaps, scene_recaps, scenes
 from ..database.sources import CHAT
-from ..index import table as search_index
+from ..index import table as index_table
 from ..messages.table_lines import AT_ONCE
 from ..messages.table_scenes import Scene
 from ..scope import Privacy, Scope
@@ -39,7 +39,7 @@ def make_like(connection: Connection, db: Database, persona: str, source: Conver
     if source.is_private:
         privacy = "direct" if source.direct_person is not None else "restricted"
     scope = Scope(persona, key, server=source.server, privacy=privacy)
-    conversations.make(connection, db, scope, sender=source.direct_person or None)
+    table_conversations.make(connection, db, scope, sender=source.direct_person or None)
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == source.key)
     values = {"stories_off": int(connection.execute(off).scalar() or 0), "local_only": int(source.local_only)}
     here = (_K.persona_id == persona, _K.conversation_key == key)
@@ -63,11 +63,11 @@ def copy_messages(
         place = {"interface_path": target.key, "audience_id": target.audience_id}
         made = sorted(({**row, **place, "id": ids[row["id"]]} for row in found), key=lambda row: row["id"])
         rows.insert_rows(connection, chat_history_cache, made)
-        search_index.add(
+        index_table.add(
             connection,
             db.family,
             [
-                search_index.entry(
+                index_table.entry(
                     CHAT.number, row["id"], target.audience_id, row["timestamp"], row["text_folded"], (),
                     int(target.local_only),
                 )
@@ -77,7 +77,7 @@ def copy_messages(
         times = [row["timestamp"] for row in made if row["timestamp"] is not None]
         newest = max([*times, *([newest] if newest else [])], default=None)
     if newest is not None:
-        conversations.touch(connection, persona, target.key, newest)
+        table_conversations.touch(connection, persona, target.key, newest)
     return ids
 
 

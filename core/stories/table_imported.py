@@ -1,7 +1,7 @@
 """What lies beside the messages of a chat file: alternatives, recaps, scenes, the running recap.
 
 Written as the file has it, in the transaction of the messages themselves, and read again a page of messages at a time.
-One change of one of them is the work of `alternatives`, `message_recaps`, `scenes` and `running_recaps`.
+One change of one of them is the work of the tables of `messages` and of `running.table`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ NOTHING = Beside()
 # Writing
 
 
-def insert(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
+def insert_beside(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
     """Store what lies beside messages that were stored just now; each is `(row id, conversation, what)`.
 
     The current alternative has a copy of the message's own recap.
@@ -156,7 +156,7 @@ _NUMBERS = (
 )
 
 
-def keep(
+def keep_conversation(
     connection: Connection,
     persona: str,
     conversation: str,
@@ -235,7 +235,7 @@ _METADATA = select(_K.metadata).where(
 )
 
 
-def read(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
+def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
     """Return what lies beside messages, by row id; those beside which nothing lies are not in it."""
     recaps: dict[tuple[int, int], Recap] = {}
     texts: dict[int, list[Alternative]] = {}
@@ -253,7 +253,7 @@ def read(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Besi
     return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in found}
 
 
-def times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
+def read_times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
     """Return when those of the messages were said that are stored already, by message id."""
     found: dict[str, datetime] = {}
     for part in chunks(sorted(set(message_ids)), AT_ONCE):
@@ -282,7 +282,7 @@ def _scenes(reader: Reader, persona: str, here: Mapping[str, Any]) -> dict[int, 
     return made
 
 
-def metadata_of(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
+def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
     """Return the metadata of a conversation, None without any."""
     found = reader(_METADATA, {"persona": persona, "conversation": conversation})
     return rows.read_object(found[0].metadata) if found else None

@@ -50,17 +50,17 @@ def _refused(r: Any) -> Refused:
     )
 
 
-def of_conversation(read: Reader, persona: str, conversation: str) -> list[Refused]:
+def read_refused(read: Reader, persona: str, conversation: str) -> list[Refused]:
     """Return what was refused in a conversation, oldest first."""
     return [_refused(r) for r in read(_ALL, {"persona": persona, "conversation": conversation})]
 
 
-def find(read: Reader, persona: str, refused_id: int) -> Refused | None:
+def find_refused(read: Reader, persona: str, refused_id: int) -> Refused | None:
     """Return a refused text, None where there is none of this id."""
     return next((_refused(r) for r in read(_ONE, {"persona": persona, "id": refused_id})), None)
 
 
-def keep(
+def insert_refused(
     connection: Connection,
     db: Database,
     persona: str,
@@ -98,7 +98,7 @@ def keep(
     return refused_id
 
 
-def remove(connection: Connection, persona: str, refused_id: int) -> bool:
+def delete_refused(connection: Connection, persona: str, refused_id: int) -> bool:
     """Remove a refused text, and return whether it was there."""
     return bool(
         connection.execute(delete(refused_recaps).where(_F.persona_id == persona, _F.id == refused_id)).rowcount

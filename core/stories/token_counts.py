@@ -32,7 +32,7 @@ class Counting:
         return known[self.name]
 
 
-def of(counter: Counter | None, settings: Settings) -> Counting:
+def choose_counter(counter: Counter | None, settings: Settings) -> Counting:
     """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate.
 
     Raises:

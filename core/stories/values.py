@@ -14,36 +14,23 @@ from ..database import readers, rows
 from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.readers import Reader
-from ..messages import (
-    table_changes as chat_changes,
-)
-from ..messages import (
-    table_hidden as hidden,
-)
-from ..messages import table_lines, table_scenes
-from ..messages import (
-    table_recaps as message_recaps,
-)
-from ..messages import table_story_rows as story_rows
+from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.counters import Counter
-from . import delayed_writes as saving
-from . import token_counts as counting
+from . import delayed_writes, token_counts
 from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .delayed_writes import Pending
-from .recaps import refresh as refreshing
-from .recaps import rules
-from .recaps import rules_keys as recap_keys
+from .recaps import refresh, rules, rules_keys
 from .recaps.rules import Provenance
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _INCLUDE_CHARS = 40
-_SWITCHES = frozenset(key for key, kind in recap_keys.KINDS.items() if kind == "switch")
+_SWITCHES = frozenset(key for key, kind in rules_keys.KINDS.items() if kind == "switch")
 _GONE, _PRIVATE = "gone", "private"
 """Why a value was not written: the message has gone since it was looked for; nothing may be kept of who said it."""
 _NO_SCENE = "the message ends no scene, or the scene has no such version"
@@ -65,7 +52,7 @@ def set_data(
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
-        key: one of S3.
+        key: one of `KINDS` of `stories.recaps.rules_keys`, such as `memory`, `exclude` or `scene_break_name`.
         value: a text, switch, list, number or object by the key; None takes it away.
         provenance: where a memory is from.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
@@ -78,22 +65,36 @@ def set_data(
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
         MessageError: a value of another kind, a text over 16 MB.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import get_data, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, "memory", db=db)
+    (True, 'Ann left.')
     """
-    recap_keys.check_key(key)
+    rules_keys.check_key(key)
     rules.check_provenance(provenance)
     notes: list[str] = []
-    made = _stored(key, recap_keys.read_value(key, value), notes)
+    made = _stored(key, rules_keys.read_value(key, value), notes)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
     if key == "include":
         change = Pending(include={call.row_id: made})
-        saving.of(call.db).note(call.persona, call.conversation, change, call.settings.save_debounce_seconds)
+        delayed_writes.get_saver(call.db).note(
+            call.persona, call.conversation, change, call.settings.save_debounce_seconds
+        )
         return WriteResult(True, call.row_id, notes=tuple(notes))
-    columns = counting.memory_columns(made, provenance, counting.of(counter, call.settings)) if key == "memory" else {}
+    columns = (
+        token_counts.memory_columns(made, provenance, token_counts.choose_counter(counter, call.settings))
+        if key == "memory"
+        else {}
+    )
     done = _write(call, key, made, columns, notes)
     if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
-        refreshing.refresh(call, counter=counter)
+        refresh.refresh_later(call, counter=counter)
     return done
 
 
@@ -117,18 +118,18 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     assert row_id is not None
 
     def work(connection: Connection) -> bool | str:
-        row = chat_changes.hold(connection, persona, row_id)
+        row = table_changes.hold_message(connection, persona, row_id)
         if row is None:
             return _GONE
         if value is not None and key not in _SWITCHES and _is_private(connection, call, row):
             return _PRIVATE
-        if key in recap_keys.SCENE:
+        if key in rules_keys.SCENE:
             return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
         if key == "exclude":
-            return hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
+            return table_hidden.set_excluded(connection, persona, row_id, excluded=bool(value))
         new = columns or ({"edited": bool(value)} if key == "edited" else {})
-        data = {key: value} if key in recap_keys.IN_DATA else None
-        return message_recaps.change(
+        data = {key: value} if key in rules_keys.IN_DATA else None
+        return table_recaps.update_recap(
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
 
@@ -138,16 +139,16 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     if done == _PRIVATE:
         return WriteResult(False, row_id, "privacy", notes=tuple(notes))
     if key == "memory":
-        saving.of(call.db).forget(persona, conversation, [row_id])
+        delayed_writes.get_saver(call.db).forget(persona, conversation, [row_id])
     if not done:
-        reason = (_NO_SCENE,) if key in recap_keys.SCENE and key != "scene_break" else ()
+        reason = (_NO_SCENE,) if key in rules_keys.SCENE and key != "scene_break" else ()
         return WriteResult(False, row_id, "unchanged", notes=(*notes, *reason))
     return WriteResult(True, row_id, notes=tuple(notes))
 
 
 def _is_private(connection: Connection, call: StoryCall, row: Any) -> bool:
     """Return whether no text about a message may be kept: somebody concerned has the level full."""
-    return chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
+    return table_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
 
 
 def edit_memory(
@@ -163,27 +164,35 @@ def edit_memory(
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
 
     Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, get_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
+    (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
-    made = _stored("memory", recap_keys.read_value("memory", memory), [])
+    made = _stored("memory", rules_keys.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    columns = counting.memory_columns(made, "manual", counting.of(counter, call.settings)) | {
+    columns = token_counts.memory_columns(made, "manual", token_counts.choose_counter(counter, call.settings)) | {
         "edited": made is not None
     }
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
 
     def work(connection: Connection) -> bool | str:
-        row = chat_changes.hold(connection, call.persona, row_id)
+        row = table_changes.hold_message(connection, call.persona, row_id)
         if row is None:
             return _GONE
         if made is not None and _is_private(connection, call, row):
             return _PRIVATE
-        found = message_recaps.find(readers.on(connection), call.persona, row_id)
+        found = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
         if found is not None and found.memory == made and not found.stale:
             return False
-        return message_recaps.change(
+        return table_recaps.update_recap(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
         )
 
@@ -192,7 +201,7 @@ def edit_memory(
         return NO_MESSAGE
     if done == _PRIVATE or not done:
         return WriteResult(False, row_id, "privacy" if done else "unchanged")
-    saving.of(call.db).forget(call.persona, call.conversation, [row_id])
+    delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
     return WriteResult(True, row_id)
 
 
@@ -209,14 +218,14 @@ def get_data(
 
     Args:
         message: as for `set_data`.
-        key: one of S3, or `stale` or `provenance`; None gives all that is set as a dict, in the order of S3.
+        key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
 
     Raises:
         ValueError: an unknown key, naming the nearest.
         StoreReadError: nothing could be read.
     """
     if key is not None:
-        recap_keys.check_key(key, recap_keys.READABLE)
+        rules_keys.check_key(key, rules_keys.READABLE)
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     found = {} if call.row_id is None else _all(call, call.row_id, key)
     return found if key is None else found.get(key)
@@ -225,18 +234,18 @@ def get_data(
 def _all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key only where that lies is asked."""
     read, found = call.reader(), dict[str, Any]()
-    if key not in recap_keys.SCENE and key != "exclude":
-        recap = message_recaps.find(read, call.persona, row_id) or Recap(row_id)
-        held = saving.of(call.db).pending(call.persona, call.conversation).include
+    if key not in rules_keys.SCENE and key != "exclude":
+        recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
+        held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation).include
         found = {"memory": recap.memory, "include": held.get(row_id, recap.include), **recap.data}
         found |= {"edited": recap.edited or None, "stale": recap.stale or None}
         found["provenance"] = recap.provenance if recap.memory is not None else None
-    if key is None or key in recap_keys.SCENE:
+    if key is None or key in rules_keys.SCENE:
         found |= _read_scene(read, call.persona, row_id)
     if key in (None, "exclude"):
         facts = table_lines.find_facts(read, call.persona, row_id)
         found["exclude"] = True if facts is not None and facts.excluded else None
-    return {name: found[name] for name in recap_keys.READABLE if found.get(name) is not None}
+    return {name: found[name] for name in rules_keys.READABLE if found.get(name) is not None}
 
 
 def get_memory(
@@ -251,6 +260,14 @@ def get_memory(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import get_memory, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_memory(message, db=db)
+    (True, 'Ann left.')
     """
     memory: str | None = get_data(
         message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
@@ -277,21 +294,29 @@ def clear_all(
 
     Raises:
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import clear_all, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, clear_all("web/42", db=db)
+    (True, {'memory': 1})
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {}
 
     def work(connection: Connection) -> dict[str, int]:
-        counts = message_recaps.clear(connection, call.persona, call.conversation)
-        excluded = hidden.clear_excluded(connection, call.persona, call.conversation)
+        counts = table_recaps.clear_conversation(connection, call.persona, call.conversation)
+        excluded = table_hidden.clear_excluded(connection, call.persona, call.conversation)
         return counts | ({"exclude": excluded} if excluded else {})
 
-    saver = saving.of(call.db)
+    saver = delayed_writes.get_saver(call.db)
     saver.flush()  # what is still to be written counts as kept
     counts = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
     saver.forget(call.persona, call.conversation)
-    return {name: counts[name] for name in recap_keys.KINDS if name in counts}
+    return {name: counts[name] for name in rules_keys.KINDS if name in counts}
 
 
 # The values of the scene a message ends
@@ -299,10 +324,10 @@ def clear_all(
 
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
     """Return the values that are set of the scene a message ends; none where it ends no scene."""
-    scene = table_scenes.find(reader, persona, row_id)
+    scene = table_scenes.find_scene(reader, persona, row_id)
     if scene is None:
         return {}
-    versions = table_scenes.recaps(reader, persona, scene.id)
+    versions = table_scenes.read_versions(reader, persona, scene.id)
     current = next((v for v in versions if v.version == scene.recap_index), None)
     found: dict[str, Any] = {
         "scene_break": True,
@@ -328,30 +353,30 @@ def _write_scene(
     """
     if key == "scene_break":
         if value:
-            return table_scenes.add(connection, db, persona, conversation, row_id)[1]
-        return table_scenes.remove(connection, persona, row_id)
-    scene = table_scenes.find(readers.on(connection), persona, row_id)
+            return table_scenes.insert_scene(connection, db, persona, conversation, row_id)[1]
+        return table_scenes.delete_scene(connection, persona, row_id)
+    scene = table_scenes.find_scene(readers.on(connection), persona, row_id)
     if scene is None:
         return False
     if key == "scene_break_visible":
-        return table_scenes.change(connection, persona, row_id, {"visible": int(bool(value))})
+        return table_scenes.update_scene(connection, persona, row_id, {"visible": int(bool(value))})
     if key == "scene_break_name":
-        return table_scenes.change(connection, persona, row_id, {"name": value or ""})
+        return table_scenes.update_scene(connection, persona, row_id, {"name": value or ""})
     return _write_scene_recap(connection, db, persona, scene, key, value)
 
 
 def _write_scene_recap(connection: Connection, db: Database, persona: str, scene: Scene, key: str, value: Any) -> bool:
     if key == "scene_recap_versions" or (key == "scene_recap_memory" and value is None):
-        gone = table_scenes.clear_recaps(connection, persona, scene.id)
+        gone = table_scenes.delete_versions(connection, persona, scene.id)
         for content in value or ():
-            table_scenes.add_recap(connection, db, persona, scene.id, content, provenance="manual")
+            table_scenes.insert_version(connection, db, persona, scene.id, content, provenance="manual")
         return bool(gone or value)
     if key == "scene_recap_memory":
         if value == scene.recap and scene.recap_index is not None:
             return False
-        return table_scenes.add_recap(connection, db, persona, scene.id, value, provenance="manual") is not None
+        return table_scenes.insert_version(connection, db, persona, scene.id, value, provenance="manual") is not None
     if key == "scene_recap_current_index":
-        return value is not None and table_scenes.choose_recap(connection, persona, scene.id, value)
+        return value is not None and table_scenes.set_current(connection, persona, scene.id, value)
     return scene.recap_index is not None and table_scenes.set_metadata(
         connection, persona, scene.id, scene.recap_index, value
     )
@@ -381,16 +406,24 @@ def queue_recaps(
 
     Raises:
         StoreWriteError: the part at hand was not queued; those before it are.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import queue_recaps
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> queue_recaps("web/42", db=db), queue_recaps("web/42", db=db)
+    (1, 0)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
-    waiting = story_rows.without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
+    waiting = table_story_rows.read_without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
     for part in chunks(waiting, PART):
 
         def work(connection: Connection, part: list[int] = part) -> None:
             for row_id in part:
-                story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
 
         call.db.transaction(work, source="memory_jobs")
     return len(waiting)

@@ -110,7 +110,7 @@ def export_chat(
     if format != "sillytavern":
         raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")
     asking = open_call(db, settings, scope)
-    delayed_writes.of(asking.db).flush()  # what is worked out and not written yet
+    delayed_writes.get_saver(asking.db).flush()  # what is worked out and not written yet
     call = open_conversation(asking, conversation)
     if call.place is None or (call.place.local_only and asking.destination != "local"):
         raise TransferError(
@@ -168,7 +168,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
-        told = table_imported.read(call.reader(), call.persona, [row.id for row in page])
+        told = table_imported.read_beside(call.reader(), call.persona, [row.id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 put(line)
@@ -192,12 +192,12 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
-    metadata = table_imported.metadata_of(read, persona, conversation)
+    metadata = table_imported.read_metadata(read, persona, conversation)
     line = json_text.kept(metadata)
     if line is None:
         line = _new_header(call)
-    versions = running_table.versions(read, persona, conversation)
-    current = running_table.state(read, persona, conversation).current
+    versions = running_table.read_versions(read, persona, conversation)
+    current = running_table.read_state(read, persona, conversation).current
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     made = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
@@ -241,6 +241,6 @@ def _human(at: datetime | None) -> str:
 
 
 def _notes(call: StoryCall) -> tuple[str, ...]:
-    found = table_scenes.of_conversation(call.reader("scenes"), call.persona, call.conversation)
+    found = table_scenes.read_scenes(call.reader("scenes"), call.persona, call.conversation)
     brought = sum(scene.is_brought for scene in found)
     return (f"{_BROUGHT}: {brought}",) if brought else ()

@@ -136,9 +136,9 @@ def store_messages(call: Call, plan: Plan, progress: Progress | None, should_sto
             if in_order:
                 batch, newest = _put_in_order(call, batch, newest)
             told, along = [each.message for each in batch], [each.beside for each in batch]
-            written = table_batches.insert_many(
+            written = table_batches.insert_messages(
                 call.db, call.scope, told, privacy_default=call.settings.privacy_default, privacy=privacy, beside=along,
-                write_beside=table_imported.insert, wishes=[each.wishes for each in batch],
+                write_beside=table_imported.insert_beside, wishes=[each.wishes for each in batch],
             )  # fmt: skip
             outcome.add(batch, written, keeps_order=in_order)
             row = batch[-1].row
@@ -184,7 +184,7 @@ def _read_message(
     own = plan.is_persona(record)
     role = "persona" if own and record.role != "thought" else "user" if record.role == "persona" else record.role
     sender = record.speaker if record.speaker != PERSONA_SENDER else f"name:{record.speaker}"
-    made = new_message.read(
+    made = new_message.read_message(
         replace(call.scope, conversation=key, participant=None, privacy=None),
         key,
         record.text,
@@ -214,7 +214,7 @@ def _put_in_order(call: Call, batch: Sequence[_Ready], newest: datetime | None) 
     """
     conversation = batch[0].message.conversation
     ids = [each.message.message_id for each in batch if each.message.message_id is not None]
-    stored = table_imported.times(readers.of(call.db, "chat_history_cache"), call.persona, conversation, ids)
+    stored = table_imported.read_times(readers.of(call.db, "chat_history_cache"), call.persona, conversation, ids)
     made = []
     for each in batch:
         there = stored.get(each.message.message_id or "")
@@ -235,7 +235,7 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
     metadata |= {json_text.AFTER: after} if (after := reader.after()) else {}
     versions = header.versions
     if versions:
-        order = table_hidden.order(readers.of(call.db, "chat_history_cache"), call.persona, conversation)
+        order = table_hidden.read_rows(readers.of(call.db, "chat_history_cache"), call.persona, conversation)
         places = Places.of(outcome.places, [row.row_id for row in order])
         versions = tuple(
             replace(
@@ -246,7 +246,7 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
             for version in versions
         )
     outcome.story["running_recaps"] += call.db.transaction(
-        lambda connection: table_imported.keep(
+        lambda connection: table_imported.keep_conversation(
             connection, call.persona, conversation, metadata or None, versions, header.current
         ),
         source="conversations",

@@ -126,13 +126,13 @@ def fill(db: Database, scope: Scope, key: str, size: int) -> None:
     """Store a chat with a recap of every message and a scene break every SCENE messages."""
     made = []
     for n in range(size):
-        one = messages.read(
+        one = messages.read_message(
             scope, key, f"message number {n} of a long story", now=NOW, sender_id=f"u{n % 3}",
             sender_name=f"P{n % 3}", timestamp=NOW + timedelta(minutes=n),
         )  # fmt: skip
         assert one is not None
         made.append(one)
-    rows = [result.id for result in chat_batches.insert_many(db, scope, made, privacy_default="none")]
+    rows = [result.id for result in chat_batches.insert_messages(db, scope, made, privacy_default="none")]
     recaps = [
         {"persona_id": scope.persona, "message_row": row, "alternative": OWN, "conversation_key": key,
          "memory": f"what happened in part {n}, told in a dozen words or so", "token_count": 12, "counter": "words"}

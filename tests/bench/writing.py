@@ -44,7 +44,7 @@ def made(scope: Scope, conversation: str, said: Sequence[str], first: int = 0) -
     found = []
     for n, text in enumerate(said, first):
         at = NOW + timedelta(seconds=n)
-        one = messages.read(
+        one = messages.read_message(
             scope, conversation, text, now=NOW, sender_id=f"u{n % 7}", sender_name=f"P{n % 7}", timestamp=at,
             message_id=f"m{n}",
         )  # fmt: skip
@@ -77,9 +77,9 @@ def _one(engine: str, url: str, rows: int, lines: list[list[object]], crowd: lis
     scope = Scope("writer")
     said = texts(rows, 3)
     ready = made(scope, "bench/c1", said)
-    chat_batches.insert_many(db, scope, ready[:BATCH], privacy_default="none")
+    chat_batches.insert_messages(db, scope, ready[:BATCH], privacy_default="none")
     began = time.perf_counter()
-    chat_batches.insert_many(db, scope, ready[BATCH:], privacy_default="none")
+    chat_batches.insert_messages(db, scope, ready[BATCH:], privacy_default="none")
     rate = (rows - BATCH) / (time.perf_counter() - began)
     promised = judged(rate, 1000, least=True) if engine == "mariadb" else ""
     lines.append([engine, f"batches of {BATCH}", rows - BATCH, rate, promised])
@@ -144,7 +144,7 @@ def _write(db: Database, persona: str, number: int, each: int, start: threading.
         key = "bench/shared" if shared else f"bench/own{number}"
         ready = made(scope, key, said[first : first + 50], number * 100_000 + first)
         try:
-            results = chat_batches.insert_many(db, scope, ready, privacy_default="none")
+            results = chat_batches.insert_messages(db, scope, ready, privacy_default="none")
             errors += [r.reason for r in results if not r.stored]
         except CoreError as error:
             errors.append(f"{type(error).__name__} {getattr(error, 'number', '')}".strip())

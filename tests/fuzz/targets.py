@@ -245,7 +245,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("wishes", _wishes),
     Target("wishes to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
-    Target("extracts", lambda value: (extracts.build_extract([value]), running_parts.sentences_of(value))),
+    Target("extracts", lambda value: (extracts.build_extract([value]), running_parts.split_sentences(value))),
     Target("near duplicates", lambda value: near_duplicates.are_near_duplicates(value, f"{value} x")),
     Target("items", _items),
     Target("items in YAML", _of_syntax("yaml")),
@@ -260,7 +260,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("time windows", lambda value: windows.time_window(value, NOW), _ARGUMENT),
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
-    Target("running recaps", lambda value: running_parts.read(value, value)),
+    Target("running recaps", lambda value: running_parts.read_story(value, value)),
     Target("scene answers", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1, 2})),
 )
 
@@ -319,10 +319,10 @@ def _chat_line(value: Any) -> object:
     found: list[object] = []
     for name in ("sender_name", "sender_id", "timestamp", "metadata", "message_id", "role", "triggered_by", "title"):
         try:
-            found.append(chat_messages.read(scope, "tg/1", "x", now=NOW, **{name: value}))
+            found.append(chat_messages.read_message(scope, "tg/1", "x", now=NOW, **{name: value}))
         except CoreError as error:
             found.append(str(error))
-    return found, chat_messages.read(scope, value, value, now=NOW)
+    return found, chat_messages.read_message(scope, value, value, now=NOW)
 
 
 def _row(value: Any) -> object:
@@ -367,7 +367,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("contributions", contributions.read_contributions),
     Target("hits of a host", context.read_hits),
     Target("recap values", _recap_keys, _ARGUMENT),
-    Target("running recap data", lambda value: running_parts.read(value, "x")),
+    Target("running recap data", lambda value: running_parts.read_story(value, "x")),
     Target("answers about scenes", lambda value: scenes.read_break(value, scenes.Limits(20, 3, 2), {1})),
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),

@@ -39,7 +39,7 @@ def test_g22_a_nested_part_of_a_recap_is_read_once_a_level() -> None:
     value: Any = "end"
     for _ in range(16):
         value = Counted(value, asked)
-    story = running_parts.read({"recap": {"state": value, "open": [], "developments": []}})
+    story = running_parts.read_story({"recap": {"state": value, "open": [], "developments": []}})
     assert story.state.endswith("end")
     assert len(asked) == 16
 

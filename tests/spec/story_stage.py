@@ -31,13 +31,13 @@ class StoryStage(Stage):
         made = []
         for at in range(count):
             text = texts[at] if at < len(texts) else f"Ann walks to house {at} in {path}."
-            read = messages.read(
+            read = messages.read_message(
                 scope, path, text, now=NOW, sender_id="ann" if at % 2 else "self",
                 sender_name="Ann" if at % 2 else "Iris", timestamp=NOW - start + at * MINUTE,
             )  # fmt: skip
             assert read is not None
             made.append(read)
-        results = chat_batches.insert_many(self.db, scope, made, privacy_default="none")
+        results = chat_batches.insert_messages(self.db, scope, made, privacy_default="none")
         assert all(result.stored for result in results)
         return [int(result.id or 0) for result in results]
 

@@ -10,8 +10,8 @@ from core import chat_history_cache, stories
 from core.database.engine import Database
 from core.errors import MessageError, StoreWriteError
 from core.scope import Scope
-from core.stories import table_branches as store
-from core.stories.running import table as running_recaps
+from core.stories import table_branches
+from core.stories.running import table as running_table
 from core.synth_core_memory import search_memories
 from tests.spec.stage import HERE
 from tests.spec.story_stage import StoryStage
@@ -140,8 +140,8 @@ def test_s32_all_of_a_branch_is_stored_or_nothing(
 ) -> None:
     """A failure after any part leaves nothing behind (G16)."""
     told(stage, 30)
-    module: Any = running_recaps if fails == "running" else store
-    name = "copy" if fails == "running" else fails
+    module: Any = running_table if fails == "running" else table_branches
+    name = "copy_versions" if fails == "running" else fails
     whole = getattr(module, name)
 
     def broken(*arguments: Any) -> Any:

@@ -30,10 +30,14 @@ def plant(db: Database, language: str, talk: Talk) -> Stage:
         said.insert(at * (step + 1), fact)
     scope = stage.scope("tg/42", participant="tg/ann")
     made = [
-        messages.read(scope, "tg/42", text, now=NOW, sender_id="ann", timestamp=NOW - timedelta(hours=len(said) - at))
+        messages.read_message(
+            scope, "tg/42", text, now=NOW, sender_id="ann", timestamp=NOW - timedelta(hours=len(said) - at)
+        )
         for at, text in enumerate(said)
     ]
-    chat_batches.insert_many(db, scope, [message for message in made if message is not None], privacy_default="none")
+    chat_batches.insert_messages(
+        db, scope, [message for message in made if message is not None], privacy_default="none"
+    )
     return stage
 
 

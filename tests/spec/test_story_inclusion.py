@@ -17,23 +17,8 @@ from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema_stories import message_recaps as recaps_table
 from core.errors import StoreWriteError
-from core.messages import (
-    new_message as messages,
-)
-from core.messages import (
-    table_batches as chat_batches,
-)
-from core.messages import (
-    table_changes as chat_changes,
-)
-from core.messages import (
-    table_hidden as hidden,
-)
-from core.messages import (
-    table_recaps as message_recaps,
-)
-from core.stories import delayed_writes as saving
-from core.stories import token_counts as counting
+from core.messages import new_message, table_batches, table_changes, table_hidden, table_recaps
+from core.stories import delayed_writes, token_counts
 from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
 from tests.spec.stage import NOW, Stage, reasons, said
@@ -144,16 +129,16 @@ def fill(story: Story, size: int) -> None:
     """Store messages with recaps of four words, counted, as a long story has them."""
     made = []
     for n in range(size):
-        one = messages.read(
+        one = new_message.read_message(
             story.scope, story.path, f"message number {n}", now=NOW, sender_id="ann", sender_name="Ann",
             timestamp=story.time(n),
         )  # fmt: skip
         assert one is not None
         made.append(one)
-    stored = chat_batches.insert_many(story.db, story.scope, made, privacy_default="none")
+    stored = table_batches.insert_messages(story.db, story.scope, made, privacy_default="none")
     story.messages = [result.id for result in stored if result.id is not None]
     rows = [
-        {"persona_id": story.stage.persona, "message_row": row, "alternative": message_recaps.OWN,
+        {"persona_id": story.stage.persona, "message_row": row, "alternative": table_recaps.OWN,
          "conversation_key": story.path, "memory": f"so it went {n}", "token_count": 4, "counter": "by_words"}
         for n, row in enumerate(story.messages)
     ]  # fmt: skip
@@ -201,8 +186,8 @@ def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story) -> No
         return found
 
     settings = story.settings(message_recap_context_limit=200)
-    by = counting.Counting(by_words, "by_words")
-    chosen, change = inclusion.work_out(story.db, read, story.stage.persona, story.path, settings, by)
+    by = token_counts.Counting(by_words, "by_words")
+    chosen, change = inclusion.plan_inclusion(story.db, read, story.stage.persona, story.path, settings, by)
     assert (len(chosen), len(change.include)) == (50, 50)
     assert sum(brought) <= 100
 
@@ -272,8 +257,8 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(stage: Stage) -> None:
     done = story.refresh(AUTO_HIDE_SCENE_COUNT=2)
     assert (done["hidden"], done["shown"]) == ([(0, 70)], [])
     assert hidden_of(story) == list(range(71))
-    last = hidden.Place(story.time(70), story.messages[70])
-    work = lambda connection: hidden.apply(connection, stage.persona, story.path, last)  # noqa: E731
+    last = table_hidden.Place(story.time(70), story.messages[70])
+    work = lambda connection: table_hidden.update_hidden(connection, stage.persona, story.path, last)  # noqa: E731
     assert story.db.transaction(work, source="test") == 0
     assert story.call(plan, 2) == {"hide": [], "show": []}
     assert story.call(plan, 5) == {"hide": [], "show": [(11, 70)]}
@@ -329,18 +314,18 @@ def test_s6_derived_data_is_written_once_after_a_burst(stage: Stage) -> None:
     """Fifty changes within the pause are one transaction, and reads know them before."""
     story = Story(stage, save_debounce_seconds=1.0)
     (row,) = story.recap("one")
-    before = saving.of(story.db).writes
+    before = delayed_writes.get_saver(story.db).writes
     for n in range(50):
         story.set(row, "include", f"by hand {n}")
-    assert saving.of(story.db).writes == before
+    assert delayed_writes.get_saver(story.db).writes == before
     assert story.get(row, "include") == "by hand 49"
     (stored,) = rows_of(story.db, recaps_table, stage.persona)
     assert stored.include is None
     until = time.monotonic() + 30
-    while saving.of(story.db).writes == before and time.monotonic() < until:
+    while delayed_writes.get_saver(story.db).writes == before and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(0.1)
-    assert saving.of(story.db).writes == before + 1
+    assert delayed_writes.get_saver(story.db).writes == before + 1
     (stored,) = rows_of(story.db, recaps_table, stage.persona)
     assert stored.include == "by hand 49"
 
@@ -376,7 +361,7 @@ def test_s6_what_could_not_be_written_is_written_later(stage: Stage, monkeypatch
     story = Story(stage, save_debounce_seconds=60)
     (row,) = story.recap("one")
     story.set(row, "include", "by hand")
-    saver = saving.of(story.db)
+    saver = delayed_writes.get_saver(story.db)
     with monkeypatch.context() as broken:
 
         def fails(*_: Any, **__: Any) -> None:
@@ -458,6 +443,6 @@ def test_s34_what_a_deleted_break_had_hidden_is_shown_again(story: Story) -> Non
     assert story.call(stories.add_scene_break, at, recap=False).stored
     assert said(story.stage.context("what now")["history_current_chat"]) == ["four"]
     gone = story.call(chat_history_cache.delete_chat_message, at)
-    assert gone.stored and gone.notes == (chat_changes.SCENE_GONE,)
+    assert gone.stored and gone.notes == (table_changes.SCENE_GONE,)
     assert said(story.stage.context("what now")["history_current_chat"]) == ["one", "two", "four"]
     assert story.call(chat_history_cache.delete_chat_message, story.messages[0]).notes == ()

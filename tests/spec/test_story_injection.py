@@ -12,7 +12,7 @@ from core import stories
 from core.config import Settings
 from core.database.engine import Database
 from core.prompt_engine import to_messages
-from core.stories.running import table as running_recaps
+from core.stories.running import table as running_table
 from tests.spec.stage import ELSEWHERE, HERE
 from tests.spec.story_stage import StoryStage
 
@@ -151,11 +151,11 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(stage: StorySt
     """The oldest developments go first, and the report names each that is gone."""
     stage.tell(1)
     told = {"recap": {"developments": [f"d{n} one two three" for n in range(50)], "open": ["o"], "state": "now"}}
-    new = running_recaps.NewVersion(
+    new = running_table.NewVersion(
         "\n".join([*told["recap"]["developments"], "Open:", "- o", "Now: now"]), provenance="manual", data=told
     )
     assert stage.db is not None
-    stage.db.transaction(lambda c: running_recaps.add(c, stage.db, stage.scope(HERE), new), source="x")  # type: ignore[arg-type]
+    stage.db.transaction(lambda c: running_table.insert_version(c, stage.db, stage.scope(HERE), new), source="x")  # type: ignore[arg-type]
 
     def count(text: str) -> int:
         return len(text.split())

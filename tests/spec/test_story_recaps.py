@@ -11,7 +11,7 @@ from core import chat_history_cache, jobs, stories
 from core.database import readers
 from core.database.schema_stories import message_alternatives, message_recaps, refused_recaps
 from core.errors import MessageError
-from core.messages import table_recaps as recaps
+from core.messages import table_recaps
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.shapes import WriteResult
@@ -388,7 +388,7 @@ def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> N
     persona = story.stage.persona
 
     def work(connection: Any) -> None:
-        recaps.mark_checked(
+        table_recaps.mark_checked(
             connection, story.db.family, persona, story.path, [first, second, third], now=story.db.clock()
         )
 
@@ -398,4 +398,4 @@ def test_s23_messages_that_were_looked_at_are_marked_together(story: Story) -> N
         assert story.get(second) == {"error": "empty", "auto_scene_break_checked": True}
         assert story.get(third) == {"auto_scene_break_checked": True}
     read = readers.of(story.db, "message_recaps")
-    assert recaps.checked_rows(read, persona, story.path) == {first, second, third}
+    assert table_recaps.read_checked(read, persona, story.path) == {first, second, third}

@@ -94,7 +94,7 @@ def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conv
         )
         for text, at in texts
     ]
-    results = chat_batches.insert_many(db, scope, made, privacy_default="none")
+    results = chat_batches.insert_messages(db, scope, made, privacy_default="none")
     return [result.id for result in results if result.id is not None]
 
 

@@ -23,9 +23,8 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, conversations, participants
 from core.errors import MessageError, StoreError, StoreWriteError
-from core.messages import new_message as messages
-from core.messages import table as chat
-from core.messages import table_batches as chat_batches
+from core.messages import new_message, table_batches
+from core.messages import table as messages_table
 from core.scope import Scope
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
@@ -209,14 +208,14 @@ def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None
     """`insert_many` and `insert` decide alike, whatever repeats whatever."""
     db, one, many = _memory_db(), own_scope(), own_scope()
     made = [
-        messages.read(one, "tg/1", text, now=NOW, sender_id=who, message_id=number, timestamp=at(second))
+        new_message.read_message(one, "tg/1", text, now=NOW, sender_id=who, message_id=number, timestamp=at(second))
         for text, who, number, second in said
     ]
     ready = [m for m in made if m is not None]
-    single = [chat.insert(db, one, m, privacy_default="none") for m in ready]
+    single = [messages_table.insert_message(db, one, m, privacy_default="none") for m in ready]
     half = len(ready) // 2
-    batch = chat_batches.insert_many(db, many, ready[:half], privacy_default="none")
-    batch += chat_batches.insert_many(db, many, ready[half:], privacy_default="none")
+    batch = table_batches.insert_messages(db, many, ready[:half], privacy_default="none")
+    batch += table_batches.insert_messages(db, many, ready[half:], privacy_default="none")
     assert [(r.stored, r.reason) for r in single] == [(r.stored, r.reason) for r in batch]
     assert index_differences(db, many.persona) == []
 
@@ -418,14 +417,14 @@ def test_f3_metadata_cannot_name_another_persona(db: Database, scope: Scope) -> 
 
 def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
     made = [
-        messages.read(
+        new_message.read_message(
             scope, f"tg/{n % 7}", f"text {n}", now=NOW, sender_id=str(n % 3), sender_name=f"P{n % 3}", timestamp=at(n)
         )
         for n in range(1203)
     ]
-    results = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    results = table_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     assert all(r.stored for r in results) and len({r.id for r in results}) == 1203
-    again = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    again = table_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     assert [r.reason for r in again] == ["duplicate"] * 1203
     assert [r.id for r in again] == [r.id for r in results]
     held = rows_of(db, conversations, scope.persona)
@@ -439,7 +438,7 @@ def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
 def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Scope) -> None:
     words = [f"w{n}ord" for n in range(3000)]
     made = [
-        messages.read(
+        new_message.read_message(
             scope,
             "tg/1",
             " ".join(words[(n * k * 31 + k) % 3000] for k in range(1, 13)),
@@ -451,5 +450,5 @@ def test_an_import_of_many_messages_takes_few_statements(db: Database, scope: Sc
     ]
     ready = [m for m in made if m]
     with _statements(db) as seen:
-        chat_batches.insert_many(db, scope, ready, privacy_default="none")
+        table_batches.insert_messages(db, scope, ready, privacy_default="none")
     assert len(seen) <= 6 * 30, "of 500 messages; an executemany counts once for each 1000 rows"

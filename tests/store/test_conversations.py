@@ -216,8 +216,8 @@ def test_f17_an_id_with_a_slash_is_no_thread_of_somebody_elses_talk(db: Database
 
 
 def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> None:
-    made = [messages.read(scope, "tg/1", f"text {n}", now=NOW, sender_id="7", message_id=n) for n in range(500)]
-    chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    made = [messages.read_message(scope, "tg/1", f"text {n}", now=NOW, sender_id="7", message_id=n) for n in range(500)]
+    chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     own = replace(scope, conversation="tg/1")
     remember(db, own, "an item")
     add_diary_entry("an entry", interface="tg", chat_id="1", db=db, settings=DEFAULTS, scope=scope)

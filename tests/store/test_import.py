@@ -193,7 +193,7 @@ def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
 ) -> None:
     """A second Ctrl-C does not wait; what it cut off was never stored."""
     scope, path = own_scope(), _file(tmp_path, _rows(700))
-    write, calls = chat.write, []
+    write, calls = chat.write_rows, []
 
     def interrupted(*arguments: Any) -> None:
         write(*arguments)
@@ -201,7 +201,7 @@ def test_f79_an_interrupt_within_a_batch_leaves_whole_transactions(
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(chat, "write", interrupted)
+    monkeypatch.setattr(chat, "write_rows", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _import(db, scope, path)
     assert len(_stored(db, scope)) == 500
@@ -214,7 +214,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
 ) -> None:
     """The sentence is for the person importing."""
     scope, path = own_scope(), _file(tmp_path, _rows(600))
-    insert, calls = chat_batches.insert_many, []
+    insert, calls = chat_batches.insert_messages, []
 
     def failing(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
@@ -222,7 +222,7 @@ def test_a_failure_of_the_database_says_where_to_go_on(
             raise StoreWriteError("chat_history_cache could not be written.", source="chat_history_cache")
         return insert(*arguments, **options)
 
-    monkeypatch.setattr(chat_batches, "insert_many", failing)
+    monkeypatch.setattr(chat_batches, "insert_messages", failing)
     with pytest.raises(
         TransferError, match="All messages up to row 500 are stored; run the same import again"
     ) as caught:

@@ -164,9 +164,10 @@ def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]
 
     def many() -> int:
         made = [
-            messages.read(scope, "tg/9", f"line {n}", now=NOW, timestamp=NOW + timedelta(minutes=n)) for n in range(5)
+            messages.read_message(scope, "tg/9", f"line {n}", now=NOW, timestamp=NOW + timedelta(minutes=n))
+            for n in range(5)
         ]
-        results = chat_batches.insert_many(db, scope, [each for each in made if each], privacy_default="none")
+        results = chat_batches.insert_messages(db, scope, [each for each in made if each], privacy_default="none")
         assert all(each.stored and each.reason == "" for each in results)
         return results[0].id or 0
 

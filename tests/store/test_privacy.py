@@ -81,8 +81,8 @@ def test_f20_nothing_at_all_is_left_of_a_refused_line(db: Database, scope: Scope
     level(db, scope, "tg/7", "full")
     assert save(db, scope, "xylofant").reason == "privacy"
     assert count(db, conversations, scope.persona) == count(db, chat_history_cache, scope.persona) == 0
-    made = [messages.read(scope, "tg/1", f"t{n}", now=NOW, sender_id=n) for n in (7, 8, 7)]
-    results = chat_batches.insert_many(db, scope, [m for m in made if m], privacy_default="none")
+    made = [messages.read_message(scope, "tg/1", f"t{n}", now=NOW, sender_id=n) for n in (7, 8, 7)]
+    results = chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     assert [r.reason for r in results] == ["privacy", "", "privacy"]
     assert [r.message_text for r in rows_of(db, chat_history_cache, scope.persona)] == ["t8"]
 
@@ -106,11 +106,11 @@ def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:
 def test_f21_the_level_counts_at_the_moment_of_writing(db: Database, scope: Scope) -> None:
     """What was read before the level was set is not stored after it."""
     ann = replace(scope, participant="tg/7")
-    message = messages.read(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
+    message = messages.read_message(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
     item = memory_input.read("prepared early", now=NOW, tier="session")
     assert message is not None and item is not None
     level(db, scope, "tg/7", "full")
-    assert chat.insert(db, ann, message, privacy_default="none").reason == "privacy"
+    assert chat.insert_message(db, ann, message, privacy_default="none").reason == "privacy"
     assert memories.insert(db, ann, item, privacy_default="none").reason == "privacy"
 
 

@@ -66,7 +66,7 @@ def talked(
         )
         for n, (speaker, text) in enumerate(lines)
     ]
-    return [one.id for one in chat_batches.insert_many(db, scope, made, privacy_default="none")]
+    return [one.id for one in chat_batches.insert_messages(db, scope, made, privacy_default="none")]
 
 
 def filler(count: int) -> list[tuple[str, str]]:

@@ -145,7 +145,7 @@ class World:
         chats = [r for r in rows if r.source == "chat_history"]
         audiences = sorted({r.audience for r in rows})
         for row in rng.sample(chats, min(12, len(chats))):
-            chat_changes.edit(
+            chat_changes.edit_message(
                 db, self.views[0], row.id, self.text() or "x", audiences=[row.audience], privacy_default="none"
             )
         items = [r for r in rows if r.source == "memories"]

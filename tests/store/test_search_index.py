@@ -141,7 +141,7 @@ def test_d15_any_mix_of_changes_leaves_no_difference(db: Database, scope: Scope,
     def change() -> None:
         for row in of("chat_history", 4):
             audiences = {r.audience for r in all_rows(db, scope.persona)}
-            chat_changes.edit(db, inside, row, text(), audiences=audiences, privacy_default="none")
+            chat_changes.edit_message(db, inside, row, text(), audiences=audiences, privacy_default="none")
 
     def delete() -> None:
         memories.remove(db, scope.persona, of("memories", 2))

@@ -242,7 +242,7 @@ def test_d16_writers_go_on_while_the_index_is_built(
             while not done.is_set():
                 row = rng.choice(old)
                 text = f"bird {rng.random()} tofu"
-                chat_changes.edit(db, scope, row, text, audiences=audiences, privacy_default="none")
+                chat_changes.edit_message(db, scope, row, text, audiences=audiences, privacy_default="none")
                 memory(db, scope, f"fresh {rng.random()} tofu", tags=["food", f"t{rng.randrange(9)}"])
                 items = [r[0] for r in db.read(select(memories_table.c.id).limit(400), source="memories")]
                 memories.remove(db, scope.persona, [rng.choice(items)])

@@ -295,7 +295,7 @@ def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
     for value in values[50:400]:
         value["send_date"] = values[400]["send_date"]  # pages of an export end among messages of one time
     path = _file(tmp_path / "c.jsonl", [{"chat_metadata": {"a": 1}}, *values])
-    insert, calls = beside.insert, []
+    insert, calls = beside.insert_beside, []
 
     def failing(*arguments: Any) -> None:
         insert(*arguments)
@@ -304,7 +304,7 @@ def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
             raise StoreWriteError("message_recaps could not be written.", source="message_recaps")
 
     with monkeypatch.context() as patched:
-        patched.setattr(beside, "insert", failing)
+        patched.setattr(beside, "insert_beside", failing)
         with pytest.raises(TransferError, match="All messages up to row 501 are stored"):
             _import(db, scope, path)
     assert count(db, chat_history_cache, scope.persona) == count(db, message_recaps, scope.persona) == 500

@@ -8,26 +8,15 @@ from ...calls.call import GivenSettings, open_call
 from ...database import readers, rows
 from ...database.engine import Database
 from ...errors import MessageError
-from ...messages import (
-    table_alternatives as alternatives,
-)
-from ...messages import (
-    table_changes as chat_changes,
-)
-from ...messages import (
-    table_recaps as message_recaps,
-)
-from ...messages import (
-    table_story_rows as story_rows,
-)
+from ...messages import table_alternatives, table_changes, table_recaps, table_story_rows
 from ...messages.table_alternatives import Alternative
 from ...messages.table_recaps import OWN
 from ...scope import Scope
 from ...search.rules_arguments import shown
 from ...shapes import WriteResult
-from .. import delayed_writes as saving
+from .. import delayed_writes
 from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
-from . import refresh as refreshing
+from . import refresh
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -60,7 +49,7 @@ def list_alternatives(
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     if call.row_id is None:
         return []
-    found = alternatives.read(call.reader("message_alternatives"), call.persona, call.row_id)
+    found = table_alternatives.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
     return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in found]
 
 
@@ -81,6 +70,16 @@ def add_alternative(
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
             that is blank, of another type or over 16 MB.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_alternative, list_alternatives
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_alternative(message, "Ann stayed.", db=db)
+    1
+    >>> [each["text"] for each in list_alternatives(message, db=db)]
+    ['Ann left the house.', 'Ann stayed.']
     """
     made = rows.text(text, "text")
     if not made.strip():
@@ -91,16 +90,16 @@ def add_alternative(
         raise no_such_message()
 
     def work(connection: Connection) -> int | None:
-        row = chat_changes.hold(connection, call.persona, row_id)
+        row = table_changes.hold_message(connection, call.persona, row_id)
         if row is None:
             return None
-        if chat_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+        if table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
             return _PRIVATE
-        there = alternatives.read(readers.on(connection), call.persona, row_id)
+        there = table_alternatives.read_alternatives(readers.on(connection), call.persona, row_id)
         new = [] if there else [Alternative(0, row.message_text, is_current=True)]
         number = there[-1].number + 1 if there else 1
-        alternatives.insert(connection, call.persona, row_id, [*new, Alternative(number, made)])
-        message_recaps.copy_to_current(connection, call.db.family, call.persona, row_id)
+        table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, made)])
+        table_recaps.copy_to_current(connection, call.db.family, call.persona, row_id)
         return number
 
     number = call.db.transaction(work, source="message_alternatives")
@@ -147,27 +146,29 @@ def choose_alternative(
         confirm=lambda _: None,
     )
     if result.stored:
-        saving.of(call.db).forget(call.persona, call.conversation, [row_id])
-        refreshing.refresh(call)
+        delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
+        refresh.refresh_later(call)
     return result
 
 
 def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -> WriteResult:
-    row = chat_changes.hold(connection, call.persona, row_id)
+    row = table_changes.hold_message(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE
-    there = {each.number: each for each in alternatives.read(readers.on(connection), call.persona, row_id)}
+    there = {
+        each.number: each for each in table_alternatives.read_alternatives(readers.on(connection), call.persona, row_id)
+    }
     wanted = there.get(number)
     if wanted is None:
         known = f"0 to {max(there)}" if there else "none but the message itself"
         raise ValueError(f"There is no alternative {shown(number)}. The message has {known}.")
     if wanted.is_current:
         return WriteResult(False, row_id, "unchanged")
-    alternatives.set_current(connection, call.persona, row_id, number)
+    table_alternatives.set_current(connection, call.persona, row_id, number)
     if row.message_text != wanted.text:
-        chat_changes.rewrite(connection, call.db, call.persona, row, wanted.text)
-    message_recaps.copy(connection, call.db.family, call.persona, row_id, number, OWN)
-    found = message_recaps.find(readers.on(connection), call.persona, row_id)
-    if call.settings.recap_on_message and row.role in story_rows.SAID and (found is None or found.memory is None):
-        story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+        table_changes.rewrite_message(connection, call.db, call.persona, row, wanted.text)
+    table_recaps.copy_recap(connection, call.db.family, call.persona, row_id, number, OWN)
+    found = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
+    if call.settings.recap_on_message and row.role in table_story_rows.SAID and (found is None or found.memory is None):
+        table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
     return WriteResult(True, row_id)

@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...audience import table_conversations as conversations
+from ...audience import table_conversations
 from ...calls import screening
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...messages import (
-    table_changes as chat_changes,
-)
-from ...messages import table_lines
-from ...messages import (
-    table_reading as chat_reading,
-)
-from ...messages import (
-    table_recaps as message_recaps,
-)
-from ...messages import (
-    table_story_rows as story_rows,
-)
+from ...messages import table_changes, table_lines, table_reading, table_recaps, table_story_rows
 from ...messages.table_recaps import Recap
 from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
 from ...text.sizes import to_json
-from .. import (
-    delayed_writes as saving,
-)
-from .. import (
-    model_calls as asking,
-)
-from .. import table_refused as refused_recaps
-from .. import (
-    token_counts as counting,
-)
+from .. import delayed_writes, model_calls, table_refused, token_counts
 from ..model_calls import FLAGGED, reason_against
-from . import inclusion, rules
-from . import refresh as refreshing
+from . import inclusion, refresh, rules
 from .rules import Provenance
 
 if TYPE_CHECKING:
@@ -77,32 +55,32 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
             `error`; the queue tries again.
     """
     source = _source(operation, tools)
-    tools = tools if source is None else asking.tools_for(tools, source.place)
+    tools = tools if source is None else model_calls.choose_tools(tools, source.place)
     made = None if source is None else _made(operation, tools, source)
     if source is None or made is None:
         return None
     persona, conversation, row_id = operation.persona, source.conversation, source.found.row_id
-    columns = counting.memory_columns(made.text, made.provenance, counting.of(None, tools.settings))
+    columns = token_counts.memory_columns(made.text, made.provenance, token_counts.choose_counter(None, tools.settings))
     columns |= {"include": None, "edited": False}
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
     # What this process keeps back of the conversation is older than what the effect works out.
-    saving.of(tools.db).flush()
+    delayed_writes.get_saver(tools.db).flush()
 
     def effect(connection: Connection) -> None:
-        conversations.find(connection, persona, conversation, lock=True)
-        row = chat_changes.hold(connection, persona, row_id)
-        if row is None or chat_changes.is_private(connection, persona, row, tools.settings.privacy_default):
+        table_conversations.find(connection, persona, conversation, lock=True)
+        row = table_changes.hold_message(connection, persona, row_id)
+        if row is None or table_changes.is_private(connection, persona, row, tools.settings.privacy_default):
             return
         if row.message_text != source.text:
-            story_rows.queue_recap(connection, tools.db, persona, conversation, row_id)
+            table_story_rows.queue_recap(connection, tools.db, persona, conversation, row_id)
             return
-        now = message_recaps.find(readers.on(connection), persona, row_id) or Recap(row_id)
+        now = table_recaps.find_recap(readers.on(connection), persona, row_id) or Recap(row_id)
         if now.memory != source.found.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
-        message_recaps.change(
+        table_recaps.update_recap(
             connection, tools.db.family, persona, conversation, row_id, columns, gone, now=tools.db.clock()
         )
-        refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+        refresh.refresh_within(connection, tools.db, persona, conversation, tools.settings)
 
     return effect
 
@@ -117,10 +95,10 @@ def _source(operation: Operation, tools: Tools) -> _Source | None:
     text = table_lines.read_texts(read, persona, [row_id]).get(row_id, "")
     if facts is None or facts.conversation != conversation or place is None or place.stories_off or not text.strip():
         return None
-    found = message_recaps.find(read, persona, row_id) or Recap(row_id)
-    chosen = inclusion.rules_of(tools.settings)
-    tokens = counting.of(None, tools.settings).count(text) if chosen.threshold > 0 else None
-    is_out = bool(rules.left_out(inclusion.message_of(facts, tokens), chosen))
+    found = table_recaps.find_recap(read, persona, row_id) or Recap(row_id)
+    chosen = inclusion.build_rules(tools.settings)
+    tokens = token_counts.choose_counter(None, tools.settings).count(text) if chosen.threshold > 0 else None
+    is_out = bool(rules.left_out(inclusion.build_message(facts, tokens), chosen))
     if is_out or _is_done(operation, found) or _is_private(tools, persona, row_id):
         return None
     return _Source(conversation, text, facts.sender_name, found, place)
@@ -130,7 +108,7 @@ def _row_of(operation: Operation, tools: Tools) -> int | None:
     """Return the row of the operation's message: a host may name it by the platform's id."""
     message = operation.payload.get("message_id")
     if isinstance(message, str) and operation.conversation is not None:
-        found = chat_reading.find_message(tools.db, operation.persona, operation.conversation, message)
+        found = table_reading.find_message(tools.db, operation.persona, operation.conversation, message)
         return None if found is None else found[0]
     return message if isinstance(message, int) and not isinstance(message, bool) else None
 
@@ -139,8 +117,8 @@ def _is_private(tools: Tools, persona: str, row_id: int) -> bool:
     """Return whether nothing of the message may be kept, or sent to a model, any more."""
 
     def work(connection: Connection) -> bool:
-        row = chat_changes.hold(connection, persona, row_id)
-        return row is None or chat_changes.is_private(connection, persona, row, tools.settings.privacy_default)
+        row = table_changes.hold_message(connection, persona, row_id)
+        return row is None or table_changes.is_private(connection, persona, row, tools.settings.privacy_default)
 
     return tools.db.transaction(work, source="participants")
 
@@ -169,17 +147,17 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         return _Made(chosen, "extract")
     speaker, message = to_json(source.speaker), to_json(source.text)
     try:
-        reply = asking.ask(tools, "message_recap.txt.j2", speaker=speaker, message=message)
+        reply = model_calls.ask_model(tools, "message_recap.txt.j2", speaker=speaker, message=message)
     except ModelError as error:
         if error.reason in ("empty", "no_text"):
             _refuse(operation, tools, source.found.row_id, "", error.reason)
         raise
-    said = asking.read_text(reply, KEYS)
+    said = model_calls.read_text(reply, KEYS)
     # A recap of a former text says nothing about how long the new one must be.
     current = "" if source.found.stale else source.found.memory or ""
     reason = reason_against(tools, said, current)
     if not reason and is_unreadable(said):
-        said, reason = said[: asking.KEPT_CHARS], asking.UNREADABLE
+        said, reason = said[: model_calls.KEPT_CHARS], model_calls.UNREADABLE
     if reason:
         _refuse(operation, tools, source.found.row_id, said, reason)
         raise ModelError(reason)
@@ -194,15 +172,15 @@ def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: 
     conversation = operation.conversation or ""
 
     def work(connection: Connection) -> None:
-        row = chat_changes.hold(connection, operation.persona, row_id)
-        if row is None or chat_changes.is_private(connection, operation.persona, row, tools.settings.privacy_default):
+        row = table_changes.hold_message(connection, operation.persona, row_id)
+        if row is None or table_changes.is_private(connection, operation.persona, row, tools.settings.privacy_default):
             return
-        message_recaps.change(
+        table_recaps.update_recap(
             connection, tools.db.family, operation.persona, conversation, row_id, {}, {"error": reason},
             now=tools.db.clock(),
         )  # fmt: skip
         if said.strip():
-            refused_recaps.keep(
+            table_refused.insert_refused(
                 connection, tools.db, operation.persona, conversation, "message", said, reason, target_id=row_id
             )
 

@@ -18,15 +18,13 @@ from ...database import rows as values
 from ...database.engine import Database
 from ...database.readers import Reader
 from ...errors import MessageError
-from ...messages import table_lines
-from ...messages import table_recaps as message_recaps
+from ...messages import table_lines, table_recaps
 from ...messages.table_lines import Line
 from ...messages.table_recaps import RecapLine
 from ...scope import Scope
 from ...shapes import PERSONA_SENDER
 from ...text.counters import Counter
-from .. import delayed_writes as saving
-from .. import token_counts as counting
+from .. import delayed_writes, token_counts
 from ..calls import StoryCall, no_such_message, open_conversation, open_message
 from ..delayed_writes import Pending
 from ..token_counts import Counting
@@ -43,7 +41,7 @@ PROGRAM, DISABLED = "program_message", "disabled"
 """Keys of a message's metadata: it is the program's own; its character was disabled in the group."""
 
 
-def rules_of(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
+def build_rules(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
     """Return the settings that decide whether a message takes part.
 
     Raises:
@@ -65,7 +63,7 @@ def rules_of(settings: Settings, disabled: Collection[str] = ()) -> rules.Rules:
     )
 
 
-def limit_of(settings: Settings) -> int:
+def read_limit(settings: Settings) -> int:
     """Return the tokens message recaps may take together."""
     limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
     if kind == "percent" and limit > 100:
@@ -98,7 +96,7 @@ class Walk:
             for at, (line, *_) in enumerate(page):
                 row_id = line.row_id
                 # The length is asked last, of those alone that nothing else leaves out.
-                if rules.left_out(message_of(line, 2 * self.rules.threshold), self.rules):
+                if rules.left_out(build_message(line, 2 * self.rules.threshold), self.rules):
                     continue
                 if self.rules.threshold > 0:
                     if self._text_tokens(line) is None:
@@ -111,14 +109,14 @@ class Walk:
                 if self._recap_tokens(page[at]) is None:
                     if row_id not in memories:
                         missing = [each.line.row_id for each in page[at:] if self._recap_tokens(each) is None]
-                        memories = dict(message_recaps.read_memories(self.read, self.persona, missing[:AT_ONCE]))
+                        memories = dict(table_recaps.read_memories(self.read, self.persona, missing[:AT_ONCE]))
                     self.recap_counts[row_id] = self.counting.count(memories.get(row_id, ""))
                 yield Candidate(row_id, self._recap_tokens(page[at]) or 0)
 
     def _pages(self) -> Iterator[list[RecapLine]]:
         before, size = None, min(max(self.limit // TOKENS_OF_ONE, SHORTEST_PAGE), LONGEST_PAGE)
         while True:
-            page = message_recaps.read_page(self.read, self.persona, self.conversation, size, before=before)
+            page = table_recaps.read_page(self.read, self.persona, self.conversation, size, before=before)
             if page:
                 yield page
             if len(page) < size:
@@ -141,7 +139,7 @@ class Walk:
         return held.get(row_id) if self.held.counter == self.counting.name else None
 
 
-def message_of(line: Line, tokens: int | None = None) -> rules.Message:
+def build_message(line: Line, tokens: int | None = None) -> rules.Message:
     """Return what decides about a message."""
     return rules.Message(
         role=line.role,
@@ -154,23 +152,23 @@ def message_of(line: Line, tokens: int | None = None) -> rules.Message:
     )
 
 
-def tokens_of(line: Line, by: Counting) -> int:
+def count_tokens(line: Line, by: Counting) -> int:
     """Return the tokens of a message's text, as stored where they were counted by the same counter."""
     return line.tokens if line.tokens is not None and line.counter == by.name else by.count(line.text)
 
 
-def taking_part(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
+def choose_lines(lines: Sequence[Line], settings: Settings, by: Counting) -> list[Line]:
     """Return the messages, read with their texts, that no setting leaves out."""
-    chosen = rules_of(settings)
+    chosen = build_rules(settings)
     return [
         line
         for line in lines
         if line.text.strip()
-        and not rules.left_out(message_of(line, tokens_of(line, by) if chosen.threshold > 0 else None), chosen)
+        and not rules.left_out(build_message(line, count_tokens(line, by) if chosen.threshold > 0 else None), chosen)
     ]
 
 
-def work_out(
+def plan_inclusion(
     db: Database,
     read: Reader,
     persona: str,
@@ -188,15 +186,15 @@ def work_out(
         held: what is not written yet.
     """
     held = held or Pending()
-    limit = limit_of(settings)
-    walk = Walk(read, persona, conversation, counted_by, rules_of(settings, disabled), limit, held)
+    limit = read_limit(settings)
+    walk = Walk(read, persona, conversation, counted_by, build_rules(settings, disabled), limit, held)
     chosen = rules.choose(
         walk.candidates(),
         limit,
         separator_tokens=counted_by.separator(db),
         factor=settings.token_correction,
     )
-    now: dict[int, str | None] = {**message_recaps.read_included(read, persona, conversation), **held.include}
+    now: dict[int, str | None] = {**table_recaps.read_included(read, persona, conversation), **held.include}
     wanted = set(chosen)
     include: dict[int, str | None] = {row: INCLUDED for row in chosen if now.get(row) != INCLUDED}
     include |= {row: None for row, value in now.items() if value is not None and row not in wanted}
@@ -231,22 +229,30 @@ def check_message_exclusion(
     Raises:
         MessageError: there is no such message, or none that the scope sees.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import check_message_exclusion
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> check_message_exclusion(message, db=db), check_message_exclusion(message, disabled=["ann"], db=db)
+    ('', 'disabled')
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
     if row is None:
         raise no_such_message()
-    chosen, tokens = rules_of(call.settings, disabled), None
+    chosen, tokens = build_rules(call.settings, disabled), None
     if chosen.threshold > 0:
-        tokens = _text_tokens(call, row, counting.of(counter, call.settings))
-    return rules.left_out(message_of(row, tokens), chosen)
+        tokens = _text_tokens(call, row, token_counts.choose_counter(counter, call.settings))
+    return rules.left_out(build_message(row, tokens), chosen)
 
 
 def _text_tokens(call: StoryCall, row: Line, by: Counting) -> int:
     """Return the tokens of a message's text as stored, else counted now and kept."""
     if row.tokens is not None and row.counter == by.name:
         return row.tokens
-    saver = saving.of(call.db)
+    saver = delayed_writes.get_saver(call.db)
     held = saver.pending(call.persona, call.conversation)
     if held.counter == by.name and row.row_id in held.text_counts:
         return held.text_counts[row.row_id]
@@ -263,7 +269,7 @@ def get_short_token_limit(
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> int:
     """Return the tokens message recaps may take together."""
-    return limit_of(settings_for(settings, db))
+    return read_limit(settings_for(settings, db))
 
 
 def update_message_inclusion_flags(
@@ -289,14 +295,14 @@ def update_message_inclusion_flags(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return ()
-    saver = saving.of(call.db)
-    chosen, change = work_out(
+    saver = delayed_writes.get_saver(call.db)
+    chosen, change = plan_inclusion(
         call.db,
         call.reader(),
         call.persona,
         call.conversation,
         call.settings,
-        counting.of(counter, call.settings),
+        token_counts.choose_counter(counter, call.settings),
         disabled,
         held=saver.pending(call.persona, call.conversation),
     )
@@ -304,9 +310,9 @@ def update_message_inclusion_flags(
     return chosen[::-1]
 
 
-def included_rows(read: Reader, persona: str, conversation: str, held: Pending) -> list[int]:
+def read_included_rows(read: Reader, persona: str, conversation: str, held: Pending) -> list[int]:
     """Return the messages whose recaps are included now."""
-    now: dict[int, str | None] = {**message_recaps.read_included(read, persona, conversation), **held.include}
+    now: dict[int, str | None] = {**table_recaps.read_included(read, persona, conversation), **held.include}
     return [row for row, value in now.items() if value is not None]
 
 
@@ -321,13 +327,23 @@ def get_recap_text(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, get_recap_text, refresh_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["changed"]
+    (True, 1)
+    >>> get_recap_text("web/42", db=db)
+    'Ann left.'
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return ""
-    held = saving.of(call.db).pending(call.persona, call.conversation)
-    rows = included_rows(call.reader(), call.persona, call.conversation, held)
-    return rules.concatenate(memory for _, memory in message_recaps.read_memories(call.reader(), call.persona, rows))
+    held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation)
+    rows = read_included_rows(call.reader(), call.persona, call.conversation, held)
+    return rules.concatenate(memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows))
 
 
 def concatenate_recap(
@@ -351,5 +367,5 @@ def concatenate_recap(
     """
     known = values.text(recap, "recap")
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
-    found = None if call.row_id is None else message_recaps.find(call.reader(), call.persona, call.row_id)
+    found = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
     return rules.concatenate([found.memory if found and found.memory else "", *known.splitlines()])

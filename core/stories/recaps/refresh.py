@@ -15,22 +15,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from ...audience import table_conversations as conversations
+from ...audience import table_conversations
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...database import readers, rows
 from ...database.engine import Database
 from ...database.readers import Reader
-from ...messages import table_hidden as hidden
+from ...messages import table_hidden
 from ...messages.table_hidden import Place, Row
 from ...scope import Scope
 from ...text.counters import Counter
-from .. import delayed_writes as saving
-from .. import token_counts as counting
+from .. import delayed_writes, token_counts
 from ..calls import StoryCall, open_conversation
 from ..delayed_writes import Pending
-from . import inclusion
-from . import rules_hiding as rules
+from . import inclusion, rules_hiding
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 class Done(NamedTuple):
     """What a refresh worked out."""
 
-    plan: rules.Plan = rules.Plan()
+    plan: rules_hiding.Plan = rules_hiding.Plan()
     """What was hidden and shown."""
     included: tuple[int, ...] = ()
     """Messages whose recaps are included now, newest first."""
@@ -47,20 +45,22 @@ class Done(NamedTuple):
     """Recaps whose `include` changed."""
 
 
-def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
+def refresh_later(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Done:
     """Work out what is hidden and included, and keep what changed for the next write."""
     if call.place is None:
         return Done()
     db, persona, conversation, settings = call.db, call.persona, call.conversation, call.settings
-    saver = saving.of(db)
+    saver = delayed_writes.get_saver(db)
     # 1. what is hidden
     held = saver.pending(persona, conversation)
     plan, hides = plan_hiding(
         call.reader("chat_history_cache"), persona, conversation, settings.auto_hide_scene_count, held=held
     )
     # 2. what is included
-    by = counting.of(counter, settings)
-    chosen, change = inclusion.work_out(db, call.reader(), persona, conversation, settings, by, disabled, held=held)
+    by = token_counts.choose_counter(counter, settings)
+    chosen, change = inclusion.plan_inclusion(
+        db, call.reader(), persona, conversation, settings, by, disabled, held=held
+    )
     changed = len(change.include)
     # 3. both are written together, in a moment
     change.add(hides)
@@ -74,11 +74,11 @@ def refresh_within(connection: Connection, db: Database, persona: str, conversat
     Operations do this with the text they store, so that what they leave behind is whole. The conversation is held
     meanwhile: of two that store a recap at a time the second sees that of the first.
     """
-    conversations.find(connection, persona, conversation, lock=True)
+    table_conversations.find(connection, persona, conversation, lock=True)
     read = readers.on(connection)
-    by = counting.of(None, settings)
+    by = token_counts.choose_counter(None, settings)
     _, hides = plan_hiding(read, persona, conversation, settings.auto_hide_scene_count)
-    _, change = inclusion.work_out(db, read, persona, conversation, settings, by)
+    _, change = inclusion.plan_inclusion(db, read, persona, conversation, settings, by)
     change.add(hides)
     change.write(connection, persona, conversation)
 
@@ -114,26 +114,34 @@ def auto_hide_plan(
     Raises:
         MessageError: `count` is no whole number.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, auto_hide_plan
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
+    (True, {'hide': [], 'show': [(0, 0)]})
     """
     asked = rows.number(count, "count")
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = call.settings.auto_hide_scene_count if asked is None else asked
-    held = saving.of(call.db).pending(call.persona, call.conversation)
+    held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation)
     made, _ = _whole_plan(call.reader("chat_history_cache"), call.persona, call.conversation, wanted, held)
     return {"hide": list(made.hide), "show": list(made.show)}
 
 
 def _whole_plan(
     read: Reader, persona: str, conversation: str, count: int, held: Pending
-) -> tuple[rules.Plan, Place | None]:
+) -> tuple[rules_hiding.Plan, Place | None]:
     """Return the plan, and the newest message to be hidden."""
-    order = hidden.order(read, persona, conversation)
+    order = table_hidden.read_rows(read, persona, conversation)
     at = {row.row_id: index for index, row in enumerate(order)}
-    breaks = [at[place.row_id] for place in hidden.breaks(read, persona, conversation) if place.row_id in at]
-    plan = rules.plan(breaks, count, [_is_hidden(row, held) for row in order])
-    start = rules.visible_start(breaks, count)
+    breaks = [at[place.row_id] for place in table_hidden.read_breaks(read, persona, conversation) if place.row_id in at]
+    plan = rules_hiding.plan(breaks, count, [_is_hidden(row, held) for row in order])
+    start = rules_hiding.visible_start(breaks, count)
     return plan, order[start - 1].place if start else None
 
 
@@ -145,17 +153,17 @@ def _is_hidden(row: Row, held: Pending) -> bool:
 
 def plan_hiding(
     read: Reader, persona: str, conversation: str, count: int, *, held: Pending | None = None
-) -> tuple[rules.Plan, Pending]:
+) -> tuple[rules_hiding.Plan, Pending]:
     """Return the plan and what is to be written for it; both are empty when all is as it should be."""
     held = held or Pending()
     if count < 0:
-        return rules.Plan(), Pending()
-    newest = hidden.newest_breaks(read, persona, conversation, max(count, 1))
+        return rules_hiding.Plan(), Pending()
+    newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
     # Of the breaks alone: with fewer than `count` of them nothing is hidden, else all up to the first of the newest.
-    last = newest[0] if rules.visible_start(range(len(newest)), count) else None
+    last = newest[0] if rules_hiding.visible_start(range(len(newest)), count) else None
     if held.hides and held.last_hidden == last:  # about to be so
-        return rules.Plan(), Pending()
-    if not held.hides and not hidden.is_misplaced(read, persona, conversation, last):
-        return rules.Plan(), Pending()
+        return rules_hiding.Plan(), Pending()
+    if not held.hides and not table_hidden.is_misplaced(read, persona, conversation, last):
+        return rules_hiding.Plan(), Pending()
     plan, last = _whole_plan(read, persona, conversation, count, held)
     return plan, Pending(last_hidden=last, hides=True) if plan.hide or plan.show else Pending()

@@ -1,6 +1,6 @@
 """Which messages of a story are hidden: those of scenes before the newest ones.
 
-Called by `stories.recaps.hiding`. Messages are named by their index, their position in the conversation from 0.
+Called by `stories.recaps.refresh`. Messages are named by their index, their position in the conversation from 0.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The values that may be kept beside a message, and of which kind each is.
 
-Called by `stories.recaps.recaps`. A key is one of `KINDS`; `SCENE` keys lie on the scene a message ends, `exclude`
+Called by `stories.values`. A key is one of `KINDS`; `SCENE` keys lie on the scene a message ends, `exclude`
 on the message itself, the others on its recap.
 """
 
@@ -32,7 +32,7 @@ KINDS: dict[str, Kind] = {
     "scene_recap_metadata": "object",
     "auto_scene_break_checked": "switch",
 }
-"""Key to kind, in the order of S3."""
+"""Key to kind, in the order in which values are handed out."""
 
 SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
 """Keys of the scene that ends with the message."""

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...messages import table_lines
-from ...messages import table_scenes as scenes
+from ...messages import table_lines, table_scenes
 from ...messages.table_scenes import Scene
 from ...scope import Scope
 from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable, read_object, without_thoughts
-from .. import model_calls as asking
-from .. import token_counts as counting
+from .. import model_calls, token_counts
 from ..model_calls import keep_refused, reason_against
 from ..recaps.rules import corrected
-from ..scenes import positions as placing
+from ..scenes import positions
 from ..scenes.breaks import queue_running
-from ..scenes.positions import Told
+from ..scenes.positions import Layout
 from . import parts
-from . import plan as rules
-from . import table as running_recaps
+from . import plan as running_plan
+from . import table as running_table
 from .injection import render_story
 from .parts import Story
 from .plan import Plan
@@ -52,18 +50,18 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if conversation is None:
         return None
     read = readers.of(tools.db, "running_recaps")
-    state = running_recaps.state(read, persona, conversation)
+    state = running_table.read_state(read, persona, conversation)
     place = table_lines.find_place(read, persona, conversation)
     if place is None or state.stories_off:
         return None
-    tools = asking.tools_for(tools, place)
+    tools = model_calls.choose_tools(tools, place)
     # 1. what it is made from
-    told = placing.read(read, persona, conversation)
-    current = running_recaps.current(read, persona, conversation)
+    told = positions.read_layout(read, persona, conversation)
+    current = running_table.find_current(read, persona, conversation)
     there = [current] if current is not None else []
     plan = _plan(operation, tools, told, there, state.current)
     if plan.kind == "bulk" and current is not None:  # rare, and the former versions are long
-        there = running_recaps.versions(read, persona, conversation)
+        there = running_table.read_versions(read, persona, conversation)
         plan = _plan(operation, tools, told, there, state.current)
     if plan.kind == "none":
         return None
@@ -76,7 +74,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if reason:
         data = {**new.as_data(), "content": new.content}
         text = made.reply if made.refused else new.content
-        text = text[: asking.KEPT_CHARS] if reason == asking.UNREADABLE else text
+        text = text[: model_calls.KEPT_CHARS] if reason == model_calls.UNREADABLE else text
         holds = _holds(persona, conversation, plan, told)
         keep_refused(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)
         if tools.model is not None:
@@ -85,10 +83,10 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     return _stored(operation, tools, new, state.current, _holds(persona, conversation, plan, told))
 
 
-def _plan(operation: Operation, tools: Tools, told: Told, there: Sequence[Version], current: int | None) -> Plan:
-    return rules.plan(
+def _plan(operation: Operation, tools: Tools, told: Layout, there: Sequence[Version], current: int | None) -> Plan:
+    return running_plan.plan(
         [
-            rules.Scene(each.scene.id, each.index, each.scene.recap_index)
+            running_plan.Scene(each.scene.id, each.index, each.scene.recap_index)
             for each in told.scenes
             if each.scene.recap_index is not None
         ],
@@ -108,12 +106,14 @@ class _Made(NamedTuple):
     """Reason why the last answer cannot be used; blank where it can."""
 
 
-def _as_known(version: Version) -> rules.Version:
-    return rules.Version(version.number, version.new_scene_index, version.scene_count, rules.known_scenes(version.data))
+def _as_known(version: Version) -> running_plan.Version:
+    return running_plan.Version(
+        version.number, version.new_scene_index, version.scene_count, running_plan.known_scenes(version.data)
+    )
 
 
-def _made(tools: Tools, plan: Plan, told: Told, base: Version | None) -> _Made:
-    former = parts.read(base.data, base.content) if base is not None else Story()
+def _made(tools: Tools, plan: Plan, told: Layout, base: Version | None) -> _Made:
+    former = parts.read_story(base.data, base.content) if base is not None else Story()
     by_id = {each.scene.id: each.scene for each in told.scenes}
     added = [by_id[each.id] for each in plan.scenes]
     return _Made(_by_extract(former, added)) if tools.model is None else _by_model(tools, former, added)
@@ -125,7 +125,7 @@ def _version(tools: Tools, plan: Plan, story: Story) -> NewVersion:
     is_known = plan.base is None or plan.base.scenes is not None
     scenes = {"scenes": [[each.id, each.index, each.version] for each in held]} if is_known else {}
     return NewVersion(
-        render_story(story, asking.renderer(tools.settings)),
+        render_story(story, model_calls.build_renderer(tools.settings)),
         plan.scene_count,
         plan.excluded_count,
         plan.prev_scene_index,
@@ -155,26 +155,26 @@ def _by_model(tools: Tools, former: Story, added: Sequence[Scene]) -> _Made:
     Raises:
         ModelError: the model failed.
     """
-    by, factor = counting.of(None, tools.settings), tools.settings.token_correction
+    by, factor = token_counts.choose_counter(None, tools.settings), tools.settings.token_correction
 
     def tokens(text: str) -> int:
         return corrected(by.count(text), factor)
 
-    room = asking.room_tokens(tools.settings)
+    room = model_calls.room_tokens(tools.settings)
     for_scenes = max(1, int(room * (1 - FORMER_SHARE)))
     given: list[tuple[dict[str, str], int]] = []
     for scene in added:
         size = tokens(scene.recap)
         named = {"name": scene.name} if scene.name else {}
-        cuts = asking.cut(scene.recap, size, for_scenes)
-        given += [({**named, "recap": part}, min(size, for_scenes) + asking.OVERHEAD_TOKENS) for part in cuts]
-    renderer = asking.renderer(tools.settings)
+        cuts = model_calls.cut_text(scene.recap, size, for_scenes)
+        given += [({**named, "recap": part}, min(size, for_scenes) + model_calls.OVERHEAD_TOKENS) for part in cuts]
+    renderer = model_calls.build_renderer(tools.settings)
     story = former
-    for piece in asking.pieces(given, lambda pair: pair[1], for_scenes):
+    for piece in model_calls.cut_pieces(given, lambda pair: pair[1], for_scenes):
         shown = parts.fit(
             story, lambda s: render_story(s, renderer), lambda text: tokens(text) <= room - for_scenes
         ).story
-        reply = asking.ask(
+        reply = model_calls.ask_model(
             tools, "running_scene_recap.txt.j2", former=shown.as_data(), scenes=[each for each, _ in piece]
         )
         said, reason = _read(tools, reply)
@@ -191,11 +191,11 @@ def _read(tools: Tools, reply: str) -> tuple[dict[str, Any], str]:
         return found, ""
     text = without_thoughts(reply).strip()
     return {"developments": [text]}, reason_against(tools, text, "") or (
-        asking.UNREADABLE if is_unreadable(text) else ""
+        model_calls.UNREADABLE if is_unreadable(text) else ""
     )
 
 
-def _holds(persona: str, conversation: str, plan: Plan, told: Told) -> Callable[[Connection], bool]:
+def _holds(persona: str, conversation: str, plan: Plan, told: Layout) -> Callable[[Connection], bool]:
     """Return what tells whether the recaps a text was made from are still there: what was cleared or forgotten must not
     come back."""
     ids = {each.id for each in plan.scenes}
@@ -204,8 +204,10 @@ def _holds(persona: str, conversation: str, plan: Plan, told: Told) -> Callable[
 
     def holds(connection: Connection) -> bool:
         read = readers.on(connection)
-        now = {(scene.id, scene.recap) for scene in scenes.of_conversation(read, persona, conversation)}
-        return used <= now and (base is None or running_recaps.find(read, persona, conversation, base) is not None)
+        now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
+        return used <= now and (
+            base is None or running_table.find_version(read, persona, conversation, base) is not None
+        )
 
     return holds
 
@@ -221,10 +223,10 @@ def _stored(
 
     def effect(connection: Connection) -> None:
         scope = Scope(persona, conversation)
-        running_recaps.hold(connection, persona, conversation)
+        running_table.hold_conversation(connection, persona, conversation)
         if (
             not holds(connection)
-            or running_recaps.add(connection, tools.db, scope, new, unless_changed_from=former) is None
+            or running_table.insert_version(connection, tools.db, scope, new, unless_changed_from=former) is None
         ):
             queue_running(connection, tools.db, persona, conversation)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
-from ...context import injection as rules
+from ...context import injection as context_injection
 from ...context.injection import Injection
 from ...database import rows
 from ...database.engine import Database
@@ -17,12 +17,12 @@ from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.render import Renderer
 from ...text.counters import Counter
-from .. import token_counts as counting
+from .. import token_counts
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
-from ..recaps import refresh as refreshing
+from ..recaps import refresh
 from ..recaps.rules import corrected, limit_tokens
-from . import table as running_recaps
-from .parts import Story, fit, read
+from . import table as running_table
+from .parts import Story, fit, read_story
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -52,7 +52,7 @@ class Shown(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def shown(
+def fit_version(
     content: str,
     data: Mapping[str, Any] | None,
     provenance: str,
@@ -65,7 +65,7 @@ def shown(
     """
     if not content.strip():
         return Shown()
-    by = counting.of(counter, settings)
+    by = token_counts.choose_counter(counter, settings)
     room = limit_tokens(settings.running_recap_context_limit, "percent", settings.context_tokens)
     renderer = Renderer(settings.templates_dir, settings.template_steps)
 
@@ -78,7 +78,7 @@ def shown(
 
     if fits(content):
         return Shown(framed(content), notes=tuple(renderer.notes))
-    cut = fit(read(data, content), lambda story: render_story(story, renderer), fits)
+    cut = fit(read_story(data, content), lambda story: render_story(story, renderer), fits)
     text = framed(cut.text) if cut.text else ""
     return Shown(text, max(1, cut.dropped), tuple(renderer.notes))
 
@@ -112,12 +112,22 @@ def get_running_recap_injection(
     Raises:
         ValueError: position, depth or role cannot be used; names what can.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_injection
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
+    0
+    >>> "Ann left" in get_running_recap_injection("web/42", db=db)["value"]
+    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
-    return of_call(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
+    return build_injection(call, position=position, depth=depth, role=role, scan=scan, counter=counter)
 
 
-def of_call(
+def build_injection(
     call: StoryCall,
     *,
     position: object = None,
@@ -127,30 +137,30 @@ def of_call(
     counter: Counter | None = None,
 ) -> Injection:
     """Do what `get_running_recap_injection` does, for a call that has begun."""
-    place = placement(call.settings)
+    place = read_placement(call.settings)
     made: Injection = {
-        "key": rules.KEY,
+        "key": context_injection.KEY,
         "value": "",
-        "position": place["position"] if position is None else rules.check_position(position),
-        "depth": place["depth"] if depth is None else rules.check_depth(depth),
+        "position": place["position"] if position is None else context_injection.check_position(position),
+        "depth": place["depth"] if depth is None else context_injection.check_depth(depth),
         "scan": place["scan"] if scan is None else bool(scan),
-        "role": place["role"] if role is None else rules.check_role(role),
+        "role": place["role"] if role is None else context_injection.check_role(role),
     }
     if call.place is None or call.place.stories_off:
         return made
-    found = running_recaps.current(call.reader("running_recaps"), call.persona, call.conversation)
+    found = running_table.find_current(call.reader("running_recaps"), call.persona, call.conversation)
     if found is None:
         return made
-    text = shown(found.content, found.data, found.provenance, call.settings, counter)
+    text = fit_version(found.content, found.data, found.provenance, call.settings, counter)
     if text.dropped:
         logs.event(logging.INFO, "running_recap_cut", version=found.number, dropped=text.dropped)
     return {**made, "value": text.text}
 
 
-def placement(settings: Settings) -> Injection:
+def read_placement(settings: Settings) -> Injection:
     """Return where the settings put the running recap, with a blank value."""
     return {
-        "key": rules.KEY,
+        "key": context_injection.KEY,
         "value": "",
         "position": settings.scene_recap_position,
         "depth": settings.scene_recap_depth,
@@ -189,7 +199,7 @@ def switch_stories(
         return WriteResult(False, None, "unchanged")
 
     def work(connection: Connection) -> bool:
-        return running_recaps.switch(connection, call.persona, call.conversation, off=not switched)
+        return running_table.update_stories_off(connection, call.persona, call.conversation, off=not switched)
 
     changed = call.db.transaction(work, source="conversations", confirm=lambda _: None)
     return WriteResult(True, None) if changed else NO_CONVERSATION
@@ -233,10 +243,18 @@ def refresh_memory(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, refresh_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, refresh_memory("web/42", db=db)["included"] == [message]
+    (True, True)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
-    done = refreshing.refresh(call, disabled, counter)
-    placed = of_call(call.handed_out(), counter=counter)
+    done = refresh.refresh_later(call, disabled, counter)
+    placed = build_injection(call.handed_out(), counter=counter)
     return {
         "hidden": list(done.plan.hide),
         "shown": list(done.plan.show),

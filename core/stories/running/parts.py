@@ -44,12 +44,12 @@ class Story:
         return {"recap": recap, "entities": dict(self.entities)}
 
 
-def read(data: object, content: str = "") -> Story:
+def read_story(data: object, content: str = "") -> Story:
     """Return the parts of a stored recap: those of `data`, else its text as one development.
 
-    >>> read({"recap": {"developments": ["a"], "open": [], "state": "s"}, "entities": {"Ada": "a friend"}}).state
+    >>> read_story({"recap": {"developments": ["a"], "open": [], "state": "s"}, "entities": {"Ada": "a friend"}}).state
     's'
-    >>> read(None, "they met")
+    >>> read_story(None, "they met")
     Story(developments=('they met',), open=(), state='', entities=())
     """
     recap = data.get("recap") if isinstance(data, Mapping) else None
@@ -226,7 +226,7 @@ def _cuts(story: Story) -> list[tuple[Story, int]]:
     """Return the recap ever shorter, with the number of parts that are gone; the last is empty."""
     told = story.developments
     made = [(replace(story, developments=told[gone:]), gone) for gone in range(1, len(told))]
-    sentences = sentences_of(told[-1]) if told else []
+    sentences = split_sentences(told[-1]) if told else []
     ends = ["".join(sentences[at:]).strip() for at in range(1, len(sentences))]
     made += [(replace(story, developments=(end,)), len(told) - 1) for end in ends if end]
     rest, gone = replace(story, developments=()), len(told)
@@ -239,10 +239,10 @@ def _cuts(story: Story) -> list[tuple[Story, int]]:
     return [*made, (Story(), gone + int(bool(rest.state)))]
 
 
-def sentences_of(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return a text in sentences or lines that make it up again when joined.
 
-    >>> sentences_of("He came. She left.\\nNight fell.")
+    >>> split_sentences("He came. She left.\\nNight fell.")
     ['He came.', ' She left.', '\\n', 'Night fell.']
     """
     return [part for part in _SENTENCE_END.split(text) if part]

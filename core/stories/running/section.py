@@ -8,8 +8,8 @@ from ...context.history import HistoryLists
 from ...context.section_base import Asked, Built, StoredRows
 from ...database.row_shapes import Branch
 from ...shapes import LeftOut
-from . import table as running_recaps
-from .injection import shown
+from . import table as running_table
+from .injection import fit_version
 
 KEY = "running_recap"
 
@@ -19,13 +19,13 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_running_recap or conversation is None:
         return ()
-    return (running_recaps.section_part(conversation),)
+    return (running_table.section_part(conversation),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; what was cut is told one by one, oldest first."""
-    for row in running_recaps.CURRENT.rows_in(rows):
-        made = shown(row.content or "", row.data, row.provenance or "", asked.settings)
+    for row in running_table.CURRENT.rows_in(rows):
+        made = fit_version(row.content or "", row.data, row.provenance or "", asked.settings)
         left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(made.dropped))
         return Built(made.text or None, left_out, notes=made.notes)
     return Built()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
-from ...audience import table_conversations as known
+from ...audience import table_conversations
 from ...database.dialects import ID, Key
 from ...database.engine import Database
 from ...database.readers import Reader
@@ -103,7 +103,7 @@ _CURRENT = (
 )
 
 
-def state(read: Reader, persona: str, conversation: str) -> State:
+def read_state(read: Reader, persona: str, conversation: str) -> State:
     """Return what is known of a conversation's running recap; that of an unused one for a conversation unknown."""
     for r in read(_STATE, {"persona": persona, "conversation": conversation}):
         return State(r.current_recap_version, int(r.next_recap_version or 0), bool(r.stories_off))
@@ -117,18 +117,18 @@ def _version(r: Any) -> Version:
     )  # fmt: skip
 
 
-def versions(read: Reader, persona: str, conversation: str) -> list[Version]:
+def read_versions(read: Reader, persona: str, conversation: str) -> list[Version]:
     """Return the versions that were not deleted, lowest number first."""
     return [_version(r) for r in read(_ALL, {"persona": persona, "conversation": conversation})]
 
 
-def find(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
+def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
     """Return a version, None where there is none of this number or it was deleted."""
     values = {"persona": persona, "conversation": conversation, "version": number}
     return next((_version(r) for r in read(_ONE, values)), None)
 
 
-def current(read: Reader, persona: str, conversation: str) -> Version | None:
+def find_current(read: Reader, persona: str, conversation: str) -> Version | None:
     """Return the current version, None without one."""
     return next((_version(r) for r in read(_CURRENT, {"persona": persona, "conversation": conversation})), None)
 
@@ -185,7 +185,7 @@ def section_part(conversation: str) -> Branch:
 # Writing
 
 
-def add(
+def insert_version(
     connection: Connection,
     db: Database,
     scope: Scope,
@@ -215,8 +215,8 @@ def add(
         )
     )
     if not connection.execute(take).rowcount:
-        if known.find(connection, persona, conversation) is None:
-            known.ensure(connection, db, scope)
+        if table_conversations.find(connection, persona, conversation) is None:
+            table_conversations.ensure(connection, db, scope)
         # Somebody may have made the conversation since the first try.
         if not connection.execute(take).rowcount:
             return None
@@ -237,7 +237,7 @@ def _row(persona: str, conversation: str, number: int, new: NewVersion, now: dat
     }
 
 
-def hold(connection: Connection, persona: str, conversation: str) -> State | None:
+def hold_conversation(connection: Connection, persona: str, conversation: str) -> State | None:
     """Hold a conversation until the transaction ends, and return what is known of its running recap; None for one
     that is not known."""
     row = connection.execute(_STATE.with_for_update(), {"persona": persona, "conversation": conversation}).first()
@@ -246,9 +246,9 @@ def hold(connection: Connection, persona: str, conversation: str) -> State | Non
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
     """Make a version current, and return whether there is one of this number."""
-    if hold(connection, persona, conversation) is None:
+    if hold_conversation(connection, persona, conversation) is None:
         return False
-    if find(lambda s, v: connection.execute(s, v).all(), persona, conversation, number) is None:
+    if find_version(lambda s, v: connection.execute(s, v).all(), persona, conversation, number) is None:
         return False
     _point(connection, persona, conversation, number)
     return True
@@ -259,12 +259,12 @@ def _point(connection: Connection, persona: str, conversation: str, number: int 
     connection.execute(update(conversations).where(*here).values(current_recap_version=number))
 
 
-def delete(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
+def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
     """Delete a version and return whether there was one; of the current one the highest left takes the place.
 
     Its row stays for the sake of its number, without its text.
     """
-    held = hold(connection, persona, conversation)
+    held = hold_conversation(connection, persona, conversation)
     if held is None:
         return False
     here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
@@ -282,11 +282,11 @@ def delete(connection: Connection, persona: str, conversation: str, number: int,
 
 def is_used(connection: Connection, persona: str, conversation: str) -> bool:
     """Return whether a number was ever given in a conversation."""
-    held = hold(connection, persona, conversation)
+    held = hold_conversation(connection, persona, conversation)
     return held is not None and held.next_number > 0
 
 
-def copy(
+def copy_versions(
     connection: Connection, persona: str, source: str, target: str, rows: Mapping[int, int], last_index: int
 ) -> Sequence[int]:
     """Copy the versions of one conversation into an unused one, with their numbers and the counter; return the numbers.
@@ -324,7 +324,7 @@ def _moved(data: dict[str, Any] | None, rows: Mapping[int, int]) -> dict[str, An
     return {**data, "scenes": [[rows.get(each[0], each[0]), *each[1:]] for each in data["scenes"] if each]}
 
 
-def switch(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:
+def update_stories_off(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:
     """Switch stories off or on for a conversation, and return whether it is known."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
     return bool(connection.execute(update(conversations).where(*here).values(stories_off=int(off))).rowcount)

@@ -20,10 +20,10 @@ from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.refused import refused_patterns
 from ...text.refusals import judge_refusal
-from .. import table_refused as refused_recaps
+from .. import table_refused
 from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
-from . import table as running_recaps
+from . import table as running_table
 from .table import NewVersion, Version
 
 if TYPE_CHECKING:
@@ -91,6 +91,16 @@ def add_running_recap_version(
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: another provenance.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("The story so far.", conversation="web/42", db=db)
+    0
+    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    'The story so far.'
     """
     # 1. what is to be stored
     check_provenance(provenance)
@@ -119,8 +129,8 @@ def add_running_recap_version(
 def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None:
     """Store a version within a transaction, or keep it as refused."""
     read = readers.on(connection)
-    running_recaps.hold(connection, call.persona, call.conversation)
-    current = running_recaps.current(read, call.persona, call.conversation)
+    running_table.hold_conversation(connection, call.persona, call.conversation)
+    current = running_table.find_current(read, call.persona, call.conversation)
     by_hand = new.provenance == "manual"
     reason = judge_refusal(
         new.content,
@@ -129,11 +139,11 @@ def _add(connection: Connection, call: StoryCall, new: NewVersion) -> int | None
         min_ratio=call.settings.recap_min_ratio,
     )
     if reason:
-        refused_recaps.keep(
+        table_refused.insert_refused(
             connection, call.db, call.persona, call.conversation, "running", new.content, reason, data=new.as_data()
         )
         return None
-    return running_recaps.add(connection, call.db, call.scope, new)
+    return running_table.insert_version(connection, call.db, call.scope, new)
 
 
 def get_running_recap_storage(
@@ -159,8 +169,8 @@ def get_running_recap_storage(
     if not _is_own(call, storage) or call.place is None:
         return empty
     read = call.reader("running_recaps")
-    found = running_recaps.versions(read, call.persona, call.conversation)
-    current = running_recaps.state(read, call.persona, call.conversation).current
+    found = running_table.read_versions(read, call.persona, call.conversation)
+    current = running_table.read_state(read, call.persona, call.conversation).current
     shown = [_shown(version) for version in found]
     return {"chat_id": call.conversation, "current_version": current or 0, "versions": shown}
 
@@ -180,7 +190,7 @@ def get_running_recap_versions(
     call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return []
-    found = running_recaps.versions(call.reader("running_recaps"), call.persona, call.conversation)
+    found = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
     return [_shown(version) for version in found]
 
 
@@ -209,9 +219,9 @@ def get_running_recap(
         return None
     read = call.reader("running_recaps")
     if number is None:
-        found = running_recaps.current(read, call.persona, call.conversation)
+        found = running_table.find_current(read, call.persona, call.conversation)
     else:
-        found = running_recaps.find(read, call.persona, call.conversation, number)
+        found = running_table.find_version(read, call.persona, call.conversation, number)
     return None if found is None else _shown(found)
 
 
@@ -237,13 +247,13 @@ def set_current_running_recap(
     if call.place is None:
         return NO_CONVERSATION
     chosen = call.db.transaction(
-        lambda connection: running_recaps.set_current(connection, call.persona, call.conversation, number),
+        lambda connection: running_table.set_current(connection, call.persona, call.conversation, number),
         source="running_recaps",
         confirm=lambda _: None,
     )
     if chosen:
         return WriteResult(True, number)
-    there = running_recaps.versions(call.reader("running_recaps"), call.persona, call.conversation)
+    there = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
     known = ", ".join(str(each.number) for each in there) or "none"
     return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {known}",))
 
@@ -273,7 +283,7 @@ def delete_running_recap_version(
         return NO_CONVERSATION
     now = call.db.clock()
     gone = call.db.transaction(
-        lambda connection: running_recaps.delete(connection, call.persona, call.conversation, number, now),
+        lambda connection: running_table.delete_version(connection, call.persona, call.conversation, number, now),
         source="running_recaps",
         confirm=lambda _: None,
     )

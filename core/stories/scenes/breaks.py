@@ -13,15 +13,14 @@ from ...calls.call import Call, GivenSettings, open_call
 from ...database import rows
 from ...database.engine import Database
 from ...errors import MessageError
-from ...jobs import table as jobs
-from ...messages import table_changes as chat_changes
-from ...messages import table_scenes as scenes
+from ...jobs import table as jobs_table
+from ...messages import table_changes, table_scenes
 from ...scope import Scope
 from ...shapes import WriteResult
 from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
-from ..recaps import refresh as refreshing
-from . import positions as placing
-from .positions import PlacedScene, Told
+from ..recaps import refresh
+from . import positions
+from .positions import Layout, PlacedScene
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -76,9 +75,19 @@ def add_scene_break(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, "The harbour", db=db).stored
+    True
+    >>> [scene["name"] for scene in list_scenes("web/42", db=db)]
+    ['The harbour']
     """
     notes: list[str] = []
-    called = rows.name(name, "name", scenes.NAME_CHARS, notes)
+    called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
     shown = rows.yes_no(visible, "visible")
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.place is None or call.row_id is None:
@@ -90,7 +99,7 @@ def add_scene_break(
 
     made = call.db.transaction(work, source="scenes", confirm=lambda _: None)
     if made.stored:
-        refreshing.refresh(call)
+        refresh.refresh_later(call)
     return WriteResult(*made, notes=(*made.notes, *notes))
 
 
@@ -106,9 +115,9 @@ def make_break(
 ) -> WriteResult:
     """Store a break within a transaction, and queue the recap of the scene it ends; `unchanged` where the message has
     gone since it was looked for."""
-    if chat_changes.hold(connection, persona, row_id) is None:
+    if table_changes.hold_message(connection, persona, row_id) is None:
         return NO_MESSAGE
-    scene_id, is_new = scenes.add(connection, db, persona, conversation, row_id, name, visible=visible)
+    scene_id, is_new = table_scenes.insert_scene(connection, db, persona, conversation, row_id, name, visible=visible)
     if not is_new:
         return WriteResult(False, scene_id, "duplicate")
     if queues:
@@ -118,8 +127,8 @@ def make_break(
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
     """Queue the recap of a scene, behind those of the same conversation that are not made yet."""
-    before = scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
-    jobs.enqueue(
+    before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
+    jobs_table.enqueue(
         connection,
         db,
         persona,
@@ -132,7 +141,7 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
     """Queue the running recap, before everything that is not as urgent and waiting for nothing."""
-    jobs.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
+    jobs_table.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
 
 
 def edit_scene_break(
@@ -161,7 +170,7 @@ def edit_scene_break(
     notes: list[str] = []
     wanted: dict[str, object] = {}
     if name is not None:
-        wanted["name"] = rows.name(name, "name", scenes.NAME_CHARS, notes)
+        wanted["name"] = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
     if visible is not None:
         wanted["visible"] = rows.yes_no(visible, "visible")
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
@@ -172,11 +181,12 @@ def edit_scene_break(
     if not changes:
         return WriteResult(False, scene.id, "unchanged")
     stored = call.db.transaction(
-        lambda connection: scenes.change(connection, call.persona, scene.break_row, changes), source="scenes",
+        lambda connection: table_scenes.update_scene(connection, call.persona, scene.break_row, changes),
+        source="scenes",
         confirm=lambda _: None,
-    )  # fmt: skip
+    )
     if stored:
-        refreshing.refresh(call)
+        refresh.refresh_later(call)
     return WriteResult(True, scene.id, notes=tuple(notes)) if stored else NO_BREAK
 
 
@@ -201,11 +211,11 @@ def remove_scene_break(
     if scene is None:
         return NO_BREAK
     gone = call.db.transaction(
-        lambda connection: scenes.remove(connection, call.persona, scene.break_row), source="scenes",
+        lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes",
         confirm=lambda _: None,
     )  # fmt: skip
     if gone:
-        refreshing.refresh(call)
+        refresh.refresh_later(call)
     return WriteResult(True, scene.id) if gone else NO_BREAK
 
 
@@ -224,11 +234,11 @@ def list_scenes(
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
         return []
-    told = placing.read(call.reader("scenes"), call.persona, call.conversation)
+    told = positions.read_layout(call.reader("scenes"), call.persona, call.conversation)
     return [_shown(told, placed) for placed in told.scenes]
 
 
-def _shown(told: Told, placed: PlacedScene) -> SceneInfo:
+def _shown(told: Layout, placed: PlacedScene) -> SceneInfo:
     scene = placed.scene
     return {
         "id": scene.id,
@@ -258,27 +268,35 @@ def get_scene_range(
     Raises:
         MessageError: there is no such message, or no break lies on it.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, get_scene_range
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, get_scene_range(message, db=db)
+    (True, (0, 0))
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         raise no_such_message()
-    told = placing.read(call.reader("scenes"), call.persona, call.conversation)
+    told = positions.read_layout(call.reader("scenes"), call.persona, call.conversation)
     placed = told.find(call.row_id)
     if placed is None:
         raise MessageError("No scene break lies on this message. Make one with add_scene_break.", fields=("message",))
     return told.first_of(placed), placed.index
 
 
-def follow(connection: Connection, call: StoryCall) -> None:
+def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
     """Queue the running recap after a change of a scene's recap, where it is kept up to date by itself."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)
 
 
-def open_scene(call: Call, message: object, interface_path: object) -> tuple[StoryCall, scenes.Scene | None]:
+def open_scene(call: Call, message: object, interface_path: object) -> tuple[StoryCall, table_scenes.Scene | None]:
     """Return a call about a message, and the scene that ends with it; None where no break lies on it."""
     story = open_message(call, message, interface_path)
     if story.row_id is None:
         return story, None
-    return story, scenes.find(story.reader("scenes"), story.persona, story.row_id)
+    return story, table_scenes.find_scene(story.reader("scenes"), story.persona, story.row_id)

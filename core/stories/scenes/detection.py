@@ -10,37 +10,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...audience import table_conversations as conversations
+from ...audience import table_conversations
 from ...base import logs
 from ...database import readers
-from ...jobs import table as jobs
+from ...jobs import table as jobs_table
 from ...jobs.tools import Effect, Tools
-from ...messages import table_lines
-from ...messages import (
-    table_recaps as message_recaps,
-)
-from ...messages import (
-    table_scenes as scenes,
-)
+from ...messages import table_lines, table_recaps, table_scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.replies import read_object
-from .. import (
-    delayed_writes as saving,
-)
-from .. import (
-    model_calls as asking,
-)
-from .. import (
-    token_counts as counting,
-)
-from ..recaps import inclusion
-from ..recaps import refresh as refreshing
+from .. import delayed_writes, model_calls, token_counts
+from ..recaps import inclusion, refresh
 from ..recaps.rules import corrected
-from . import positions as placing
-from . import rules
+from . import positions, rules
 from .breaks import make_break
-from .positions import Told
+from .positions import Layout
 from .rules import Limits
 
 if TYPE_CHECKING:
@@ -81,25 +65,25 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     place = table_lines.find_place(read, persona, conversation)
     if place is None or place.stories_off:
         return None
-    tools = asking.tools_for(tools, place)
-    told = placing.read(read, persona, conversation)
+    tools = model_calls.choose_tools(tools, place)
+    told = positions.read_layout(read, persona, conversation)
     limits = limits_of(told, tools)
     if limits.last < limits.first:
         return None
     found = _by_pauses(operation, tools, told) if tools.model is None else _by_model(operation, tools, told, limits)
     if not found.breaks and not found.checked:
         return None
-    saving.of(tools.db).flush()
+    delayed_writes.get_saver(tools.db).flush()
     return _stored(operation, tools, told, found)
 
 
-def limits_of(told: Told, tools: Tools) -> Limits:
+def limits_of(told: Layout, tools: Tools) -> Limits:
     """Return what the next break of a conversation has to keep to."""
     settings = tools.settings
     return Limits(len(told.rows) - 1, told.last_break, settings.scene_min_length, settings.scene_offset)
 
 
-def _by_pauses(operation: Operation, tools: Tools, told: Told) -> _Found:
+def _by_pauses(operation: Operation, tools: Tools, told: Layout) -> _Found:
     """Return every break that long pauses propose, one after the other.
 
     Nothing is marked as asked about: no model was, and another look costs none.
@@ -119,15 +103,15 @@ def _by_pauses(operation: Operation, tools: Tools, told: Told) -> _Found:
         times, first = times[index + 1 - first :], index + 1
 
 
-def _by_model(operation: Operation, tools: Tools, told: Told, limits: Limits) -> _Found:
+def _by_model(operation: Operation, tools: Tools, told: Layout, limits: Limits) -> _Found:
     """Return the break the model names among the messages it was not asked about before."""
     read, persona = readers.of(tools.db, "scenes"), operation.persona
-    done = message_recaps.checked_rows(read, persona, operation.conversation or "")
+    done = table_recaps.read_checked(read, persona, operation.conversation or "")
     waiting = tuple(at for at in range(limits.first, limits.last + 1) if told.rows[at] not in done)
     if not waiting:
         return _Found()
     begin, stop = max(limits.earlier + 1, waiting[0] - BEFORE), min(len(told.rows), waiting[0] + MOST)
-    lines = asking.open_lines(tools, persona, table_lines.read_lines(read, persona, told.rows[begin:stop]))
+    lines = model_calls.read_open_lines(tools, persona, table_lines.read_lines(read, persona, told.rows[begin:stop]))
     shown, end = _window(told, lines, begin, waiting[0], stop, tools)
     # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
     seen = tuple(at for at in waiting if at < end or end == limits.newest)
@@ -141,23 +125,25 @@ def _by_model(operation: Operation, tools: Tools, told: Told, limits: Limits) ->
 
 
 def _window(
-    told: Told, lines: Sequence[Line], begin: int, first: int, stop: int, tools: Tools
+    told: Layout, lines: Sequence[Line], begin: int, first: int, stop: int, tools: Tools
 ) -> tuple[list[dict[str, object]], int]:
     """Return the messages a model can read at once, those that take part alone, and the index of the last one.
 
     Those before the first that is asked about give way to those after it.
     """
-    room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
-    by = counting.of(None, tools.settings)
-    taking = {line.row_id: line for line in inclusion.taking_part(lines, tools.settings, by)}
+    room, factor = model_calls.room_tokens(tools.settings), tools.settings.token_correction
+    by = token_counts.choose_counter(None, tools.settings)
+    taking = {line.row_id: line for line in inclusion.choose_lines(lines, tools.settings, by)}
 
     def entry(at: int) -> tuple[dict[str, object], int] | None:
         line = taking.get(told.rows[at])
         if line is None:
             return None
-        tokens = corrected(inclusion.tokens_of(line, by), factor)
-        text = asking.cut(line.text, tokens, max(1, room // 2))[0]  # one giant message must not hide the others
-        return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + asking.OVERHEAD_TOKENS
+        tokens = corrected(inclusion.count_tokens(line, by), factor)
+        text = model_calls.cut_text(line.text, tokens, max(1, room // 2))[
+            0
+        ]  # one giant message must not hide the others
+        return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + model_calls.OVERHEAD_TOKENS
 
     shown: list[dict[str, object]] = []
     used, end = 0, first
@@ -182,7 +168,9 @@ def _window(
 def _ask(
     operation: Operation, tools: Tools, shown: Sequence[dict[str, object]], asked: set[int], limits: Limits
 ) -> rules.Answer:
-    reply = asking.ask(tools, "scene_detection.txt.j2", messages=list(shown), first=min(asked), last=max(asked))
+    reply = model_calls.ask_model(
+        tools, "scene_detection.txt.j2", messages=list(shown), first=min(asked), last=max(asked)
+    )
     found = read_object(reply, (KEY,))
     answer = rules.Answer(None, "no_number") if found is None else rules.read_break(found.get(KEY), limits, asked)
     if answer.verdict not in ("", "none"):
@@ -190,25 +178,25 @@ def _ask(
     return answer
 
 
-def _stored(operation: Operation, tools: Tools, told: Told, found: _Found) -> Effect:
+def _stored(operation: Operation, tools: Tools, told: Layout, found: _Found) -> Effect:
     persona, conversation = operation.persona, operation.conversation or ""
     before = {each.scene.id for each in told.scenes}
     checked = [told.rows[at] for at in found.checked]
 
     def effect(connection: Connection) -> None:
-        conversations.find(connection, persona, conversation, lock=True)
+        table_conversations.find(connection, persona, conversation, lock=True)
         read = readers.on(connection)
-        now = scenes.of_conversation(read, persona, conversation)
+        now = table_scenes.read_scenes(read, persona, conversation)
         if found.breaks and {scene.id for scene in now} != before:  # a break was made or removed meanwhile
-            jobs.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
+            jobs_table.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
             return
         there = sorted(table_lines.read_times(read, persona, checked))  # some may have been deleted meanwhile
-        message_recaps.mark_checked(connection, tools.db.family, persona, conversation, there, now=tools.db.clock())
+        table_recaps.mark_checked(connection, tools.db.family, persona, conversation, there, now=tools.db.clock())
         for at in found.breaks:
             make_break(connection, tools.db, persona, conversation, told.rows[at])
         if found.breaks:
-            refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+            refresh.refresh_within(connection, tools.db, persona, conversation, tools.settings)
         if found.goes_on:
-            jobs.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
+            jobs_table.enqueue(connection, tools.db, persona, DETECTION, conversation=conversation, once=True)
 
     return effect

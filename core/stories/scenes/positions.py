@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...database.readers import Reader
-from ...messages import table_lines
-from ...messages import table_scenes as scenes
+from ...messages import table_lines, table_scenes
 from ...messages.table_scenes import Scene
 from . import rules
 from .rules import BEFORE_ALL
@@ -26,7 +25,7 @@ class PlacedScene:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Layout:
     """A conversation as its scenes divide it."""
 
     rows: tuple[int, ...]
@@ -52,13 +51,13 @@ class Told:
         return max((each.index for each in self.scenes), default=BEFORE_ALL)
 
 
-def read(reader: Reader, persona: str, conversation: str) -> Told:
+def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
     """Return a conversation's messages and scenes in order."""
     rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
     placed = [
         PlacedScene(scene, BEFORE_ALL if scene.is_brought else at[scene.break_row])
-        for scene in scenes.of_conversation(reader, persona, conversation)
+        for scene in table_scenes.read_scenes(reader, persona, conversation)
         if scene.is_brought or scene.break_row in at
     ]
-    return Told(rows, tuple(sorted(placed, key=lambda each: (each.index, each.scene.id))))
+    return Layout(rows, tuple(sorted(placed, key=lambda each: (each.index, each.scene.id))))

@@ -5,33 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...audience import table_conversations as conversations
+from ...audience import table_conversations
 from ...base import logs
 from ...database import readers
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
-from ...messages import table_lines
-from ...messages import table_scenes as scenes
+from ...messages import table_lines, table_scenes
 from ...messages.table_lines import Line
 from ...shapes import Operation
 from ...text.extracts import build_extract
 from ...text.replies import is_unreadable
-from .. import (
-    delayed_writes as saving,
-)
-from .. import (
-    model_calls as asking,
-)
-from .. import (
-    token_counts as counting,
-)
+from .. import delayed_writes, model_calls, token_counts
 from ..model_calls import keep_refused, reason_against
-from ..recaps import inclusion
-from ..recaps import refresh as refreshing
+from ..recaps import inclusion, refresh
 from ..recaps.rules import corrected
-from . import positions as placing
+from . import positions
 from .breaks import queue_recap, queue_running
-from .positions import PlacedScene, Told
+from .positions import Layout, PlacedScene
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -56,27 +46,32 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if conversation is None or not isinstance(row_id, int):
         return None
     place = table_lines.find_place(read, persona, conversation)
-    told = placing.read(read, persona, conversation)
+    told = positions.read_layout(read, persona, conversation)
     placed = told.find(row_id)
     if place is None or place.stories_off or placed is None or placed.scene.is_brought:
         return None
-    tools = asking.tools_for(tools, place)
+    tools = model_calls.choose_tools(tools, place)
     # 1. what was said
     rows = told.rows_of(placed)
-    by = counting.of(None, tools.settings)
-    lines = asking.open_lines(tools, persona, table_lines.read_lines(read, persona, rows))
-    lines = inclusion.taking_part(lines, tools.settings, by)
+    by = token_counts.choose_counter(None, tools.settings)
+    lines = model_calls.read_open_lines(tools, persona, table_lines.read_lines(read, persona, rows))
+    lines = inclusion.choose_lines(lines, tools.settings, by)
     # 2. the text
     text = _text(operation, tools, placed, lines, by, rows[0]) if lines else ""
     if not text:
         logs.event(20, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
-    saving.of(tools.db).flush()
+    delayed_writes.get_saver(tools.db).flush()
     return _stored(operation, tools, told, placed, text, rows[0], lines)
 
 
 def _text(
-    operation: Operation, tools: Tools, placed: PlacedScene, lines: list[Line], by: counting.Counting, start_row: int
+    operation: Operation,
+    tools: Tools,
+    placed: PlacedScene,
+    lines: list[Line],
+    by: token_counts.Counting,
+    start_row: int,
 ) -> str:
     """Return the recap, blank where an extract has nothing to say or would take the place of a better text."""
     by_model = tools.model is not None
@@ -102,24 +97,28 @@ def _text(
     return ""
 
 
-def _by_model(tools: Tools, lines: list[Line], by: counting.Counting) -> tuple[str, str]:
+def _by_model(tools: Tools, lines: list[Line], by: token_counts.Counting) -> tuple[str, str]:
     """Return what the model makes of a scene, and why that is of no use: blank where it may be.
 
     A scene that is longer than it can read is recapped in stretches.
     """
-    room, factor = asking.room_tokens(tools.settings), tools.settings.token_correction
+    room, factor = model_calls.room_tokens(tools.settings), tools.settings.token_correction
     sized: list[tuple[dict[str, str], int]] = []
     for line in lines:
-        tokens = corrected(inclusion.tokens_of(line, by), factor)
-        each = min(tokens, room) + asking.OVERHEAD_TOKENS
-        sized += [({"who": line.sender_name, "text": part}, each) for part in asking.cut(line.text, tokens, room)]
+        tokens = corrected(inclusion.count_tokens(line, by), factor)
+        each = min(tokens, room) + model_calls.OVERHEAD_TOKENS
+        sized += [
+            ({"who": line.sender_name, "text": part}, each) for part in model_calls.cut_text(line.text, tokens, room)
+        ]
     told = [
-        asking.read_text(asking.ask(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]), KEYS)
-        for piece in asking.pieces(sized, lambda pair: pair[1], room)
+        model_calls.read_text(
+            model_calls.ask_model(tools, "scene_recap.txt.j2", messages=[each for each, _ in piece]), KEYS
+        )
+        for piece in model_calls.cut_pieces(sized, lambda pair: pair[1], room)
     ]
     broken = next(filter(is_unreadable, told), None)
     if broken is not None:
-        return broken[: asking.KEPT_CHARS], asking.UNREADABLE
+        return broken[: model_calls.KEPT_CHARS], model_calls.UNREADABLE
     return "\n".join(filter(None, told)), ""
 
 
@@ -127,7 +126,7 @@ def _still_holds(
     connection: Connection, tools: Tools, persona: str, placed: PlacedScene, lines: Sequence[Line]
 ) -> bool:
     """Return whether the scene is there and all that its recap was made of: nothing may be left of what is gone."""
-    return scenes.hold(connection, persona, placed.scene.id) and table_lines.are_as_read(
+    return table_scenes.hold_scene(connection, persona, placed.scene.id) and table_lines.are_as_read(
         connection, persona, lines, tools.settings.privacy_default
     )
 
@@ -135,7 +134,7 @@ def _still_holds(
 def _stored(
     operation: Operation,
     tools: Tools,
-    told: Told,
+    told: Layout,
     placed: PlacedScene,
     text: str,
     start_row: int,
@@ -145,24 +144,24 @@ def _stored(
     before = {each.scene.id for each in told.scenes if each.has_recap}
 
     def effect(connection: Connection) -> None:
-        conversations.find(connection, persona, conversation, lock=True)
-        if not scenes.hold(connection, persona, scene.id):
+        table_conversations.find(connection, persona, conversation, lock=True)
+        if not table_scenes.hold_scene(connection, persona, scene.id):
             return
         if not _still_holds(connection, tools, persona, placed, lines):
             queue_recap(connection, tools.db, persona, conversation, scene.break_row)
             return
-        now = scenes.of_conversation(readers.on(connection), persona, conversation)
+        now = table_scenes.read_scenes(readers.on(connection), persona, conversation)
         new = {each.id for each in now if each.recap_index is not None} - before - {scene.id}
         later = {each.scene.id for each in told.scenes if each.index > placed.index}
         if new - later:  # the scene begins elsewhere by now
             queue_recap(connection, tools.db, persona, conversation, scene.break_row)
             return
-        scenes.add_recap(
+        table_scenes.insert_version(
             connection, tools.db, persona, scene.id, text, provenance="extract" if tools.model is None else "model",
             start_row=start_row,
         )  # fmt: skip
         if tools.settings.running_scene_recap_auto_generate:
             queue_running(connection, tools.db, persona, conversation)
-        refreshing.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+        refresh.refresh_within(connection, tools.db, persona, conversation, tools.settings)
 
     return effect

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypedDict
 from ...calls.call import GivenSettings, open_call
 from ...database import rows
 from ...database.engine import Database
-from ...messages import table_scenes as scenes
+from ...messages import table_scenes
 from ...scope import Scope
 from ...shapes import WriteResult
-from .breaks import NO_BREAK, follow, open_scene
+from .breaks import NO_BREAK, open_scene, queue_running_if_kept
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -53,7 +53,7 @@ def get_scene_recaps(
             "timestamp": each.created_at.isoformat() if each.created_at else "",
             "current": each.version == scene.recap_index,
         }
-        for each in scenes.recaps(call.reader("scene_recaps"), call.persona, scene.id)
+        for each in table_scenes.read_versions(call.reader("scene_recaps"), call.persona, scene.id)
     ]
 
 
@@ -75,6 +75,16 @@ def set_scene_recap(
     Raises:
         MessageError: a text of a wrong type or over 16 MB.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, get_scene_recaps, set_scene_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, set_scene_recap(message, "Ann left.", db=db).stored
+    (True, True)
+    >>> [recap["content"] for recap in get_scene_recaps(message, db=db)]
+    ['Ann left.']
     """
     text = rows.text(content, "content")
     if not text.strip():
@@ -86,8 +96,8 @@ def set_scene_recap(
         return WriteResult(False, scene.recap_index, "unchanged")
 
     def work(connection: Connection) -> int | None:
-        made = scenes.add_recap(connection, call.db, call.persona, scene.id, text, provenance="manual")
-        follow(connection, call)
+        made = table_scenes.insert_version(connection, call.db, call.persona, scene.id, text, provenance="manual")
+        queue_running_if_kept(connection, call)
         return made
 
     version = call.db.transaction(work, source="scene_recaps", confirm=lambda _: None)
@@ -120,9 +130,9 @@ def choose_scene_recap(
         return WriteResult(False, number, "unchanged")
 
     def work(connection: Connection) -> bool:
-        chosen = scenes.choose_recap(connection, call.persona, scene.id, number)
+        chosen = table_scenes.set_current(connection, call.persona, scene.id, number)
         if chosen:
-            follow(connection, call)
+            queue_running_if_kept(connection, call)
         return chosen
 
     chosen = call.db.transaction(work, source="scenes", confirm=lambda _: None)

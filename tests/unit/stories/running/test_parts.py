@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stories.running.parts import Story, combine, extend, fit, read, sentences_of
+from core.stories.running.parts import Story, combine, extend, fit, read_story, split_sentences
 
 
 def test_s30_a_resolved_point_leaves_open() -> None:
@@ -95,14 +95,14 @@ def test_s30_no_answer_breaks_it_or_loses_a_development(reply: dict[str, Any]) -
     former = Story(("a", "b"), ("q",), "s")
     made = combine(former, reply)
     assert made.developments[:2] == ("a", "b")
-    assert read(made.as_data()) == made
+    assert read_story(made.as_data()) == made
 
 
 def test_s30_read_gives_back_what_was_stored() -> None:
     story = Story(("a",), ("o",), "s", (("E", "x"), ("F", "")))
-    assert read(story.as_data()) == story
-    assert read({"recap": 7}, "text ") == Story(("text",))
-    assert read(None, "  ") == Story()
+    assert read_story(story.as_data()) == story
+    assert read_story({"recap": 7}, "text ") == Story(("text",))
+    assert read_story(None, "  ") == Story()
 
 
 def test_extend_has_no_state_of_before() -> None:
@@ -152,4 +152,4 @@ def test_s14_what_fits_is_within_the_limit_and_stays_at_every_higher_one(
 
 @given(st.text(max_size=60))
 def test_sentences_make_up_the_text_again(text: str) -> None:
-    assert "".join(sentences_of(text)) == text
+    assert "".join(split_sentences(text)) == text
