@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from ..conversations import table_ended as ended
+from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
 from ..database.schema import chat_history_cache, memories
@@ -175,7 +175,12 @@ def remove_summaries(removal: Removal, conversation: str, messages: Collection[i
         return
     payload = {"summary": removal.db.ids.one(), "last": int(last), "at": at.isoformat()}
     jobs.enqueue(
-        removal.connection, removal.db, removal.persona, ended.OPERATION, conversation=conversation, payload=payload
+        removal.connection,
+        removal.db,
+        removal.persona,
+        table_ended.OPERATION,
+        conversation=conversation,
+        payload=payload,
     )
     removal.operations += 1
 

@@ -262,7 +262,7 @@ def test_c15_a_failure_in_the_middle_leaves_the_list_as_it_was(stage: Stage, mon
         connection.execute(sql_text("SELECT nothing FROM nowhere"))
 
     save(stage, "one")
-    monkeypatch.setattr(item_history, "note", fail)
+    monkeypatch.setattr(item_history, "insert_texts", fail)
     with pytest.raises(StoreWriteError):
         rewrite(stage, "uno", answering({"op": "replace", "item": 1, "text": "uno"}))
     assert texts(stage, former=True) == ["one"] and index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
