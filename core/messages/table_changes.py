@@ -71,7 +71,7 @@ def edit(
 def rewrite(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
     """Give a message that `hold` returned another text, its index rows too."""
     folded = fold(text)
-    short_term_items.reword(connection, persona, row.interface_path, row.message_text, text)
+    short_term_items.reword_lines(connection, persona, row.interface_path, row.message_text, text)
     local_only = _is_local(connection, persona, row)
     old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
     values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
@@ -121,7 +121,7 @@ def remove(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int
         if row is None or row.audience_id not in audiences:
             return WriteResult(False, None, "unchanged", notes=("there is no such message",))
         scenes = story_rows.remove(connection, scope.persona, [row_id])
-        short_term_items.reword(connection, scope.persona, row.interface_path, row.message_text, None)
+        short_term_items.reword_lines(connection, scope.persona, row.interface_path, row.message_text, None)
         indexed.remove(connection, db, CHAT, scope.persona, [row_id])
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
 
