@@ -12,7 +12,6 @@ from .chat_history_cache import CacheStats
 from .config.flags import Settings
 from .config.flags_stories import RecapPosition, RecapRole
 from .context.injection import Injection, Numbering
-from .conversations import Given
 from .conversations.memory_files import MarkdownResult
 from .database.engine import Database
 from .doctor.rules import Checkup
@@ -23,6 +22,7 @@ from .memories.shapes import Added, BulkResult, Compacted, CycleResult, Health, 
 from .privacy import PrivacySet, QuarantinedItem
 from .prompt.messages import Messages
 from .prompt.rules_answer import Answer
+from .relationships import Given
 from .relationships.rules import Relationship, RelationshipPoint, RelationshipResult
 from .scope import Privacy, Scope
 from .search.free_search import ActionResult, Shuffle
@@ -416,17 +416,13 @@ async def add_diary_entry(
     local_only: bool = False,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store one entry, and say what was left out of it."""
 
 async def cleanup_old_entries(
-    days: float = 30,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    days: float = 30, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Archive the persona's entries of this age and older: kept, read by nobody. Return how many."""
 
@@ -435,7 +431,7 @@ async def get_entries_by_tags(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query."""
@@ -445,7 +441,7 @@ async def get_entries_with_person(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that name exactly this person among the involved users, newest first."""
@@ -455,7 +451,7 @@ async def get_recent_entries(
     max_chars: int | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
@@ -464,7 +460,7 @@ async def unarchive_entries(
     ids: Iterable[int] | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many."""
@@ -475,7 +471,7 @@ async def add_recent_conversation(
     *,
     wait: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Report that the scope's conversation has ended, so that title and summary of it join the list."""
@@ -484,9 +480,9 @@ async def add_saved_memory(
     text: str,
     *,
     said: str | None = None,
-    screen: Screen | None = None,
+    screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Save one fact at once, because a person asked for it."""
@@ -497,58 +493,71 @@ async def close_conversation(
     *,
     wait: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Mark a conversation closed and report its end, in one transaction; its next message opens it again."""
 
 async def delete_saved_memory(
-    id: int, *, restore: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    id: int,
+    *,
+    restore: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> WriteResult:
     """Take a saved memory off the list; it is kept, and `restore=True` brings it back."""
 
 async def export_markdown(
-    folder: str | Path | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    folder: str | Path | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> MarkdownResult:
     """Write the two files of what the scope sees; what a person changed in them since is taken over first."""
 
 async def get_system_prompt_with_memory(
-    base: str, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
     """Return base, one empty line, and the memory prompt; base alone where there is none."""
 
 async def get_user_memory_prompt(
-    *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str | None:
     """Return recent conversations, then saved memories, each between its two lines; None where there is nothing."""
 
 async def import_markdown(
-    folder: str | Path | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    folder: str | Path | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> MarkdownResult:
     """Take over what a person changed in the two files since they were last read or written."""
 
 async def list_recent_conversations(
-    *, former: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
     """Return the conversations on the list that the scope may see, oldest first, ties by id."""
 
 async def list_saved_memories(
-    *, former: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[SavedMemory]:
     """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too."""
 
 async def load_memory(
-    *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> LoadedMemory:
     """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first; one that is not read is empty."""
 
 async def memory_tools(
-    form: ToolForm = "openai", *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    form: ToolForm = "openai", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[dict[str, Any]]:
     """Return the tools to offer to the model now: the memory tool, or nothing while it is switched off."""
 
 async def parse_tool_call(
-    reply: Any, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    reply: Any, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[ToolCall]:
     """Return the calls of the memory tool in a model's reply, in order; calls of other tools are left out."""
 
@@ -557,13 +566,13 @@ async def run_tool_call(
     *,
     said: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ToolAnswer:
     """Do one call of the memory tool in the scope, and return success, message and the answer in the call's own form."""
 
 async def saved_memory_history(
-    id: int, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[FormerText]:
     """Return every text a saved memory has had, the first one first; none where the scope sees no such memory."""
 
@@ -573,7 +582,7 @@ async def update_saved_memory(
     model: Any = None,
     said: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Let a model rewrite what the scope's person has saved for this audience, by a statement, in one transaction."""
@@ -583,27 +592,18 @@ async def add_wish(
     *,
     topic: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a wish of who is asking, whether or not the patterns recognise it; it takes the place of an older one."""
 
 async def change_wish(
-    id: object,
-    text: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, text: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Put another text in a wish's place; its topic, person and audience stay, the old text can be restored."""
 
 async def delete_wish(
-    id: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Let a wish hold no more; `restore_wish` brings it back."""
 
@@ -612,17 +612,13 @@ async def list_wishes(
     everyone: bool = False,
     former: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[WishItem]:
     """Return the wishes of who is asking that the scope sees, oldest first, ties by id."""
 
 async def restore_wish(
-    id: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Bring a former wish back; what holds now about its topic is a former one from then on."""
 
@@ -636,7 +632,7 @@ async def build_short_term_context(
     is_direct: bool = False,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermSection]:
     """Return what a prompt in this channel shows of a moment ago, newest first."""
@@ -646,7 +642,7 @@ async def clear_by_channel(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a channel, of its people and its server, within the persona; return how many there were."""
@@ -657,7 +653,7 @@ async def clear_by_server(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a server, or of one channel of it, within the persona; return how many there were."""
@@ -667,13 +663,13 @@ async def clear_by_user(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a person over all channels, within the persona; return how many there were."""
 
 async def clear_expired(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host."""
 
@@ -684,7 +680,7 @@ async def get_for_server(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise."""
@@ -696,13 +692,13 @@ async def get_for_user(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a person over all channels, newest first, ties by channel."""
 
 async def get_stats(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> ShortTermStats:
     """Return what this process has counted since the handle was opened, and how many entries the persona has."""
 
@@ -711,7 +707,7 @@ async def relative_age(
     now: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
     """Return how long ago something was, in words, such as `2 minutes ago`."""
@@ -733,7 +729,7 @@ async def store_short_term_memory(
     interface: str | None = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Keep messages for one persona: an entry of the user and, but for direct messages, one of the server."""
@@ -751,7 +747,7 @@ async def update_short_term_memory(
     is_private: bool | None = None,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a channel a summary, which other channels show in place of its lines; at most once a turn."""
@@ -775,7 +771,7 @@ async def write_turn(
     parent_channel: object = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
     """Keep what was said in a turn that has been answered, and say what became of it. It never raises."""
@@ -867,31 +863,17 @@ async def examine(
     """Return everything that is wrong, unwise or worth knowing, errors first."""
 
 async def link_participants(
-    a: object,
-    b: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    a: object, b: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Make two participants one person: their direct messages meet, and the stricter privacy level holds for both."""
 
 async def list_quarantined(
-    limit: object = 100,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    limit: object = 100, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[QuarantinedItem]:
     """Return what the screening hook has flagged of the scope's persona, newest first, for an operator."""
 
 async def release(
-    source: Source,
-    id: int,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    source: Source, id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> bool:
     """Let a flagged row be found; False where there is none."""
 
@@ -901,7 +883,7 @@ async def scope_of(
     interface_name: str | None = None,
     context_memory: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Scope:
     """Return the scope of a host's message; with it, what is saved of this turn is seen where it was said alone."""
@@ -912,7 +894,7 @@ async def set_conversation_local_only(
     *,
     items: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Let a conversation, with its threads, stay on this machine, or open it again; all its rows in one transaction."""
@@ -922,7 +904,7 @@ async def set_conversation_privacy(
     privacy: Privacy,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Make a conversation, with its threads, public, direct or restricted, all its rows in one transaction."""
@@ -932,7 +914,7 @@ async def set_privacy(
     level: str,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
     """Set what may be kept of a person from the next write on; `full` removes their short-term entries at once."""
@@ -941,11 +923,7 @@ async def set_screen(function: Screen | None) -> None:
     """Register the function that screens what is stored; None screens nothing."""
 
 async def unlink_participant(
-    participant: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    participant: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Make a participant a person of their own again; their direct messages go with them."""
 

@@ -129,8 +129,10 @@ def record(
 ) -> None:
     """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
     whose = replace(scope, participant=message.participant)
-    made = [wish_rows.new(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes]
-    wish_rows.record(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
+    made = [
+        wish_rows.build_wish(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes
+    ]
+    wish_rows.record_wishes(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
 
 
 THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(bindparam("ids", expanding=True)))

@@ -11,8 +11,8 @@ from core.conversations import rules_summaries as summaries
 from core.conversations.rules_summaries import (
     Line,
     Summary,
-    extract_summary,
     build_substitute,
+    extract_summary,
     keep_newest,
     number_end,
     read_messages,
