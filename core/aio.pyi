@@ -12,7 +12,6 @@ from .chat_history_cache import CacheStats
 from .config.flags import Settings
 from .config.flags_stories import RecapPosition, RecapRole
 from .context.injection import Injection, Numbering
-from .conversations import Given
 from .conversations.memory_files import MarkdownResult
 from .database.engine import Database
 from .doctor.rules import Checkup
@@ -296,7 +295,7 @@ async def should_remember(
     response_text: str | None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
     """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed."""
@@ -312,7 +311,7 @@ async def silently_record_memory(
     recalled: Iterable[str] = ...,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
 ) -> WriteResult:
     """Store what a person said as a memory item, once, and tell nobody but the caller."""
 
@@ -416,17 +415,13 @@ async def add_diary_entry(
     local_only: bool = False,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store one entry, and say what was left out of it."""
 
 async def cleanup_old_entries(
-    days: float = 30,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    days: float = 30, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Archive the persona's entries of this age and older: kept, read by nobody. Return how many."""
 
@@ -435,7 +430,7 @@ async def get_entries_by_tags(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query."""
@@ -445,7 +440,7 @@ async def get_entries_with_person(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that name exactly this person among the involved users, newest first."""
@@ -455,7 +450,7 @@ async def get_recent_entries(
     max_chars: int | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
@@ -464,7 +459,7 @@ async def unarchive_entries(
     ids: Iterable[int] | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many."""
@@ -475,7 +470,7 @@ async def add_recent_conversation(
     *,
     wait: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Report that the scope's conversation has ended, so that title and summary of it join the list."""
@@ -484,9 +479,9 @@ async def add_saved_memory(
     text: str,
     *,
     said: str | None = None,
-    screen: Screen | None = None,
+    screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Save one fact at once, because a person asked for it."""
@@ -497,58 +492,71 @@ async def close_conversation(
     *,
     wait: bool = False,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Mark a conversation closed and report its end, in one transaction; its next message opens it again."""
 
 async def delete_saved_memory(
-    id: int, *, restore: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    id: int,
+    *,
+    restore: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> WriteResult:
     """Take a saved memory off the list; it is kept, and `restore=True` brings it back."""
 
 async def export_markdown(
-    folder: str | Path | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    folder: str | Path | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> MarkdownResult:
     """Write the two files of what the scope sees; what a person changed in them since is taken over first."""
 
 async def get_system_prompt_with_memory(
-    base: str, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
     """Return base, one empty line, and the memory prompt; base alone where there is none."""
 
 async def get_user_memory_prompt(
-    *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str | None:
     """Return recent conversations, then saved memories, each between its two lines; None where there is nothing."""
 
 async def import_markdown(
-    folder: str | Path | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    folder: str | Path | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> MarkdownResult:
     """Take over what a person changed in the two files since they were last read or written."""
 
 async def list_recent_conversations(
-    *, former: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
     """Return the conversations on the list that the scope may see, oldest first, ties by id."""
 
 async def list_saved_memories(
-    *, former: bool = False, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[SavedMemory]:
     """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too."""
 
 async def load_memory(
-    *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> LoadedMemory:
     """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first; one that is not read is empty."""
 
 async def memory_tools(
-    form: ToolForm = "openai", *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    form: ToolForm = "openai", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[dict[str, Any]]:
     """Return the tools to offer to the model now: the memory tool, or nothing while it is switched off."""
 
 async def parse_tool_call(
-    reply: Any, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    reply: Any, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[ToolCall]:
     """Return the calls of the memory tool in a model's reply, in order; calls of other tools are left out."""
 
@@ -557,13 +565,13 @@ async def run_tool_call(
     *,
     said: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ToolAnswer:
     """Do one call of the memory tool in the scope, and return success, message and the answer in the call's own form."""
 
 async def saved_memory_history(
-    id: int, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[FormerText]:
     """Return every text a saved memory has had, the first one first; none where the scope sees no such memory."""
 
@@ -573,7 +581,7 @@ async def update_saved_memory(
     model: Any = None,
     said: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Let a model rewrite what the scope's person has saved for this audience, by a statement, in one transaction."""
@@ -583,27 +591,18 @@ async def add_wish(
     *,
     topic: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a wish of who is asking, whether or not the patterns recognise it; it takes the place of an older one."""
 
 async def change_wish(
-    id: object,
-    text: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, text: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Put another text in a wish's place; its topic, person and audience stay, the old text can be restored."""
 
 async def delete_wish(
-    id: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Let a wish hold no more; `restore_wish` brings it back."""
 
@@ -612,17 +611,13 @@ async def list_wishes(
     everyone: bool = False,
     former: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[WishItem]:
     """Return the wishes of who is asking that the scope sees, oldest first, ties by id."""
 
 async def restore_wish(
-    id: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Bring a former wish back; what holds now about its topic is a former one from then on."""
 
@@ -636,7 +631,7 @@ async def build_short_term_context(
     is_direct: bool = False,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermSection]:
     """Return what a prompt in this channel shows of a moment ago, newest first."""
@@ -646,7 +641,7 @@ async def clear_by_channel(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a channel, of its people and its server, within the persona; return how many there were."""
@@ -657,7 +652,7 @@ async def clear_by_server(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a server, or of one channel of it, within the persona; return how many there were."""
@@ -667,13 +662,13 @@ async def clear_by_user(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a person over all channels, within the persona; return how many there were."""
 
 async def clear_expired(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host."""
 
@@ -684,7 +679,7 @@ async def get_for_server(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise."""
@@ -696,13 +691,13 @@ async def get_for_user(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a person over all channels, newest first, ties by channel."""
 
 async def get_stats(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> ShortTermStats:
     """Return what this process has counted since the handle was opened, and how many entries the persona has."""
 
@@ -711,7 +706,7 @@ async def relative_age(
     now: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
     """Return how long ago something was, in words, such as `2 minutes ago`."""
@@ -733,7 +728,7 @@ async def store_short_term_memory(
     interface: str | None = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Keep messages for one persona: an entry of the user and, but for direct messages, one of the server."""
@@ -751,7 +746,7 @@ async def update_short_term_memory(
     is_private: bool | None = None,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a channel a summary, which other channels show in place of its lines; at most once a turn."""
@@ -775,22 +770,18 @@ async def write_turn(
     parent_channel: object = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
     """Keep what was said in a turn that has been answered, and say what became of it. It never raises."""
 
 async def count_vectors(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Return the name of each model that made vectors of the persona's rows, with how many, by name."""
 
 async def drop_vectors(
-    model: str,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    model: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Remove the vectors of the persona's rows that a model made, and return how many; it may begin again at once."""
 
@@ -799,7 +790,7 @@ async def embed_rows(
     *,
     embedder: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> EmbedReport:
     """Make the vectors that rows of the scope's persona lack, the newest rows first, and return what was made."""
@@ -813,12 +804,12 @@ async def adjust(
     *,
     realname: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
     """Add to affinity and trust of a person, both kept within their bounds, by one UPDATE."""
 
-async def decay_all(*, db: Database | None = None, settings: Given = None, scope: Scope | None = None) -> int:
+async def decay_all(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Write what absence has made of the persona's affinities, and return how many have changed; for a daily timer."""
 
 async def ensure_and_touch(
@@ -827,13 +818,17 @@ async def ensure_and_touch(
     *,
     realname: str | None = None,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
     """Count one interaction with a person now, and make the relationship where there is none."""
 
 async def get(
-    user_id: str | int | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    user_id: str | int | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> Relationship:
     """Return how the persona stands to a person, faded up to now; zeros for one it has no relationship with."""
 
@@ -842,18 +837,22 @@ async def history(
     limit: int = 500,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RelationshipPoint]:
     """Return what a relationship was changed to and when, oldest first: one row for each change of affinity or trust."""
 
 async def list_recent(
-    limit: int = 20, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    limit: int = 20, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[Relationship]:
     """Return the persona's relationships, newest interaction first, those without any last, ties by key."""
 
 async def relationship_text(
-    user_id: str | int | None = None, *, db: Database | None = None, settings: Given = None, scope: Scope | None = None
+    user_id: str | int | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> str:
     """Return the relationship as text, from `prompts/relationship.txt.j2`; blank where there is none."""
 
@@ -867,31 +866,17 @@ async def examine(
     """Return everything that is wrong, unwise or worth knowing, errors first."""
 
 async def link_participants(
-    a: object,
-    b: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    a: object, b: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Make two participants one person: their direct messages meet, and the stricter privacy level holds for both."""
 
 async def list_quarantined(
-    limit: object = 100,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    limit: object = 100, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[QuarantinedItem]:
     """Return what the screening hook has flagged of the scope's persona, newest first, for an operator."""
 
 async def release(
-    source: Source,
-    id: int,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    source: Source, id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> bool:
     """Let a flagged row be found; False where there is none."""
 
@@ -901,7 +886,7 @@ async def scope_of(
     interface_name: str | None = None,
     context_memory: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Scope:
     """Return the scope of a host's message; with it, what is saved of this turn is seen where it was said alone."""
@@ -912,7 +897,7 @@ async def set_conversation_local_only(
     *,
     items: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Let a conversation, with its threads, stay on this machine, or open it again; all its rows in one transaction."""
@@ -922,7 +907,7 @@ async def set_conversation_privacy(
     privacy: Privacy,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Make a conversation, with its threads, public, direct or restricted, all its rows in one transaction."""
@@ -932,7 +917,7 @@ async def set_privacy(
     level: str,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
     """Set what may be kept of a person from the next write on; `full` removes their short-term entries at once."""
@@ -941,11 +926,7 @@ async def set_screen(function: Screen | None) -> None:
     """Register the function that screens what is stored; None screens nothing."""
 
 async def unlink_participant(
-    participant: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    participant: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Make a participant a person of their own again; their direct messages go with them."""
 
@@ -1628,21 +1609,15 @@ async def trigger_memory_consolidation(
     """Consolidate the conversation named, or all that have something new, then archive what has expired."""
 
 async def cancel(
-    id: int,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Cancel an operation of the scope's persona that has not ended; the result of a running one is dropped."""
 
-async def clear_queue(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
-) -> int:
+async def clear_queue(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Cancel every operation of the scope's persona that has not ended, and return how many."""
 
 async def count_operations(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, dict[str, int]]:
     """Return how many operations of the scope's persona there are: type to state to number, without zeros."""
 
@@ -1655,7 +1630,7 @@ async def enqueue_operation(
     conversation: str | None = None,
     participant: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Put an operation into the queue of the scope's persona and return its id."""
@@ -1667,7 +1642,7 @@ async def list_operations(
     *,
     conversation: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedOperation]:
     """Return operations of the scope's persona: running ones, those to come in the order of their turns, ended ones."""
@@ -1679,11 +1654,7 @@ async def register_handler(type: str, handler: str | Handler | None) -> None:
     """Let operations of a type be done by `handler` in this process; None takes the type away again."""
 
 async def retry_operation(
-    id: int,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries before it."""
 
@@ -1692,7 +1663,7 @@ async def run_pending(
     *,
     model: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[OperationRun]:
     """Do the operations of the scope's persona that may begin now, one after the other, and report each."""

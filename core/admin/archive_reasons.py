@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from .. import lifelong
-from ..conversations.table_rewrites import REPLACED
+from ..conversations.table_saved import REPLACED
 from ..database.engine import Database
 from ..errors import ItemNotFoundError
 from ..lifelong import table_compaction, table_runs

@@ -74,7 +74,7 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
     for states in jobs.count_operations(**admin.asking).values():
         for state, number in states.items():
             operations[state,] += number
-    cache = short_term_cache.of(db).counts
+    cache = short_term_cache.open_cache(db).counts
     return {
         "memory_items": ("Memory items that hold.", ("kind", "tier"), _sort_rows(items)),
         "memory_items_archived": (

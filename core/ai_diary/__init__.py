@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from ..audience.view import Request, Viewer
-from ..audience.view_statement import look
 from ..base import logs
 from ..calls import screening
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import GivenSettings, look_around, open_call
+from ..calls.defaults import handle
 from ..database import rows
 from ..database.engine import Database
 from ..memories.rules import read_id
@@ -18,8 +16,7 @@ from ..search.rules_arguments import read_limit, read_tags
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import rules as tag_rules
 from ..text.times import read_time
-from . import table as diary
-from . import table_reading as diary_reading
+from . import table
 
 __all__ = ["add_diary_entry", "cleanup_old_entries", "get_entries_by_tags", "get_entries_with_person",
            "get_recent_entries", "unarchive_entries"]  # fmt: skip
@@ -41,7 +38,7 @@ def add_diary_entry(
     local_only: bool = False,
     screen: screening.Screen | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store one entry, and say what was left out of it.
@@ -64,6 +61,13 @@ def add_diary_entry(
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB, an id too long.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> add_diary_entry("Ann told me of Rome.", "She is happy.", context_tags=["rome"], db=db, scope=scope).stored
+    True
+    >>> db.close()
     """
     said = rows.text(content, "content")
     if not said.strip():
@@ -71,8 +75,8 @@ def add_diary_entry(
     # 1. what to work with
     db = handle(db)
     row_id = db.ids.one()  # before the time is taken: by its id an entry is told to be older than a call of `forget`
-    settings = settings_for(settings, db)
-    scope = scope_for(scope, settings)
+    call = open_call(db, settings, scope)
+    now = db.clock()
     # 2. the entry
     notes: list[str] = []
     kept, dropped = tag_rules.stored_form(context_tags)
@@ -85,29 +89,30 @@ def add_diary_entry(
             ("user_message", user_message),
         )
     }
-    moment = db.clock() if timestamp is None else read_time(timestamp)[0]
+    moment = now if timestamp is None else read_time(timestamp)[0]
     if moment is None:
         notes.append("timestamp cannot be read; now is used")
     flagged, flags = screening.is_flagged(
-        "\n".join(filter(None, (said, *texts.values()))), "diary", settings=settings, screen=screen
+        "\n".join(filter(None, (said, *texts.values()))), "diary", settings=call.settings, screen=screen
     )
-    entry = diary.NewEntry(
+    entry = table.NewEntry(
         content=said,
-        at=moment or db.clock(),
+        at=moment or now,
         **texts,
-        emotions=tuple(rows.json_value(_listed(emotions), "emotions", notes)),
+        emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
-        involved_users=tuple(rows.unique(filter(None, map(str, _names(involved_users))))),
-        interface=_key(interface, "interface", 50),
-        chat_id=_key(chat_id, "chat_id", 255),
-        thread_id=_key(thread_id, "thread_id", 255),
+        involved_users=tuple(rows.unique(filter(None, map(str, _read_names(involved_users))))),
+        interface=_read_key(interface, "interface", 50),
+        chat_id=_read_key(chat_id, "chat_id", 255),
+        thread_id=_read_key(thread_id, "thread_id", 255),
         local_only=rows.yes_no(local_only, "local_only"),
         quarantined=int(flagged),
         dropped_tags=len(dropped),
         notes=(*notes, *flags),
     )
     # 3. store it
-    return diary.insert(db, scope, entry, privacy_default=settings.privacy_default, row_id=row_id)
+    default = call.settings.privacy_default
+    return table.insert_entry(db, call.scope, entry, privacy_default=default, row_id=row_id)
 
 
 def get_recent_entries(
@@ -115,7 +120,7 @@ def get_recent_entries(
     max_chars: int | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the entries of the last days, newest first, whole ones up to the first that does not fit.
@@ -127,15 +132,19 @@ def get_recent_entries(
     Raises:
         ValueError: `days` or `max_chars` is no number of at least 0.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, get_recent_entries
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
+    >>> [entry.content for entry in get_recent_entries(2, db=db, scope=scope)]
+    ['Ann told me of Rome.']
+    >>> db.close()
     """
-    days = _number(days, "days")
-    most = None if max_chars is None else int(_number(max_chars, "max_chars"))
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    return diary_reading.recent(
-        db, viewer.scope.persona, viewer.audiences, days=days, max_chars=most, local=viewer.sees_local_only
-    )
+    days = _read_number(days, "days")
+    most = None if max_chars is None else int(_read_number(max_chars, "max_chars"))
+    call = open_call(db, settings, scope)
+    return table.read_recent(call.db, look_around(call).viewer, days=days, max_chars=most)
 
 
 def get_entries_by_tags(
@@ -143,7 +152,7 @@ def get_entries_by_tags(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query.
@@ -151,21 +160,20 @@ def get_entries_by_tags(
     Raises:
         TypeError: a tag that is itself a list.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_by_tags
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_diary_entry("Ann told me of Rome.", context_tags=["rome"], db=db, scope=scope)
+    >>> [entry.content for entry in get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
+    ['Ann told me of Rome.']
+    >>> db.close()
     """
     wanted, _ = read_tags(tags)
     if not wanted:
         return []
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    return diary_reading.newest(
-        db,
-        viewer.scope.persona,
-        viewer.audiences,
-        most=_limit(limit),
-        local=viewer.sees_local_only,
-        tags=wanted,
-    )
+    call = open_call(db, settings, scope)
+    return table.read_newest(call.db, look_around(call).viewer, most=_read_most(limit), tags=wanted)
 
 
 def get_entries_with_person(
@@ -173,30 +181,34 @@ def get_entries_with_person(
     limit: object = 10,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that name exactly this person among the involved users, newest first.
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_with_person
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_diary_entry("Ann told me of Rome.", involved_users=["Ann"], db=db, scope=scope)
+    >>> [entry.content for entry in get_entries_with_person("Ann", db=db, scope=scope)]
+    ['Ann told me of Rome.']
+    >>> db.close()
     """
     name = rows.text(person, "person")
     if not name:
         return []
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    return diary_reading.newest(
-        db, viewer.scope.persona, viewer.audiences, most=_limit(limit), local=viewer.sees_local_only, person=name
-    )
+    call = open_call(db, settings, scope)
+    return table.read_newest(call.db, look_around(call).viewer, most=_read_most(limit), person=name)
 
 
 def cleanup_old_entries(
     days: float = 30,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Archive the persona's entries of this age and older: kept, read by nobody. Return how many.
@@ -204,18 +216,25 @@ def cleanup_old_entries(
     Raises:
         ValueError: `days` is no number of at least 0.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
+    >>> cleanup_old_entries(30, db=db, scope=scope)
+    1
+    >>> db.close()
     """
-    days = _number(days, "days")
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return diary.archive(db, scope.persona, days)
+    days = _read_number(days, "days")
+    call = open_call(db, settings, scope)
+    return table.archive_entries(call.db, call.persona, days)
 
 
 def unarchive_entries(
     ids: Iterable[int] | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many.
@@ -223,35 +242,34 @@ def unarchive_entries(
     Raises:
         MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
+    >>> cleanup_old_entries(30, db=db, scope=scope), unarchive_entries(db=db, scope=scope)
+    (1, 1)
+    >>> db.close()
     """
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return diary.unarchive(db, scope.persona, None if ids is None else [read_id(each) for each in ids])
+    call = open_call(db, settings, scope)
+    return table.unarchive_entries(call.db, call.persona, None if ids is None else [read_id(each) for each in ids])
 
 
-def _viewer(db: Database, settings: Settings, scope: Scope | None) -> Viewer:
-    scope = scope_for(scope, settings)
-    destination = scope.destination or settings.prompt_destination
-    return look(
-        db, scope, Request(), destination=destination, private_stays_private=settings.private_stays_private
-    ).viewer
-
-
-def _key(value: object, name: str, limit: int) -> str:
+def _read_key(value: object, name: str, limit: int) -> str:
     return "" if value is None else key_text(value, name, limit)
 
 
-def _listed(value: object) -> list[object]:
+def _read_list(value: object) -> list[object]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _names(value: object) -> Iterable[str]:
+def _read_names(value: object) -> Iterable[str]:
     return [rows.text(name, "involved_users") for name in tag_rules.tag_items(value, "involved_users")]
 
 
-def _number(value: object, name: str) -> float:
+def _read_number(value: object, name: str) -> float:
     wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or value != value
     if wrong or not 0 <= value <= 1e9:  # type: ignore[operator]
         shown = repr(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
@@ -259,7 +277,7 @@ def _number(value: object, name: str) -> float:
     return min(float(value), 500_000.0) if name == "days" else float(value)  # type: ignore[arg-type]
 
 
-def _limit(limit: object) -> int:
+def _read_most(limit: object) -> int:
     most, note = read_limit(limit, 10, 1, 1000)
     if note:
         logs.warning("ai_diary_limit", note=note)

@@ -6,39 +6,34 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from ..audience import (
-    forgotten_late as forgetting_late,
-)
-from ..audience import (
-    table_conversations as conversations,
-)
-from ..audience import (
-    table_participants as participants,
-)
+from ..audience import forgotten_late, table_conversations, table_participants
 from ..audience.rules import split_key
+from ..audience.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
+from ..database.dialects import Time, json_has_text
 from ..database.engine import Database
-from ..database.schema import ai_diary, chat_history_cache
-from ..database.schema import conversations as conversations_table
-from ..database.schema import participants as people
+from ..database.schema import ai_diary, chat_history_cache, conversations, participants
 from ..database.sources import AI_DIARY
 from ..index import indexed
-from ..index import table as search_index
+from ..index import table as index_table
 from ..scope import Scope
-from ..shapes import WriteResult
-from ..tags import table as tags
+from ..shapes import DiaryEntry, WriteResult
+from ..tags import table as tags_table
 from ..text.folding import fold
-from ..text.hits import content_digest
+from ..text.hits import content_digest, stored_tags
 
 _C = ai_diary.c
 _WALK = 200
-"""Entries read at once where the room for them is not known beforehand."""
+"""Entries read first where the room for them is not known beforehand."""
+_ALL = 2**31 - 1
 _AUDIENCES_AT_ONCE = 500
+_FEW = 8
 _NAME_BYTES = 255
 _NAMELESS = 1000
 
@@ -70,7 +65,7 @@ class NewEntry:
         return indexed.SEPARATOR.join(fold(getattr(self, name)) for name in indexed.DIARY_TEXTS)
 
 
-def insert(
+def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int | None = None
 ) -> WriteResult:
     """Store one entry. Of people who are at level partial or full it keeps neither the message nor the name.
@@ -87,22 +82,24 @@ def insert(
     stored = WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=entry.notes)
 
     def work(connection: Connection) -> WriteResult:
-        own = _scope_of(connection, scope, entry)
-        kept, notes = _without_private(connection, scope, entry, privacy_default)
-        place = conversations.ensure(connection, db, own, sender=own.participant)
+        own = _find_scope(connection, scope, entry)
+        kept, notes = _drop_private(connection, scope, entry, privacy_default)
+        place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
             raise _LateError
-        kept = _placed(kept, own)
+        kept = _place_entry(kept, own)
         folded = kept.folded
         rows.check_size(folded, "the entry's texts in their folded form")
         local = int(place.local_only or kept.local_only)
-        rows.insert_rows(connection, ai_diary, [_row(scope.persona, row_id, kept, place.audience_id, folded, local)])
+        rows.insert_rows(
+            connection, ai_diary, [_build_row(scope.persona, row_id, kept, place.audience_id, folded, local)]
+        )
         if not kept.quarantined:
-            one = search_index.entry(
+            one = index_table.entry(
                 AI_DIARY.number, row_id, place.audience_id, kept.at, folded, kept.context_tags, local
             )
-            search_index.add(connection, db.family, [one])
-        tags.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
+            index_table.add(connection, db.family, [one])
+        tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=(*entry.notes, *notes))
 
     def confirm(connection: Connection) -> WriteResult | None:
@@ -124,10 +121,10 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
     people = (scope.participant, *named)
-    return forgetting_late.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
+    return forgotten_late.is_late(db, scope.persona, row_id, people=people, conversation=scope.conversation)
 
 
-def _scope_of(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
+def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
     """Return the scope the entry belongs in: its own conversation where the scope names none.
 
     Hosts give the reduced name of the interface as well as the whole one; of several conversations that fit, a private
@@ -135,7 +132,7 @@ def _scope_of(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
     """
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
-    c = conversations_table.c
+    c = conversations.c
     fitting = select(c.conversation_key, c.interface, c.is_private).where(
         c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id
     )
@@ -145,10 +142,10 @@ def _scope_of(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
         best = min(found, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
         return replace(scope, conversation=best.conversation_key)
     key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
-    return replace(scope, conversation=conversations.check_key(key))
+    return replace(scope, conversation=table_conversations.check_key(key))
 
 
-def _placed(entry: NewEntry, scope: Scope) -> NewEntry:
+def _place_entry(entry: NewEntry, scope: Scope) -> NewEntry:
     """Return the entry under the interface, chat and thread of its conversation, so that it is found with it."""
     if scope.conversation is None:
         return replace(entry, interface=rows.short_interface(entry.interface))
@@ -156,11 +153,11 @@ def _placed(entry: NewEntry, scope: Scope) -> NewEntry:
     return replace(entry, interface=rows.short_interface(interface), chat_id=chat, thread_id=thread)
 
 
-def _without_private(
+def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, tuple[str, ...]]:
     """Return the entry without what may not be kept of the people it names, and notes on what was left out."""
-    named = _closed_names(connection, scope, entry, default)
+    named = _find_closed_names(connection, scope, entry, default)
     if not named:
         return entry, ()
     left = tuple(name for name in entry.involved_users if name not in named)
@@ -172,7 +169,7 @@ def _without_private(
     return replace(entry, involved_users=left, user_message=""), tuple(notes)
 
 
-def _closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> set[str]:
+def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> set[str]:
     """Return which of the involved users are people at level partial or full; with "" where the one speaking is.
 
     A name is tried as participant key, as id on the interface, and as the name people go by. Nobody's name is kept at
@@ -183,11 +180,11 @@ def _closed_names(connection: Connection, scope: Scope, entry: NewEntry, default
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
     for part in chunks(sorted(keys), 500):
-        for name, key in _called(connection, scope.persona, part):
+        for name, key in _read_names(connection, scope.persona, part):
             keys[name].add(key)
     wanted = {key for found in keys.values() for key in found} | ({scope.participant} if scope.participant else set())
     fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
-    known = participants.known(connection, scope.persona, fitting, default)
+    known = table_participants.known(connection, scope.persona, fitting, default)
     speaker = bool(scope.participant) and known[scope.participant or ""].level != "none"
     closed = {""} if speaker else set()
     for name, found in keys.items():
@@ -198,9 +195,9 @@ def _closed_names(connection: Connection, scope: Scope, entry: NewEntry, default
     return closed
 
 
-def _called(connection: Connection, persona: str, names: Sequence[str]) -> Iterable[tuple[str, str]]:
+def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Yield `(name, participant key)` of the people who go by one of the names, or did in lines that are stored."""
-    p, c = people.c, chat_history_cache.c
+    p, c = participants.c, chat_history_cache.c
     now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
     nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "").limit(_NAMELESS)
     keys = connection.execute(nameless).scalars().all()
@@ -212,7 +209,9 @@ def _called(connection: Connection, persona: str, names: Sequence[str]) -> Itera
             yield row[0], row[1]
 
 
-def _row(persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: str, local_only: int) -> dict[str, Any]:
+def _build_row(
+    persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: str, local_only: int
+) -> dict[str, Any]:
     return {
         "id": row_id,
         "persona_id": persona,
@@ -238,26 +237,152 @@ def _row(persona: str, row_id: int, entry: NewEntry, audience_id: int, folded: s
 # Archiving
 
 
-def archive(db: Database, persona: str, days: float) -> int:
+def archive_entries(db: Database, persona: str, days: float) -> int:
     """Hide the persona's entries that are `days` old or older from every reading, and return how many."""
     now = db.clock()
     old = select(_C.id).where(
         _C.persona_id == persona, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days)
     )
-    return _change(db, persona, old, archived_at=now)
+    return _set_hidden(db, persona, old, archived_at=now)
 
 
-def unarchive(db: Database, persona: str, ids: Iterable[int] | None = None) -> int:
+def unarchive_entries(db: Database, persona: str, ids: Iterable[int] | None = None) -> int:
     """Bring archived entries back, all or those of the ids, and return how many."""
     hidden = select(_C.id).where(_C.persona_id == persona, _C.archived_at.is_not(None))
     if ids is not None:
         hidden = hidden.where(_C.id.in_(sorted(set(ids))))
-    return _change(db, persona, hidden, archived_at=None)
+    return _set_hidden(db, persona, hidden, archived_at=None)
 
 
-def _change(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
+def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
     def work(connection: Connection) -> int:
         ids = connection.execute(chosen).scalars().all()
         return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
 
     return db.transaction(work, source="ai_diary", confirm=lambda _: None)
+
+
+# Reading
+
+_COLUMNS = (
+    _C.id,
+    _C.timestamp,
+    _C.content,
+    _C.personal_thought,
+    _C.interaction_summary,
+    _C.user_message,
+    _C.emotions,
+    _C.context_tags,
+    _C.involved_users,
+    _C.interface,
+    _C.chat_id,
+    _C.thread_id,
+    _C.local_only,
+)
+
+
+@lru_cache(maxsize=128)
+def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
+    """Entries that may be read, newest first: neither archived nor quarantined."""
+    made = select(*_COLUMNS).where(
+        _C.persona_id == bindparam("persona"),
+        _C.audience_id.in_(bindparam("audiences", expanding=True)),
+        AI_DIARY.findable,
+    )
+    if since:
+        made = made.where(_C.timestamp > bindparam("since", type_=Time()))
+    if not local:
+        made = made.where(_C.local_only == 0)
+    if wanted:
+        holds = [json_has_text(_C[column], bindparam(f"wanted{n}")) for n in range(wanted)]
+        made = made.where(or_(*holds))
+    ordered = made.order_by(_C.timestamp.desc(), _C.id.desc())
+    return ordered.limit(bindparam("most", type_=Integer())).offset(bindparam("skip", type_=Integer()))
+
+
+def read_newest(
+    db: Database,
+    viewer: Viewer,
+    *,
+    most: int,
+    since: datetime | None = None,
+    skip: int = 0,
+    tags: Sequence[str] = (),
+    person: str | None = None,
+) -> list[DiaryEntry]:
+    """Return visible entries, newest first, ties by the greater id.
+
+    Args:
+        since: entries of exactly this time are too old.
+        tags: in normal form; an entry with one of them. None given: all.
+        person: exact name among involved_users.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    wanted = [person] if person is not None else list(tags)
+    column = "involved_users" if person is not None else "context_tags"
+    values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most + skip, "skip": 0, "since": since}
+    values |= {f"wanted{n}": text for n, text in enumerate(wanted)}
+    if since is None:
+        del values["since"]
+    statement = _select_newest(since is not None, viewer.sees_local_only, column, len(wanted))
+    # Each of few audiences is walked by itself, along its index, to its newest entries; in one query all were sorted.
+    few = len(viewer.audiences) <= _FEW
+    parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
+    if len(parts) == 1:
+        values |= {"most": most, "skip": skip}
+    entries = [
+        _read_entry(row)
+        for part in parts
+        for row in db.read(statement, {**values, "audiences": part}, source="ai_diary")
+    ]
+    if len(parts) <= 1:
+        return entries
+    entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
+    return entries[skip : skip + most]
+
+
+def read_recent(db: Database, viewer: Viewer, *, days: float, max_chars: int | None) -> list[DiaryEntry]:
+    """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
+    since = db.clock() - timedelta(days=days)
+    entries: list[DiaryEntry] = []
+    room, most = max_chars, _WALK if max_chars is not None else _ALL
+    while True:
+        part = read_newest(db, viewer, most=most, since=since, skip=len(entries))
+        for entry in part:
+            if room is not None:
+                room -= count_chars(entry)
+                if room < 0:
+                    return entries
+            entries.append(entry)
+        if len(part) < most:
+            return entries
+        most *= 2  # what is skipped is read again by the server, so the parts grow
+
+
+def count_chars(entry: DiaryEntry) -> int:
+    """Return the characters of an entry's four texts.
+
+    >>> count_chars(DiaryEntry(1, None, "abc", "de"))
+    5
+    """
+    return sum(len(getattr(entry, name)) for name in indexed.DIARY_TEXTS)
+
+
+def _read_entry(row: Any) -> DiaryEntry:
+    return DiaryEntry(
+        id=row.id,
+        timestamp=row.timestamp,
+        content=row.content or "",
+        personal_thought=row.personal_thought or "",
+        interaction_summary=row.interaction_summary or "",
+        user_message=row.user_message or "",
+        emotions=tuple(rows.read_list(row.emotions)),
+        context_tags=tuple(stored_tags(row.context_tags)),
+        involved_users=tuple(rows.read_texts(row.involved_users)),
+        interface=row.interface or "unknown",
+        chat_id=row.chat_id or "",
+        thread_id=row.thread_id or "",
+        local_only=bool(row.local_only),
+    )

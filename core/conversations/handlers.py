@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..calls.call import Call
 from ..errors import ModelError
 from ..jobs.tools import Effect, Tools, operation_scope
 from ..shapes import Operation
-from . import summaries as summarising
-from .rules_summaries import without_answer
+from . import summaries
+from .rules_summaries import build_substitute
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -27,24 +28,24 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
         ModelError: the model failed, and is asked again later.
         StoreReadError: the messages could not be read.
     """
-    db, settings, scope = tools.db, tools.settings, operation_scope(operation)
-    end = summarising.end_of(operation.payload, tools.now)
-    if end is None or not settings.enable_recent_conversations:
+    call = Call(tools.db, tools.settings, operation_scope(operation))
+    end = summaries.read_end(operation.payload, tools.now)
+    if end is None or not call.settings.enable_recent_conversations:
         return None
-    lines = summarising.gather(db, settings, scope, end)
+    lines = summaries.gather_lines(call, end)
     if not lines:
         return None
-    given = summarising.model_of(db, end.id)
-    model = summarising.ask_whom(db, settings, scope, given if given is not None else tools.model)
+    given = summaries.find_model(call.db, end.id)
+    model = summaries.choose_model(call, given if given is not None else tools.model)
     try:
-        made = summarising.make(settings, lines, model, or_raise=True)
+        text = summaries.make_summary(call.settings, lines, model, or_raise=True)
     except ModelError as error:
         if error.reason != "auth" and operation.tries < MODEL_TRIES:
             raise
-        made = summarising.screened(settings, lines, without_answer(lines))
+        text = summaries.screen_summary(call.settings, lines, build_substitute(lines))
 
     def effect(connection: Connection) -> None:
-        summarising.store(connection, db, settings, scope, end, lines, made)
-        summarising.model_of(db, end.id, forget=True)
+        summaries.store_summary(connection, call, end, lines, text)
+        summaries.find_model(call.db, end.id, forget=True)
 
     return effect

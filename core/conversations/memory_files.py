@@ -11,30 +11,33 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from ..audience.view import Viewer
 from ..base import mirrored_file
-from ..calls.defaults import handle, scope_for, settings_for
+from ..calls import screening
+from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
 from ..scope import Scope
 from ..text.folding import clean
-from . import rules_markdown as files
-from .memory_file_kinds import Access, Kind, RecentFile, SavedFile
+from ..text.times import zone
+from . import rules_markdown, table_saved, table_summaries
 from .rules_markdown import File, Item
+from .rules_summaries import TITLE_CHARS, UNTITLED, format_time
 
 STATE = ".memory.json"
+BY = "file"
+"""Who changed a text, in its history."""
 _FOLDERS = "memory_files"
 """Name of the cache of folders this process has written."""
 ROUNDS = 20
 """How often a file is read again because somebody saved it in between."""
-
-Given = Settings | Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def export_markdown(
     folder: str | Path | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
     """Write the two files of what the scope sees; what a person changed in them since is taken over first.
@@ -71,15 +74,25 @@ def export_markdown(
     Raises:
         TransferError: a file is no UTF-8, over 10 MB or cannot be written, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, export_markdown
+    >>> db, scope, folder = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7"), TemporaryDirectory()
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> export_markdown(folder.name, db=db, scope=scope).saved
+    1
+    >>> db.close(), folder.cleanup()
+    (None, None)
     """
-    return _Mirror.of(folder, db, settings, scope).run(write=True)
+    return _open_mirror(folder, open_call(db, settings, scope)).run(write=True)
 
 
 def import_markdown(
     folder: str | Path | None = None,
     *,
     db: Database | None = None,
-    settings: Given = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
     """Take over what a person changed in the two files since they were last read or written.
@@ -90,28 +103,157 @@ def import_markdown(
     Raises:
         TransferError: a file is no UTF-8 or over 10 MB, or the folder is another scope's.
         StoreWriteError: a change could not be stored; those before it are.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import import_markdown
+    >>> db, folder = open_database("sqlite://"), TemporaryDirectory()
+    >>> import_markdown(folder.name, db=db, scope=Scope("iris", "tg/42")).added
+    0
+    >>> db.close(), folder.cleanup()
+    (None, None)
     """
-    return _Mirror.of(folder, db, settings, scope).run(write=False)
+    return _open_mirror(folder, open_call(db, settings, scope)).run(write=False)
+
+
+# What the two files stand for
+
+
+@dataclass(slots=True)
+class _Access:
+    """Whose rows a call works with."""
+
+    call: Call
+    viewer: Viewer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Work out again what the scope sees: its first row makes its audience."""
+        self.viewer = look_around(self.call).viewer
+
+
+class _Kind(Protocol):
+    """One of the two files."""
+
+    name: str
+
+    @property
+    def read(self) -> Callable[[str], File]:
+        """Return what takes the file apart."""
+
+    @property
+    def write(self) -> Callable[[File, Sequence[tuple[Item, int | None]]], str]:
+        """Return what puts rows into it."""
+
+    def read_rows(self) -> dict[int, Item]:
+        """Return the rows the scope sees, oldest first, and what each says as the file shows it."""
+
+    def update_row(self, row: int, item: Item) -> bool:
+        """Let a row say what its section says now."""
+
+    def archive_row(self, row: int) -> bool:
+        """Take a row off the list."""
+
+    def insert_row(self, item: Item, at: datetime) -> int | str:
+        """Store a new one, said at `at` where it names no time; return its row id, or why it is not taken."""
+
+
+class _RecentFile:
+    """Recent conversations, a section each."""
+
+    name = "Recent Conversations.md"
+    read = staticmethod(rules_markdown.read_sections)
+    write = staticmethod(rules_markdown.write_sections)
+
+    def __init__(self, access: _Access) -> None:
+        self._access, self._call = access, access.call
+
+    def read_rows(self) -> dict[int, Item]:
+        settings = self._call.settings
+        most, zone_name = settings.max_recent_conversations, settings.timezone
+        rows = table_summaries.read_summaries(self._call.db, self._access.viewer, most=most)
+        return rules_markdown.build_rows(
+            (one.id, Item(one.title, format_time(one.at, zone_name), one.summary)) for one in rows
+        )
+
+    def update_row(self, row: int, item: Item) -> bool:
+        title = item.title[:TITLE_CHARS] or UNTITLED
+        at = self._read_time(item.time)
+        call = self._call
+        return table_summaries.update_summary(call.db, call.persona, row, title=title, summary=item.text, at=at, by=BY)
+
+    def archive_row(self, row: int) -> bool:
+        return table_summaries.archive_summary(self._call.db, self._call.persona, row)
+
+    def insert_row(self, item: Item, at: datetime) -> int | str:
+        stored = table_summaries.insert_summary(
+            self._call.db,
+            self._call.scope,
+            title=item.title[:TITLE_CHARS] or UNTITLED,
+            summary=item.text,
+            at=self._read_time(item.time) or at,
+            most=self._call.settings.max_recent_conversations,
+        )
+        self._access.look_again()
+        return stored.id if stored.id is not None else stored.reason
+
+    def _read_time(self, shown: str) -> datetime | None:
+        """Return a time as a person wrote it, None where it cannot be read."""
+        try:
+            local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is put in below
+        except ValueError:
+            return None
+        return local.replace(tzinfo=zone(self._call.settings.timezone) or UTC).astimezone(UTC)
+
+
+class _SavedFile:
+    """Saved memories, a bullet each."""
+
+    name = "Saved Memories.md"
+    read = staticmethod(rules_markdown.read_bullets)
+    write = staticmethod(rules_markdown.write_bullets)
+
+    def __init__(self, access: _Access) -> None:
+        self._access, self._call = access, access.call
+
+    def read_rows(self) -> dict[int, Item]:
+        rows = table_saved.read_items(self._call.db, self._access.viewer)
+        return rules_markdown.build_rows((one.id, Item(text=one.text)) for one in rows)
+
+    def update_row(self, row: int, item: Item) -> bool:  # noqa: ARG002 - as the other file has it
+        """Do nothing: a bullet that says something else is another memory."""
+        return False
+
+    def archive_row(self, row: int) -> bool:
+        return table_saved.archive_memory(self._call.db, self._access.viewer, row).stored
+
+    def insert_row(self, item: Item, at: datetime) -> int | str:
+        db, settings = self._call.db, self._call.settings
+        most = settings.saved_memory_chars
+        if len(item.text) > most:
+            return f"too_long, it has {len(item.text)} of at most {most} characters"
+        flagged, notes = screening.is_flagged(item.text, "memory", settings=settings)
+        memory = table_saved.build_memory(item.text, now=at, source=table_saved.BY_FILE, provenance="import")
+        memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
+        stored = table_saved.insert_memory(db, self._call.scope, memory, privacy_default=settings.privacy_default)
+        self._access.look_again()
+        return stored.id if stored.id is not None else stored.reason
+
+
+# Bringing files and rows together
 
 
 @dataclass(slots=True)
 class _Mirror:
-    access: Access
+    access: _Access
     folder: Path
     state: dict[str, Any] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=lambda: {"added": 0, "changed": 0, "archived": 0})
     left_out: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, folder: str | Path | None, db: Database | None, settings: Given, scope: Scope | None) -> _Mirror:
-        """Return what a call works with."""
-        known_db = handle(db)
-        known = settings_for(settings, known_db)
-        whose = scope_for(scope, known)
-        place = _folder(known.memory_folder_name if folder is None else folder)
-        return cls(Access(known_db, known, whose), place)
 
     def run(self, *, write: bool) -> MarkdownResult:
         """Bring files and rows together."""
@@ -121,11 +263,11 @@ class _Mirror:
                 for kind in self._kinds():
                     self._sync(kind, write=write)
                 if write:
-                    self.access.db.caches.setdefault(_FOLDERS, {})[str(self.folder.absolute())] = None
+                    self.access.call.db.caches.setdefault(_FOLDERS, {})[str(self.folder.absolute())] = None
         return MarkdownResult(
             str(self.folder),
-            recent=self.counts.get(RecentFile.name, 0),
-            saved=self.counts.get(SavedFile.name, 0),
+            recent=self.counts.get(_RecentFile.name, 0),
+            saved=self.counts.get(_SavedFile.name, 0),
             **self.done,
             left_out=tuple(self.left_out),
             written=tuple(dict.fromkeys(self.written)),
@@ -139,19 +281,19 @@ class _Mirror:
             with mirrored_file.lock_file(self.folder / f"{STATE}.lock"):
                 yield
         except OSError as error:
-            told = f"{str(self.folder)!r} cannot be used as a folder ({type(error).__name__})."
-            raise TransferError(told, path=str(self.folder)) from error
+            text = f"{str(self.folder)!r} cannot be used as a folder ({type(error).__name__})."
+            raise TransferError(text, path=str(self.folder)) from error
 
-    def _kinds(self) -> list[Kind]:
+    def _kinds(self) -> list[_Kind]:
         """Return the files that are switched on."""
-        s = self.access.settings
-        made: list[Kind] = [RecentFile(self.access)] if s.enable_recent_conversations else []
-        return [*made, SavedFile(self.access)] if s.enable_saved_memory else made
+        settings = self.access.call.settings
+        kinds: list[_Kind] = [_RecentFile(self.access)] if settings.enable_recent_conversations else []
+        return [*kinds, _SavedFile(self.access)] if settings.enable_saved_memory else kinds
 
     def clear(self) -> None:
         """Take every row out of the files, and forget whose they were."""
         with self._alone(make=False):
-            for kind in (RecentFile(self.access), SavedFile(self.access)):
+            for kind in (_RecentFile(self.access), _SavedFile(self.access)):
                 path = self.folder / kind.name
                 for _ in range(ROUNDS):
                     text = mirrored_file.read_file(path)
@@ -162,14 +304,14 @@ class _Mirror:
 
     # One file
 
-    def _sync(self, kind: Kind, *, write: bool) -> None:
+    def _sync(self, kind: _Kind, *, write: bool) -> None:
         path = self.folder / kind.name
         for _ in range(ROUNDS):
             text = mirrored_file.read_file(path)
             if text is None and not write:
                 return
             file, places = self._take_over(kind, path, text)
-            rows = kind.rows()
+            rows = kind.read_rows()
             self.counts[kind.name] = len(rows)
             wanted = text or ""
             if write:
@@ -184,27 +326,27 @@ class _Mirror:
             path=str(path),
         )
 
-    def _take_over(self, kind: Kind, path: Path, text: str | None) -> tuple[File, dict[int, int]]:
+    def _take_over(self, kind: _Kind, path: Path, text: str | None) -> tuple[File, dict[int, int]]:
         """Store what a person changed; return the file and the place of each row in it."""
         file = kind.read(text or "")
-        before = self._before(kind)
+        before = self._read_before(kind)
         if text is None:
             return file, {}
         now = file.items
-        told = files.compare(before, [_hidden(item) for item in now])
-        places = dict(told.places)
-        rows = kind.rows()
-        for row in told.changed:
+        changes = rules_markdown.compare_items(before, [_hide_texts(item) for item in now])
+        places = dict(changes.places)
+        rows = kind.read_rows()
+        for row in changes.changed:
             if row in rows:
-                self.done["changed"] += kind.change(row, now[places[row]])
-        for row in told.gone:
+                self.done["changed"] += kind.update_row(row, now[places[row]])
+        for row in changes.gone:
             if row in rows:
-                self.done["archived"] += kind.archive(row)
-        file, places = self._add_new(kind, file, told.new, places, rows, path)
+                self.done["archived"] += kind.archive_row(row)
+        file, places = self._add_new(kind, file, changes.new, places, rows, path)
         return file, places
 
     def _add_new(
-        self, kind: Kind, file: File, new: Sequence[int], places: dict[int, int], rows: Mapping[int, Item], path: Path
+        self, kind: _Kind, file: File, new: Sequence[int], places: dict[int, int], rows: Mapping[int, Item], path: Path
     ) -> tuple[File, dict[int, int]]:
         now = file.items
         # What a row says that has no section yet was written by this program in a call that did not come to its end.
@@ -212,8 +354,8 @@ class _Mirror:
         saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         refused: set[int] = set()
         for place in new:
-            known = next((row for row, item in waiting.items() if item == now[place]), None)
-            row = known if known is not None else kind.add(now[place], saved_at)
+            written = next((row for row, item in waiting.items() if item == now[place]), None)
+            row = written if written is not None else kind.insert_row(now[place], saved_at)
             if isinstance(row, str):
                 refused.add(place)
                 self.left_out.append(f"{kind.name}, item {place + 1}: {row}")
@@ -222,7 +364,7 @@ class _Mirror:
             else:
                 places[row] = place
                 waiting.pop(row, None)
-                self.done["added"] += known is None
+                self.done["added"] += written is None
         if not refused:
             return file, places
         kept = [place for place in range(len(now)) if place not in refused]
@@ -233,36 +375,53 @@ class _Mirror:
 
     def _open_state(self) -> None:
         path = self.folder / STATE
-        asked = self.access.scope
+        asked = self.access.call.scope
         scope = [asked.persona, asked.conversation, asked.participant, asked.server]
-        told = mirrored_file.read_file(path)
+        text = mirrored_file.read_file(path)
         try:
-            kept = json.loads(told) if told else {}
+            state = json.loads(text) if text else {}
         except ValueError:
-            kept = {}
-        whose = kept.get("scope") if isinstance(kept, dict) else None
+            state = {}
+        whose = state.get("scope") if isinstance(state, dict) else None
         if whose is not None and whose != scope:
             raise TransferError(
                 f"{str(self.folder)!r} holds the files of another scope. Give each scope a folder of its own.",
                 path=str(self.folder),
             )
-        files_then = kept.get("files") if isinstance(kept, dict) else None
+        files_then = state.get("files") if isinstance(state, dict) else None
         self.state = {"scope": scope, "files": files_then if isinstance(files_then, dict) else {}}
 
-    def _before(self, kind: Kind) -> dict[int, Item]:
+    def _read_before(self, kind: _Kind) -> dict[int, Item]:
         """Return the rows the file was last written from, what they said as digests."""
         try:
             return {int(row): Item(*parts) for row, parts in self.state["files"].get(kind.name, [])}
         except (TypeError, ValueError, AttributeError):
             return {}
 
-    def _remember(self, kind: Kind, rows: Mapping[int, Item]) -> None:
-        shown = [[row, [h.title, h.time, h.text]] for row, h in ((row, _hidden(item)) for row, item in rows.items())]
+    def _remember(self, kind: _Kind, rows: Mapping[int, Item]) -> None:
+        shown = [
+            [row, [h.title, h.time, h.text]] for row, h in ((row, _hide_texts(item)) for row, item in rows.items())
+        ]
         if self.state["files"].get(kind.name) == shown:
             return
         self.state["files"][kind.name] = shown
         path = self.folder / STATE
         mirrored_file.replace_file(path, json.dumps(self.state) + "\n", seen=mirrored_file.read_file(path))
+
+
+def _open_mirror(folder: str | Path | None, call: Call) -> _Mirror:
+    """Return what a call works with.
+
+    Raises:
+        MessageError: the folder is no text or path, or one that cannot be a name.
+    """
+    access = _Access(call)
+    given = call.settings.memory_folder_name if folder is None else folder
+    shown = str(given) if isinstance(given, (str, Path)) else ""
+    if not shown.strip() or "\0" in shown or shown != clean(shown):
+        what = f"of type {type(given).__name__}" if not shown else repr(shown[:60])
+        raise MessageError(f"folder is {what}. It must be the path of a folder.", fields=("folder",))
+    return _Mirror(access, Path(shown))
 
 
 # Forgetting
@@ -277,13 +436,13 @@ class Rewritten(NamedTuple):
     """Paths of files that may still hold it, each with why."""
 
 
-def folders(db: Database, settings: Settings) -> list[Path]:
+def find_folders(db: Database, settings: Settings) -> list[Path]:
     """Return the folders with files that this process knows of: those it has written, and that of the settings."""
     known = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
     return [Path(each) for each in known if Path(each).is_dir()]
 
 
-def rewrite(
+def rewrite_folder(
     folder: Path,
     db: Database,
     settings: Settings,
@@ -296,41 +455,28 @@ def rewrite(
     The files of somebody who was forgotten, or of a conversation that was, lose all their rows: nothing in them is
     taken over, and whose they were is forgotten too.
     """
-    there = [folder / kind.name for kind in (RecentFile, SavedFile) if (folder / kind.name).exists()]
+    there = [folder / kind.name for kind in (_RecentFile, _SavedFile) if (folder / kind.name).exists()]
     if not there:
         return Rewritten()
     try:
-        told = json.loads(mirrored_file.read_file(folder / STATE) or "null")
-        whose = Scope(*told["scope"])
+        state = json.loads(mirrored_file.read_file(folder / STATE) or "null")
+        whose = Scope(*state["scope"])
     except (CoreError, ValueError, TypeError, KeyError):
         return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))
     if whose.persona != persona:
         return Rewritten()
-    made = _Mirror(Access(db, settings, whose), folder)
+    mirror = _Mirror(_Access(Call(db, settings, whose)), folder)
     try:
         if whose.participant in people or whose.conversation in conversations:
-            made.clear()
+            mirror.clear()
         else:
-            made.run(write=True)
+            mirror.run(write=True)
     except CoreError as error:
         return Rewritten(left=tuple(f"{path}: {type(error).__name__}" for path in there))
-    return Rewritten(tuple(str(folder / name) for name in dict.fromkeys(made.written)))
+    return Rewritten(tuple(str(folder / name) for name in dict.fromkeys(mirror.written)))
 
 
-def _folder(given: object) -> Path:
-    """Return the folder that is meant.
-
-    Raises:
-        MessageError: it is no text or path, or one that cannot be a name.
-    """
-    shown = str(given) if isinstance(given, (str, Path)) else ""
-    if not shown.strip() or "\0" in shown or shown != clean(shown):
-        told = f"of type {type(given).__name__}" if not shown else repr(shown[:60])
-        raise MessageError(f"folder is {told}. It must be the path of a folder.", fields=("folder",))
-    return Path(shown)
-
-
-def _hidden(item: Item) -> Item:
+def _hide_texts(item: Item) -> Item:
     """Return an item with digests in place of its texts, so that the file of states holds nothing that was said."""
     return replace(item, title=_digest(item.title), time=item.time, text=_digest(item.text))
 

@@ -1,81 +1,132 @@
-"""The memory prompt for hosts that build their own prompts; what is saved before the model answers.
-
-`before_generation` is called by `prompt.pipeline` once a message is read, in mode plus alone; what became of the
-call stands in the report under `memory_tool`.
-"""
+"""The memory prompt for hosts that build their own prompts; what is saved before the model answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..audience.view import Viewer
 from ..base import logs
+from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import StoreError
+from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation, SavedMemory
 from ..templates.phrases import load_phrases
 from ..templates.render import Renderer
-from . import recent as recent_conversations
-from . import saved as saved_memories
-from .rules_summaries import as_entities, shown_time
+from .recent import read_recent
+from .rules_summaries import escape_brackets, format_time
 from .rules_tool_calls import NAME
+from .saved import read_saved, save_memory
 
 TEMPLATE = "memory.txt.j2"
 ACCOUNT = "memory_tool"
-"""Key of the report."""
+"""Key of the report under which the account of `save_before_generation` stands."""
 Rows = TypeVar("Rows")
 
 
-# Reading
+def get_user_memory_prompt(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> str | None:
+    """Return recent conversations, then saved memories, each between its two lines; None where there is nothing.
+
+    At most RECENT_IN_PROMPT and SAVED_IN_PROMPT, the newest, oldest of them first. A part that cannot be read is absent
+    and logged.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, get_user_memory_prompt
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> get_user_memory_prompt(db=db, scope=scope).splitlines()
+    ['<saved_memories>', '- Ann likes tea', '</saved_memories>']
+    >>> db.close()
+    """
+    return _build_prompt(open_call(db, settings, scope))
 
 
-def load(db: Database, settings: Settings, scope: Scope) -> LoadedMemory:
-    """Return both lists as data; a list that is switched off, or that the mode does not read, is empty.
+def get_system_prompt_with_memory(
+    base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> str:
+    """Return base, one empty line, and the memory prompt; base alone where there is none.
+
+    Raises:
+        MessageError: `base` is no text.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import get_system_prompt_with_memory
+    >>> db = open_database("sqlite://")
+    >>> get_system_prompt_with_memory("Be kind.", db=db, scope=Scope("iris", "tg/42"))
+    'Be kind.'
+    >>> db.close()
+    """
+    if not isinstance(base, str):
+        raise MessageError(f"base is of type {type(base).__name__}. It must be a text.", fields=("base",))
+    memory = _build_prompt(open_call(db, settings, scope))
+    return base if memory is None else f"{base}\n\n{memory}"
+
+
+def load_memory(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> LoadedMemory:
+    """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first; one that is not read is empty.
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import load_memory
+    >>> db = open_database("sqlite://")
+    >>> load_memory(db=db, scope=Scope("iris", "tg/42"))
+    {'recent': [], 'saved': []}
+    >>> db.close()
     """
-    recent, saved = _wanted(settings)
+    call = open_call(db, settings, scope)
+    recent, saved = _switches(call.settings)
     if not recent and not saved:
         return {"recent": [], "saved": []}
-    viewer = recent_conversations.viewer_of(db, settings, scope)
+    viewer = look_around(call).viewer
     return {
-        "recent": recent_conversations.listed(db, settings, viewer) if recent else [],
-        "saved": saved_memories.listed(db, viewer) if saved else [],
+        "recent": read_recent(call, viewer) if recent else [],
+        "saved": read_saved(call.db, viewer) if saved else [],
     }
 
 
-def text(db: Database, settings: Settings, scope: Scope) -> str | None:
-    """Return the memory prompt, None where nothing is to be shown; a part that cannot be read is absent."""
-    recent, saved = _wanted(settings)
-    if not recent and not saved:
-        return None
-    nobody: Viewer | None = None
-    viewer = _part("conversations", lambda: recent_conversations.viewer_of(db, settings, scope), nobody)
-    if viewer is None:
-        return None
-    no_recent: list[RecentConversation] = []
-    no_saved: list[SavedMemory] = []
-    if recent and settings.recent_in_prompt:
-        found = _part("conversation_summaries", lambda: recent_conversations.listed(db, settings, viewer), no_recent)
-        no_recent = found[-settings.recent_in_prompt :]
-    if saved and settings.saved_in_prompt:
-        no_saved = _part("memories", lambda: saved_memories.listed(db, viewer), no_saved)[-settings.saved_in_prompt :]
-    made = _rendered(settings, shown_time(db.clock(), settings.timezone), no_recent, no_saved)
-    return made or None
-
-
-def _wanted(settings: Settings) -> tuple[bool, bool]:
+def _switches(settings: Settings) -> tuple[bool, bool]:
     """Return whether recent conversations and saved memories are read at all; each has a switch of its own."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 
 
-def _part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
+def _build_prompt(call: Call) -> str | None:
+    """Return the memory prompt, every stored text with its brackets as entities; None where nothing is to be shown."""
+    settings = call.settings
+    has_recent, has_saved = _switches(settings)
+    if not has_recent and not has_saved:
+        return None
+    nobody: Viewer | None = None
+    viewer = _read_part("conversations", lambda: look_around(call).viewer, nobody)
+    if viewer is None:
+        return None
+    recent: list[RecentConversation] = []
+    saved: list[SavedMemory] = []
+    if has_recent and settings.recent_in_prompt:
+        recent = _read_part("conversation_summaries", lambda: read_recent(call, viewer), recent)
+    if has_saved and settings.saved_in_prompt:
+        saved = _read_part("memories", lambda: read_saved(call.db, viewer), saved)
+    shown = {
+        "now": format_time(call.db.clock(), settings.timezone),
+        "recent": [
+            {"title": escape_brackets(one["title"]), "time": one["time"], "summary": escape_brackets(one["summary"])}
+            for one in recent[-settings.recent_in_prompt :]
+        ],
+        "saved": [escape_brackets(one["text"]) for one in saved[-settings.saved_in_prompt :]],
+    }
+    return Renderer(settings.templates_dir, settings.template_steps).text(TEMPLATE, **shown).strip() or None
+
+
+def _read_part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
     """Return what is read, `otherwise` with one warning where it cannot be."""
     try:
         return read()
@@ -84,21 +135,10 @@ def _part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
         return otherwise
 
 
-def _rendered(settings: Settings, now: str, recent: Sequence[RecentConversation], saved: Sequence[SavedMemory]) -> str:
-    """Return the parts that have something in them, every stored text with its brackets as entities."""
-    renderer = Renderer(settings.templates_dir, settings.template_steps)
-    conversations: list[dict[str, Any]] = [
-        {name: as_entities(one[name]) for name in ("title", "time", "summary")} for one in recent
-    ]
-    made = renderer.text(TEMPLATE, now=now, recent=conversations, saved=[as_entities(one["text"]) for one in saved])
-    return made.strip()
+def save_before_generation(call: Call, said: str) -> dict[str, Any] | None:
+    """Save what a message asks to save, in mode plus alone, and return an account of it; None where it asks nothing.
 
-
-# Saving before the model answers
-
-
-def before_generation(db: Database, settings: Settings, scope: Scope, said: str) -> dict[str, Any] | None:
-    """Save what the message asks to save, and return an account of it; None where it asks nothing, or in another mode.
+    Called by `prompt.pipeline` once a message is read.
 
     Returns:
         `{call, by, stored, id, reason}`: `by` is `@memory` or `phrase`. Never a text that was said.
@@ -106,6 +146,7 @@ def before_generation(db: Database, settings: Settings, scope: Scope, said: str)
     Raises:
         StoreWriteError: it was asked for and could not be saved.
     """
+    settings = call.settings
     if MODES[settings.memory_mode].how != "before":
         return None
     if not is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids):
@@ -114,5 +155,5 @@ def before_generation(db: Database, settings: Settings, scope: Scope, said: str)
     if asked is None:
         return None
     content, by = asked
-    result = saved_memories.add(db, settings, scope, content)
-    return {"call": NAME, "by": by, "stored": result.stored, "id": result.id, "reason": result.reason}
+    stored = save_memory(call, content)
+    return {"call": NAME, "by": by, "stored": stored.stored, "id": stored.id, "reason": stored.reason}

@@ -1,4 +1,4 @@
-"""What `conversations` does with conversations that ended, apart from it.
+"""Recent conversations: reporting that one has ended, and the list of those that have.
 
 An end is held by one durable operation; `conversations.handlers` does it in the background with the same steps
 that `wait=True` takes here: gather the lines, make title and summary, store them if all they were made of still holds.
@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..audience import table_conversations as conversations
-from ..audience.view import Request, Viewer
-from ..audience.view_statement import look
-from ..config import Settings
+from ..audience import table_conversations
+from ..audience.view import Viewer
+from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..database.engine import Database
 from ..errors import MessageError
-from ..jobs import table as jobs
+from ..jobs import table as jobs_table
 from ..scope import Scope
 from ..shapes import RecentConversation, WriteResult
-from . import rules_summaries as rules
-from . import summaries as summarising
-from . import table_ended as ended
-from . import table_summaries as summaries
+from . import rules_summaries, summaries, table_ended, table_summaries
 from .rules_summaries import Line
 from .summaries import End
 
@@ -33,194 +29,253 @@ if TYPE_CHECKING:
 # Reporting an end
 
 
-def add(db: Database, settings: Settings, scope: Scope, messages: Any, model: Any, *, wait: bool) -> WriteResult:
-    """Report that the scope's conversation has ended; see `conversations.add_recent_conversation`."""
-    if not settings.enable_recent_conversations:
-        return WriteResult(False, None, "disabled")
-    lines = None
-    if messages is not None:
-        lines = rules.newest(rules.read_messages(messages, scope.conversation, scope.participant))
-    if lines == [] or (lines is None and not scope.conversation):
-        return WriteResult(False, None, "empty")
-    own_id = db.ids.one()
+def add_recent_conversation(
+    messages: Any = None,
+    model: Any = None,
+    *,
+    wait: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Report that the scope's conversation has ended, so that title and summary of it join the list.
 
+    It returns as soon as an operation CONVERSATION_SUMMARY is stored; whoever runs `jobs` makes the summary.
+
+    Args:
+        messages: what was said, oldest first: texts, live messages as in `context_memory`, or `{role, content}`. None:
+            the stored messages of the scope's conversation.
+        model: asked for title and summary by this process; other processes ask theirs. Without any, an extract.
+        wait: make the summary in the call.
+
+    Returns:
+        `(True, id, "")` with the id the summary has or will have; else `disabled`, `empty`, `privacy`, or `duplicate`
+        with the id of the summary of the same end.
+
+    Raises:
+        TypeError: `messages` is no list.
+        StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_recent_conversation, list_recent_conversations
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> add_recent_conversation(["We fly to Rome on Friday."], wait=True, db=db, scope=scope).stored
+    True
+    >>> [one["summary"] for one in list_recent_conversations(db=db, scope=scope)]
+    ['We fly to Rome on Friday.']
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    if not call.settings.enable_recent_conversations:
+        return WriteResult(False, None, "disabled")
+    # 1. the messages handed in, if any
+    own, lines = call.scope, None
+    if messages is not None:
+        lines = rules_summaries.keep_newest(rules_summaries.read_messages(messages, own.conversation, own.participant))
+    if lines == [] or (lines is None and not own.conversation):
+        return WriteResult(False, None, "empty")
+    summary_id = call.db.ids.one()
+
+    # 2. the end they make, queued unless it is waited for
     def work(connection: Connection) -> End | WriteResult:
-        if not _hold(connection, db, scope, make=lines is not None):
+        if not _hold_conversation(connection, call, make=lines is not None):
             return WriteResult(False, None, "empty")
-        return _end(connection, db, settings, scope, lines, own_id, queue=not wait)
+        return _report_end(connection, call, lines, summary_id, queue=not wait)
 
     # Run again after a commit whose answer was lost, it finds its own operation.
-    found = db.transaction(work, source="memory_jobs", confirm=lambda _: None)
-    return _finish(db, settings, scope, found, model, wait=wait)
+    end = call.db.transaction(work, source="memory_jobs", confirm=lambda _: None)
+    # 3. its summary, where it is waited for
+    return _finish_report(call, end, model, wait=wait)
 
 
-def close(db: Database, settings: Settings, scope: Scope, conversation: Any, model: Any, *, wait: bool) -> WriteResult:
-    """Close a conversation and report its end, in one transaction; see `conversations.close_conversation`."""
-    given = conversation if conversation is not None else scope.conversation
+def close_conversation(
+    conversation: str | None = None,
+    model: Any = None,
+    *,
+    wait: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Mark a conversation closed and report its end, in one transaction; its next message opens it again.
+
+    Args:
+        conversation: its key; None for the scope's.
+        model, wait: as for `add_recent_conversation`.
+
+    Returns:
+        `(True, id of the summary, "")`, the id None where there is nothing to summarise, with a note why; `unchanged`
+        where it is not known or closed already.
+
+    Raises:
+        MessageError: no conversation is named, or its key does not fit.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import close_conversation
+    >>> db = open_database("sqlite://")
+    >>> close_conversation("tg/42", db=db, scope=Scope("iris")).notes
+    ('there is no such conversation',)
+    >>> db.close()
+    """
+    # 1. which conversation
+    call = open_call(db, settings, scope)
+    given = conversation if conversation is not None else call.scope.conversation
     if given is None:
         raise MessageError("conversation is missing. Name the conversation that ends.", fields=("conversation",))
-    key = conversations.check_key(given)
-    own = replace(scope, conversation=key, privacy=scope.privacy if key == scope.conversation else None)
-    own_id, now = db.ids.one(), db.clock()
-    closed: list[End | WriteResult] = []
+    key = table_conversations.check_key(given)
+    privacy = call.scope.privacy if key == call.scope.conversation else None
+    call = replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
+    summary_id, now = call.db.ids.one(), call.db.clock()
+    ends: list[End | WriteResult] = []
 
+    # 2. closed and reported at once
     def work(connection: Connection) -> End | WriteResult:
-        closed.clear()
-        known = _hold(connection, db, own, make=False)
-        if not known or not ended.close(connection, own.persona, key, now):
-            note = "it is closed already" if known else "there is no such conversation"
+        ends.clear()
+        is_there = _hold_conversation(connection, call, make=False)
+        if not is_there or not table_ended.close_conversation(connection, call.persona, key, now):
+            note = "it is closed already" if is_there else "there is no such conversation"
             return WriteResult(False, None, "unchanged", notes=(note,))
-        if not settings.enable_recent_conversations:
-            found: End | WriteResult = WriteResult(True, None, notes=("no summary: disabled",))
+        if not call.settings.enable_recent_conversations:
+            end: End | WriteResult = WriteResult(True, None, notes=("no summary: disabled",))
         else:
-            found = _end(connection, db, settings, own, None, own_id, queue=not wait)
-            if isinstance(found, WriteResult):
-                found = WriteResult(True, found.id, notes=(f"no new summary: {found.reason}",))
-        closed.append(found)
-        return found
+            end = _report_end(connection, call, None, summary_id, queue=not wait)
+            if isinstance(end, WriteResult):
+                end = WriteResult(True, end.id, notes=(f"no new summary: {end.reason}",))
+        ends.append(end)
+        return end
 
     def confirm(connection: Connection) -> End | WriteResult | None:
-        is_ours = closed and ended.is_closed(connection, own.persona, key, now)
-        return closed[0] if is_ours else None
+        is_ours = ends and table_ended.is_closed(connection, call.persona, key, now)
+        return ends[0] if is_ours else None
 
-    return _finish(db, settings, own, db.transaction(work, source="conversations", confirm=confirm), model, wait=wait)
+    end = call.db.transaction(work, source="conversations", confirm=confirm)
+    # 3. its summary, where it is waited for
+    return _finish_report(call, end, model, wait=wait)
 
 
-def _hold(connection: Connection, db: Database, scope: Scope, *, make: bool) -> bool:
+def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> bool:
     """Hold the scope's conversation; one that is not known is made where messages of it were handed in."""
+    scope = call.scope
     if scope.conversation is None:
         return True
     if make:
-        conversations.ensure(connection, db, scope, sender=scope.participant)
+        table_conversations.ensure(connection, call.db, scope, sender=scope.participant)
         return True
-    return conversations.find(connection, scope.persona, scope.conversation, lock=True) is not None
+    return table_conversations.find(connection, scope.persona, scope.conversation, lock=True) is not None
 
 
-def _end(
-    connection: Connection,
-    db: Database,
-    settings: Settings,
-    scope: Scope,
-    lines: Sequence[Line] | None,
-    own_id: int,
-    *,
-    queue: bool,
+def _report_end(
+    connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
     """Return the end to be summarised, queued where asked, or why there is none: `empty`, `privacy`, `duplicate`."""
-    if lines is None:
-        found = _whole(connection, db, scope, own_id)
-    else:
-        found = _handed_in(connection, db, settings, scope, lines, own_id)
-    if found is None:
-        return WriteResult(False, None, "empty" if lines is None else "privacy")
+    scope = call.scope
     key = scope.conversation or ""
-    there = summaries.find_end(connection, scope.persona, key, found.last)
-    if there is None and key:
-        payloads = ended.waiting(connection, scope.persona, key)
-        there = next((p.get("summary") for p in payloads if p.get("last") == found.last), None)
-    if there is not None and there != own_id:
-        return WriteResult(False, there, "duplicate")
-    if queue and there is None:
-        _enqueue(connection, db, scope, found)
-    return found
+    if lines is not None:
+        end = _build_end(connection, call, lines, summary_id)
+    else:  # the conversation as it is stored
+        last = table_ended.find_last_line(connection, scope.persona, key)
+        number = rules_summaries.number_end(last) if last is not None else 0
+        end = None if last is None else End(summary_id, number, last.at or call.db.clock())
+    if end is None:
+        return WriteResult(False, None, "empty" if lines is None else "privacy")
+    same_id = table_summaries.find_end(connection, scope.persona, key, end.last)
+    if same_id is None and key:
+        payloads = table_ended.read_waiting(connection, scope.persona, key)
+        same_id = next((p.get("summary") for p in payloads if p.get("last") == end.last), None)
+    if same_id is not None and same_id != summary_id:
+        return WriteResult(False, same_id, "duplicate")
+    if queue and same_id is None:
+        jobs_table.enqueue(
+            connection,
+            call.db,
+            scope.persona,
+            table_ended.OPERATION,
+            payload=end.payload(),
+            conversation=scope.conversation,
+            participant=scope.participant,
+            now=call.db.clock(),
+        )
+    return end
 
 
-def _whole(connection: Connection, db: Database, scope: Scope, own_id: int) -> End | None:
-    """Return the end of a conversation as it is stored, None where nothing was said in it."""
-    last = ended.last_line(connection, scope.persona, scope.conversation or "")
-    return None if last is None else End(own_id, rules.end_number(last), last.at or db.clock())
-
-
-def _handed_in(
-    connection: Connection, db: Database, settings: Settings, scope: Scope, lines: Sequence[Line], own_id: int
-) -> End | None:
+def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
     """Return the end of messages handed in, None where nothing of them may be kept."""
-    now = db.clock()
+    now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
-    if scope.conversation:
-        rows = ended.stored_rows(connection, scope, lines, now)
+    if call.scope.conversation:
+        rows = table_ended.find_stored_rows(connection, call.scope, lines, now)
     placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
     unstored = [line for line in placed if line.row_id is None]
-    open_to = {id(line) for line in summarising.allowed(connection, scope.persona, unstored, settings.privacy_default)}
+    allowed = summaries.keep_allowed(connection, call.persona, unstored, call.settings.privacy_default)
+    open_to = {id(line) for line in allowed}
     placed = [line for line in placed if line.row_id is not None or id(line) in open_to]
     if not placed:
         return None
     texts = tuple(line for line in placed if line.row_id is None)
-    at = placed[-1].at or now
-    return End(own_id, rules.end_number(placed[-1]), at, tuple(line.row_id for line in placed), texts)
+    number = rules_summaries.number_end(placed[-1])
+    return End(summary_id, number, placed[-1].at or now, tuple(line.row_id for line in placed), texts)
 
 
-def _enqueue(connection: Connection, db: Database, scope: Scope, end: End) -> None:
-    jobs.enqueue(
-        connection,
-        db,
-        scope.persona,
-        ended.OPERATION,
-        payload=end.payload(),
-        conversation=scope.conversation,
-        participant=scope.participant,
-        now=db.clock(),
-    )
-
-
-def _finish(
-    db: Database, settings: Settings, scope: Scope, found: End | WriteResult, model: Any, *, wait: bool
-) -> WriteResult:
-    if isinstance(found, WriteResult):
-        return found
+def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool) -> WriteResult:
+    """Return what became of an end, its summary made where it is waited for."""
+    if isinstance(end, WriteResult):
+        return end
     if not wait:
         if model is not None:
-            summarising.keep_model(db, found.id, model)
-        return WriteResult(True, found.id)
-    lines = summarising.gather(db, settings, scope, found)
+            summaries.keep_model(call.db, end.id, model)
+        return WriteResult(True, end.id)
+    lines = summaries.gather_lines(call, end)
     if not lines:
         return WriteResult(False, None, "privacy")
-    made = summarising.make(settings, lines, summarising.ask_whom(db, settings, scope, model))
-
-    def work(connection: Connection) -> WriteResult:
-        return summarising.store(connection, db, settings, scope, found, lines, made)
-
-    return db.transaction(work, source="conversation_summaries", confirm=lambda _: None)
-
-
-# Reading
+    summary = summaries.make_summary(call.settings, lines, summaries.choose_model(call, model))
+    return call.db.transaction(
+        lambda connection: summaries.store_summary(connection, call, end, lines, summary),
+        source="conversation_summaries",
+        confirm=lambda _: None,
+    )
 
 
-def viewer_of(db: Database, settings: Settings, scope: Scope) -> Viewer:
-    """Return what the scope may see.
+# The list
+
+
+def list_recent_conversations(
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[RecentConversation]:
+    """Return the conversations on the list that the scope may see, oldest first, ties by id.
+
+    Args:
+        former: those that have left the list too.
+
+    Returns:
+        At most MAX_RECENT_CONVERSATIONS of each audience; more with `former`.
 
     Raises:
-        StoreReadError: it could not be worked out.
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import list_recent_conversations
+    >>> db = open_database("sqlite://")
+    >>> list_recent_conversations(db=db, scope=Scope("iris", "tg/42"))
+    []
+    >>> db.close()
     """
-    destination = scope.destination or settings.prompt_destination
-    return look(
-        db,
-        scope,
-        Request(bare=True),
-        destination=destination,
-        private_stays_private=settings.private_stays_private,
-    ).viewer
+    call = open_call(db, settings, scope)
+    return read_recent(call, look_around(call).viewer, former=bool(former))
 
 
-def listed(db: Database, settings: Settings, viewer: Viewer, *, former: bool = False) -> list[RecentConversation]:
-    """Return the visible conversations of the list, oldest first."""
-    found = summaries.listed(
-        db,
-        viewer.scope.persona,
-        viewer.audiences,
-        most=settings.max_recent_conversations,
-        local=viewer.sees_local_only,
-        former=former,
-    )
+def read_recent(call: Call, viewer: Viewer, *, former: bool = False) -> list[RecentConversation]:
+    """Return the conversations on the list that the viewer sees, oldest first; see `list_recent_conversations`."""
+    most = call.settings.max_recent_conversations
     return [
         {
             "id": one.id,
             "title": one.title,
-            "time": rules.shown_time(one.at, settings.timezone),
+            "time": rules_summaries.format_time(one.at, call.settings.timezone),
             "summary": one.summary,
             "conversation": one.conversation,
             "provenance": one.provenance,
             "former": one.archived_at is not None,
         }
-        for one in found
+        for one in table_summaries.read_summaries(call.db, viewer, most=most, former=former)
     ]

@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from ..text.folding import one_line
 
@@ -122,10 +123,10 @@ def _section_item(lines: Sequence[str]) -> Item:
 # Writing
 
 
-def section_lines(item: Item, end: str) -> tuple[str, ...]:
+def build_section(item: Item, end: str) -> tuple[str, ...]:
     """Return a section as it is written.
 
-    >>> "".join(section_lines(Item("Trip", "2026-03-10 14:05", "Ok."), "\\n"))
+    >>> "".join(build_section(Item("Trip", "2026-03-10 14:05", "Ok."), "\\n"))
     '## Trip\\n**Time:** 2026-03-10 14:05\\n**Summary:** Ok.\\n'
     """
     return (f"{HEADING}{item.title}{end}", f"{TIME} {item.time}{end}", f"{SUMMARY} {item.text}{end}")
@@ -156,14 +157,10 @@ def write_sections(file: File, rows: Sequence[tuple[Item, int | None]]) -> str:
     blocks = [_changed(there[place], kept[place], end) for place in sorted(kept)]
     if blocks and len(there) - 1 not in kept:
         blocks[-1] = _without_blank_end(blocks[-1])
-    blocks += [list(section_lines(item, end)) for item, place in rows if place is None]
-    return _joined([*_with_moved(head, moved, end), *blocks], end, separate_from=1 if moved else len(kept) + 1)
-
-
-def _with_moved(head: list[str], moved: list[str], end: str) -> list[list[str]]:
-    if not moved:
-        return [head]
-    return [_apart(head, end) + moved]
+    blocks += [list(build_section(item, end)) for item, place in rows if place is None]
+    if moved:
+        head = _apart(head, end) + moved
+    return _joined([head, *blocks], end, separate_from=1 if moved else len(kept) + 1)
 
 
 def _joined(blocks: list[list[str]], end: str, *, separate_from: int) -> str:
@@ -294,7 +291,7 @@ class Changes:
     """Places of sections or bullets that no row has."""
 
 
-def compare(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
+def compare_items(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
     """Return what a person changed in a file.
 
     A section that says the same is the same row; of the others, one with the same time, title or summary is its row
@@ -304,16 +301,16 @@ def compare(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
         before: row to what its section or bullet said when the file was last read or written, in its order.
         now: what the sections or bullets say now.
 
-    >>> compare({7: Item(text="I like tea")}, [Item(text="I like green tea")])
+    >>> compare_items({7: Item(text="I like tea")}, [Item(text="I like green tea")])
     Changes(places={}, changed={}, gone=(7,), new=(0,))
-    >>> compare({7: Item("A", "t", "a")}, [Item("B", "t", "a")]).changed
+    >>> compare_items({7: Item("A", "t", "a")}, [Item("B", "t", "a")]).changed
     {7: Item(title='B', time='t', text='a')}
     """
     places: dict[int, int] = {}
     _match(before, now, places, lambda item: item)
     if any(item.title for item in (*before.values(), *now)):
-        for key in (_time_of, _title_of, _text_of):
-            _match(before, now, places, key)
+        for name in ("time", "title", "text"):
+            _match(before, now, places, attrgetter(name))
     used = set(places.values())
     return Changes(
         places,
@@ -321,18 +318,6 @@ def compare(before: Mapping[int, Item], now: Sequence[Item]) -> Changes:
         tuple(row for row in before if row not in places),
         tuple(place for place in range(len(now)) if place not in used),
     )
-
-
-def _time_of(item: Item) -> str:
-    return item.time
-
-
-def _title_of(item: Item) -> str:
-    return item.title
-
-
-def _text_of(item: Item) -> str:
-    return item.text
 
 
 def _match(
@@ -350,6 +335,6 @@ def _match(
             places[row] = waiting.popleft()
 
 
-def known(items: Iterable[tuple[int, Item]]) -> dict[int, Item]:
+def build_rows(items: Iterable[tuple[int, Item]]) -> dict[int, Item]:
     """Return rows and what they say as a file shows them: on one line each."""
     return {row: Item(one_line(i.title).strip(), i.time, one_line(i.text).strip()) for row, i in items}

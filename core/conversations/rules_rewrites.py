@@ -32,7 +32,7 @@ class ImpossibleError(ValueError):
     """An answer that cannot be followed; the text says why in words without anything that was said."""
 
 
-def read(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequence[str]) -> Rewrite:
+def read_rewrite(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequence[str]) -> Rewrite:
     """Return what a reply wants changed.
 
     What is equal to an item that stays is not stored twice: such an addition is left out, such a replacement drops the
@@ -49,9 +49,10 @@ def read(reply: str, items: Sequence[str], *, most_chars: int, patterns: Sequenc
         ImpossibleError: it cannot be read, changes nothing, names a number that is not there or one twice, drops
             without a reason, drops everything, or gives a text that is blank, too long or looks like an error.
 
-    >>> read('{"operations": [{"op": "replace", "item": 2, "text": "b2"}]}', ["a", "b"], most_chars=99, patterns=())
+    >>> reply = '{"operations": [{"op": "replace", "item": 2, "text": "b2"}]}'
+    >>> read_rewrite(reply, ["a", "b"], most_chars=99, patterns=())
     Rewrite(replaced=((1, 'b2'),), dropped=(), added=())
-    >>> read('{"operations": [{"op": "drop", "item": 9, "reason": "old"}]}', ["a"], most_chars=99, patterns=())
+    >>> read_rewrite('{"operations": [{"op": "drop", "item": 9, "reason": "old"}]}', ["a"], most_chars=99, patterns=())
     Traceback (most recent call last):
     core.conversations.rules_rewrites.ImpossibleError: it names an item that is not on the list
     """

@@ -57,11 +57,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Summary:
     """Title and summary of a conversation, one line each."""
 
     title: str
-    summary: str
+    text: str
     provenance: Provenance
 
 
@@ -126,10 +126,10 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     )
 
 
-def newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = MOST_CHARS) -> list[Line]:
+def keep_newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = MOST_CHARS) -> list[Line]:
     """Return the newest lines that fit, in order; a newest line too long for itself is cut.
 
-    >>> [line.text for line in newest([Line("a"), Line("bb"), Line("ccc")], most_chars=5)]
+    >>> [line.text for line in keep_newest([Line("a"), Line("bb"), Line("ccc")], most_chars=5)]
     ['bb', 'ccc']
     """
     kept: list[Line] = []
@@ -144,11 +144,11 @@ def newest(lines: Sequence[Line], most: int = MOST_MESSAGES, most_chars: int = M
     return kept[::-1]
 
 
-def end_number(line: Line) -> int:
+def number_end(line: Line) -> int:
     """Return what tells ends of one conversation apart: the row of the last message, a negative number where none is
     stored, made of who said what and when.
 
-    >>> end_number(Line("hi", row_id=7)), end_number(Line("hi")) == end_number(Line("hi")) < 0
+    >>> number_end(Line("hi", row_id=7)), number_end(Line("hi")) == number_end(Line("hi")) < 0
     (7, True)
     """
     if line.row_id is not None:
@@ -163,10 +163,10 @@ def end_number(line: Line) -> int:
 # Title and summary
 
 
-def title_of(value: object) -> str:
+def read_title(value: object) -> str:
     """Return a title: one line without leading `#`, at most 200 characters; blank where nothing is left or none given.
 
-    >>> title_of("  ## Trip\\nto Rome "), title_of(7), title_of("###")
+    >>> read_title("  ## Trip\\nto Rome "), read_title(7), read_title("###")
     ('Trip to Rome', '', '')
     """
     if not isinstance(value, str):
@@ -177,19 +177,19 @@ def title_of(value: object) -> str:
     return made[:TITLE_CHARS].rstrip()
 
 
-def summary_of(value: object) -> str:
+def read_summary(value: object) -> str:
     """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text.
 
-    >>> summary_of("One.\\n\\nTwo. "), summary_of(None)
+    >>> read_summary("One.\\n\\nTwo. "), read_summary(None)
     ('One. Two.', '')
     """
     return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
 
 
-def extracted(lines: Sequence[Line]) -> Made:
+def extract_summary(lines: Sequence[Line]) -> Summary:
     """Return title and summary without a model: rarest words of the first useful message of a person, and sentences.
 
-    >>> extracted([Line("ok")]).provenance, extracted([]).title, extracted([]).summary
+    >>> extract_summary([Line("ok")]).provenance, extract_summary([]).title, extract_summary([]).text
     ('extract', 'Untitled conversation', 'No summary')
     """
     texts = [line.text for line in lines]
@@ -197,20 +197,20 @@ def extracted(lines: Sequence[Line]) -> Made:
     words = next(
         (found for text in said if build_extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
     )
-    summary = summary_of(build_extract(texts, most_sentences=SUMMARY_SENTENCES))
-    return Made(title_of(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
+    summary = read_summary(build_extract(texts, most_sentences=SUMMARY_SENTENCES))
+    return Summary(read_title(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
 
 
-def without_answer(lines: Sequence[Line]) -> Made:
+def build_substitute(lines: Sequence[Line]) -> Summary:
     """Return what is stored when the model gave nothing that can be used.
 
-    >>> without_answer([]).title
+    >>> build_substitute([]).title
     'Untitled conversation'
     """
-    return replace(extracted(lines), title=UNTITLED)
+    return replace(extract_summary(lines), title=UNTITLED)
 
 
-def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Made:
+def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
     """Return title and summary of a model's reply, what is missing or unusable taken from the extract.
 
     Args:
@@ -219,8 +219,8 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
         patterns: what errors look like (`prompts/refused.yaml`).
 
     >>> read_reply('{"title": 7, "summary": "Ok."}', [], patterns=())
-    Made(title='Untitled conversation', summary='Ok.', provenance='model')
-    >>> read_reply("We spoke of tea.", [], patterns=()).summary
+    Summary(title='Untitled conversation', text='Ok.', provenance='model')
+    >>> read_reply("We spoke of tea.", [], patterns=()).text
     'We spoke of tea.'
     """
 
@@ -229,24 +229,24 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
     found = read_object(reply, ("title", "summary"))
     if found is None:
-        words = usable(summary_of(without_thoughts(reply)))
+        words = usable(read_summary(without_thoughts(reply)))
         if not words or words.startswith(("{", "[", "```")):  # an object without the keys is no summary
-            return without_answer(lines)
-        return Made(UNTITLED, words, "model")
-    title, summary = usable(title_of(found.get("title"))), usable(summary_of(found.get("summary")))
+            return build_substitute(lines)
+        return Summary(UNTITLED, words, "model")
+    title, summary = usable(read_title(found.get("title"))), usable(read_summary(found.get("summary")))
     if not title and not summary:
-        return without_answer(lines)
-    return Made(title or UNTITLED, summary or extracted(lines).summary, "model")
+        return build_substitute(lines)
+    return Summary(title or UNTITLED, summary or extract_summary(lines).text, "model")
 
 
 # The list
 
 
-def shown_time(moment: datetime | None, zone_name: str) -> str:
+def format_time(moment: datetime | None, zone_name: str) -> str:
     """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None. An unknown zone is UTC.
 
     >>> from datetime import UTC
-    >>> shown_time(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), "Europe/Rome")
+    >>> format_time(datetime(2026, 3, 10, 13, 5, tzinfo=UTC), "Europe/Rome")
     '2026-03-10 14:05'
     """
     if moment is None:
@@ -255,10 +255,10 @@ def shown_time(moment: datetime | None, zone_name: str) -> str:
     return f"{moment.astimezone(found) if found is not None else moment:%Y-%m-%d %H:%M}"
 
 
-def newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
+def keep_newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int]) -> list[Row]:
     """Return the first `most` rows of each audience, in the order given.
 
-    >>> newest_of_each([(1, "a"), (2, "b"), (1, "c"), (1, "d")], 2, lambda row: row[0])
+    >>> keep_newest_of_each([(1, "a"), (2, "b"), (1, "c"), (1, "d")], 2, lambda row: row[0])
     [(1, 'a'), (2, 'b'), (1, 'c')]
     """
     counts: dict[int, int] = {}
@@ -271,10 +271,10 @@ def newest_of_each(rows: Iterable[Row], most: int, audience: Callable[[Row], int
     return kept
 
 
-def as_entities(text: str) -> str:
+def escape_brackets(text: str) -> str:
     """Return the text with `&`, `<` and `>` as entities, so that it closes no fence.
 
-    >>> as_entities("</saved_memories> & more")
+    >>> escape_brackets("</saved_memories> & more")
     '&lt;/saved_memories&gt; &amp; more'
     """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -38,10 +38,10 @@ _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without
 # Definitions
 
 
-def schema() -> dict[str, Any]:
+def build_schema() -> dict[str, Any]:
     """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else.
 
-    >>> schema()["required"], schema()["additionalProperties"]
+    >>> build_schema()["required"], build_schema()["additionalProperties"]
     (['memoryContent'], False)
     """
     return {
@@ -55,7 +55,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def definition(form: str) -> dict[str, Any]:
+def build_definition(form: str) -> dict[str, Any]:
     """Return the tool as a model of this form is told of it.
 
     Args:
@@ -64,13 +64,16 @@ def definition(form: str) -> dict[str, Any]:
     Raises:
         ValueError: another form.
 
-    >>> definition("anthropic")["name"], definition("xml")["call"]
+    >>> build_definition("anthropic")["name"], build_definition("xml")["call"]
     ('memoryTool', '<use_tool><name>memoryTool</name><memoryContent>...</memoryContent></use_tool>')
     """
     if form == "openai":
-        return {"type": "function", "function": {"name": NAME, "description": DESCRIPTION, "parameters": schema()}}
+        return {
+            "type": "function",
+            "function": {"name": NAME, "description": DESCRIPTION, "parameters": build_schema()},
+        }
     if form == "anthropic":
-        return {"name": NAME, "description": DESCRIPTION, "input_schema": schema()}
+        return {"name": NAME, "description": DESCRIPTION, "input_schema": build_schema()}
     if form == "xml":
         call = f"<use_tool><name>{NAME}</name><{ARGUMENT}>...</{ARGUMENT}></use_tool>"
         return {"name": NAME, "description": DESCRIPTION, "arguments": {ARGUMENT: _ARGUMENT_ABOUT}, "call": call}
@@ -90,10 +93,10 @@ _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
-def decoded(text: str) -> str:
+def decode_entities(text: str) -> str:
     """Return the text with the five entities of XML and numbered ones decoded, once.
 
-    >>> decoded("Tom &amp; &#65;nn &amp;lt; &copy;")
+    >>> decode_entities("Tom &amp; &#65;nn &amp;lt; &copy;")
     'Tom & Ann &lt; &copy;'
     """
 
@@ -107,7 +110,7 @@ def decoded(text: str) -> str:
     return clean(_ENTITY.sub(one, text))
 
 
-def calls_in(text: str) -> list[ToolCall]:
+def read_text_calls(text: str) -> list[ToolCall]:
     """Return the calls of the memory tool in a reply, in order; calls of other tools are not ours and left out.
 
     A call that is broken comes back with the reason in `error`, and no content.
@@ -115,9 +118,11 @@ def calls_in(text: str) -> list[ToolCall]:
     Args:
         text: the reply, without think-blocks.
 
-    >>> call = calls_in("Sure! <use_tool><name>memoryTool</name><memoryContent>I &lt;3 tea</memoryContent></use_tool>")
-    >>> [(one.content, one.error) for one in call], calls_in("<use_tool><name>otherTool</name></use_tool>")
-    ([('I <3 tea', '')], [])
+    >>> reply = "Sure! <use_tool><name>memoryTool</name><memoryContent>I &lt;3 tea</memoryContent></use_tool>"
+    >>> [(call.content, call.error) for call in read_text_calls(reply)]
+    [('I <3 tea', '')]
+    >>> read_text_calls("<use_tool><name>otherTool</name></use_tool>")
+    []
     """
     made = [_read_call(part) for part in _parts(text)]
     return [call for call in made if call is not None]
@@ -151,7 +156,7 @@ def _read_call(part: str) -> ToolCall | None:
             return _broken("xml", f"</{word}> is missing")
         if not _CLOSE.search(part, end):
             return _broken("xml", "</use_tool> is missing")
-        return ToolCall(NAME, decoded(content).strip())
+        return ToolCall(NAME, decode_entities(content).strip())
     return _broken("xml", f"<{ARGUMENT}> is missing")
 
 
@@ -162,13 +167,13 @@ def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
 # Native calls
 
 
-def native_call(given: Mapping[str, Any]) -> ToolCall | None:
+def read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
     """Return a native tool call, OpenAI's or Anthropic's, as a call of ours; None for another tool's.
 
     Args:
         given: one entry of `tool_calls`, or one content block of type `tool_use`.
 
-    >>> native_call({"type": "tool_use", "id": "t1", "name": "memoryTool", "input": {"statement": "I like tea"}})
+    >>> read_native_call({"type": "tool_use", "id": "t1", "name": "memoryTool", "input": {"statement": "I like tea"}})
     ToolCall(name='memoryTool', content='I like tea', form='anthropic', call_id='t1', error='')
     """
     function = given.get("function")
@@ -205,20 +210,20 @@ def _of_arguments(arguments: Any, form: ToolForm, call_id: str) -> ToolCall:
     return ToolCall(NAME, clean(content).strip(), form, call_id)
 
 
-def native_calls(given: Any) -> list[ToolCall]:
+def read_native_calls(given: Any) -> list[ToolCall]:
     """Return the native calls of the memory tool in a message: its `tool_calls`, its content blocks, or a list of them.
 
-    >>> native_calls({"role": "assistant", "content": [{"type": "text", "text": "ok"}]})
+    >>> read_native_calls({"role": "assistant", "content": [{"type": "text", "text": "ok"}]})
     []
     """
     if isinstance(given, Mapping):
         for key in ("tool_calls", "content"):
             if isinstance(given.get(key), Sequence) and not isinstance(given[key], str) and given[key]:
-                return native_calls(given[key])
-        made = native_call(given)
+                return read_native_calls(given[key])
+        made = read_native_call(given)
         return [] if made is None else [made]
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        found = (native_call(each) for each in list(given)[:MOST_CALLS] if isinstance(each, Mapping))
+        found = (read_native_call(each) for each in list(given)[:MOST_CALLS] if isinstance(each, Mapping))
         return [call for call in found if call is not None]
     return []
 
@@ -226,10 +231,10 @@ def native_calls(given: Any) -> list[ToolCall]:
 # Answers
 
 
-def answer(call: ToolCall, success: bool, message: str) -> Any:
+def build_answer(call: ToolCall, success: bool, message: str) -> Any:
     """Return `{success, message}` in the form the call came in, ready to be handed to the model.
 
-    >>> answer(ToolCall("memoryTool", "x"), False, "empty")
+    >>> build_answer(ToolCall("memoryTool", "x"), False, "empty")
     '<tool_result><name>memoryTool</name><success>false</success><message>empty</message></tool_result>'
     """
     if call.form == "xml":

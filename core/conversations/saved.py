@@ -1,4 +1,4 @@
-"""What `conversations` does with saved memories, apart from it."""
+"""Saved memories: added when a person asks for it, rewritten by a statement, listed, deleted, restored."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from .. import llm
 from ..audience.view import Viewer
 from ..base import logs
 from ..calls import screening
+from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, ModelError
-from ..memories import table_history as item_history
+from ..memories import table_history
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
 from ..templates.phrases import load_phrases
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
-from ..text import remember_phrases as remember
 from ..text.folding import one_line
+from ..text.remember_phrases import is_explicit_wish
 from ..text.times import iso_text
-from . import rules_rewrites as rewrites
-from . import table_rewrites as saved_rewriting
-from . import table_saved as saved
+from . import rules_rewrites, table_saved
 from .table_saved import Item
 
 TEMPLATE = "saved_rewrite.txt.j2"
@@ -35,25 +34,55 @@ REWRITES_TRIED = 5
 # Saving
 
 
-def add(
-    db: Database,
-    settings: Settings,
-    scope: Scope,
-    text: object,
-    said: object = None,
+def add_saved_memory(
+    text: str,
+    *,
+    said: str | None = None,
     screen: screening.Screen | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> WriteResult:
-    """Save one fact; see `conversations.add_saved_memory`."""
-    read = _read(settings, text, said)
-    if isinstance(read, WriteResult):
-        return read
-    flagged, notes = screening.is_flagged(read, "memory", settings=settings, screen=screen)
-    memory = saved.new(read, now=db.clock())
+    """Save one fact at once, because a person asked for it.
+
+    Args:
+        text: trimmed, line breaks become spaces; at most SAVED_MEMORY_CHARS, never cut.
+        said: the person's message; it must hold a phrase that asks to remember and none that asks not to. None: the
+            host vouches that it was asked for.
+        screen: screening hook for this call.
+
+    Returns:
+        `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
+        the one that says the same.
+
+    Raises:
+        MessageError: a value that is no text.
+        StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> add_saved_memory("Ann likes tea", db=db, scope=scope).stored
+    True
+    >>> add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
+    'not_explicit'
+    >>> db.close()
+    """
+    return save_memory(open_call(db, settings, scope), text, said, screen)
+
+
+def save_memory(call: Call, text: object, said: object = None, screen: screening.Screen | None = None) -> WriteResult:
+    """Save one fact; see `add_saved_memory`."""
+    fact = _read_fact(call.settings, text, said)
+    if isinstance(fact, WriteResult):
+        return fact
+    flagged, notes = screening.is_flagged(fact, "memory", settings=call.settings, screen=screen)
+    memory = table_saved.build_memory(fact, now=call.db.clock())
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    return saved.add(db, scope, memory, privacy_default=settings.privacy_default)
+    return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
 
 
-def _read(settings: Settings, text: object, said: object) -> str | WriteResult:
+def _read_fact(settings: Settings, text: object, said: object) -> str | WriteResult:
     """Return the text as it is saved, or why it is not.
 
     Raises:
@@ -62,58 +91,95 @@ def _read(settings: Settings, text: object, said: object) -> str | WriteResult:
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError(f"{name} is of type {type(value).__name__}. It must be a text.", fields=(name,))
-    made = one_line(str(text)).strip()
+    fact = one_line(str(text)).strip()
     if not settings.enable_saved_memory:
         return WriteResult(False, None, "disabled")
-    if not made:
+    if not fact:
         return WriteResult(False, None, "empty")
-    if len(made) > settings.saved_memory_chars:
-        note = f"it has {len(made)} characters; SAVED_MEMORY_CHARS allows {settings.saved_memory_chars}"
+    if len(fact) > settings.saved_memory_chars:
+        note = f"it has {len(fact)} characters; SAVED_MEMORY_CHARS allows {settings.saved_memory_chars}"
         return WriteResult(False, None, "too_long", notes=(note,))
     if said is not None:
         phrases = load_phrases(settings.languages, settings.remember_phrases)
-        if not remember.is_explicit_wish(str(said), phrases):
+        if not is_explicit_wish(str(said), phrases):
             return WriteResult(False, None, "not_explicit")
-    return made
+    return fact
 
 
-def update(
-    db: Database, settings: Settings, scope: Scope, statement: object, model: Any, said: object = None
+def update_saved_memory(
+    statement: str,
+    *,
+    model: Any = None,
+    said: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> WriteResult:
-    """Let a model rewrite the list by a statement; see `conversations.update_saved_memory`."""
+    """Let a model rewrite what the scope's person has saved for this audience, by a statement, in one transaction.
+
+    What is replaced or dropped stays readable and can be restored. Where there is no model, or its answer cannot be
+    followed, the statement is saved by itself, and a note says why.
+
+    Args:
+        statement: as `text` of `add_saved_memory`.
+        model: by default that of the process.
+        said: as for `add_saved_memory`.
+
+    Returns:
+        `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `notes` count what
+        became of the list. Else as `add_saved_memory`.
+
+    Raises:
+        MessageError: a value that is no text.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories, update_saved_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> answer = '{"operations": [{"op": "replace", "item": 1, "text": "Ann likes coffee"}]}'
+    >>> update_saved_memory("I like coffee now", model=lambda messages: answer, db=db, scope=scope).notes
+    ('1 replaced',)
+    >>> [one["text"] for one in list_saved_memories(db=db, scope=scope)]
+    ['Ann likes coffee']
+    >>> db.close()
+    """
     # 1. what was said, and who is asked
-    read = _read(settings, statement, said)
-    if isinstance(read, WriteResult):
-        return read
-    known = llm.resolve(model, settings)
+    call = open_call(db, settings, scope)
+    fact = _read_fact(call.settings, statement, said)
+    if isinstance(fact, WriteResult):
+        return fact
+    asked = llm.resolve(model, call.settings)
+    default = call.settings.privacy_default
     note = ""
-    for _ in range(REWRITES_TRIED if known is not None else 0):
+    for _ in range(REWRITES_TRIED if asked is not None else 0):
         # 2. the list as it is
-        ready = saved_rewriting.prepare(db, scope, privacy_default=settings.privacy_default)
-        if ready.reason:
-            return WriteResult(False, None, ready.reason)
-        if not ready.items or (ready.local_only and (scope.destination or settings.prompt_destination) != "local"):
+        before = table_saved.read_for_rewrite(call.db, call.scope, privacy_default=default)
+        if before.reason:
+            return WriteResult(False, None, before.reason)
+        if not before.items or (before.local_only and call.destination != "local"):
             break
         # 3. what becomes of it
-        change, note = _asked(settings, known, ready.items, read)
-        if change is None:
+        rewrite, note = _ask_for_rewrite(call.settings, asked, before.items, fact)
+        if rewrite is None:
             break
-        if _is_flagged(settings, change):
+        texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
+        if any(screening.is_flagged(text, "memory", settings=call.settings)[0] for text in texts):
             note = "a text of the model was flagged; the statement is saved by itself"
             break
         # 4. all of it, if the list is still the one the model saw
-        done = saved_rewriting.apply(db, scope, ready.items, change, read, privacy_default=settings.privacy_default)
+        done = table_saved.apply_rewrite(call.db, call.scope, before.items, rewrite, fact, privacy_default=default)
         if done is not None:
             return done
         note = "the list kept changing; the statement is saved by itself"
     # 5. otherwise the statement by itself
-    stored = add(db, settings, scope, read)
+    stored = save_memory(call, fact)
     return WriteResult(*stored, notes=(*stored.notes, note)) if note else stored
 
 
-def _asked(
+def _ask_for_rewrite(
     settings: Settings, model: Any, items: tuple[Item, ...], statement: str
-) -> tuple[rewrites.Rewrite | None, str]:
+) -> tuple[rules_rewrites.Rewrite | None, str]:
     """Return what the model wants changed, or None and a note why its answer is of no use."""
     texts = [item.text for item in items]
     shown = {"items": [json.dumps(text, ensure_ascii=False) for text in texts]}
@@ -122,37 +188,86 @@ def _asked(
     try:
         reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
         patterns = refused_patterns(settings.templates_dir)
-        return rewrites.read(reply, texts, most_chars=settings.saved_memory_chars, patterns=patterns), ""
+        return rules_rewrites.read_rewrite(reply, texts, most_chars=settings.saved_memory_chars, patterns=patterns), ""
     except ModelError as error:
         logs.warning("saved_rewrite_without_model", reason=error.reason, error=error.error)
         return None, f"the model failed ({error.reason}); the statement is saved by itself"
-    except rewrites.ImpossibleError as error:
+    except rules_rewrites.ImpossibleError as error:
         logs.warning("saved_rewrite_refused", why=str(error))
         return None, f"the model's answer is not followed: {error}; the statement is saved by itself"
 
 
-def _is_flagged(settings: Settings, change: rewrites.Rewrite) -> bool:
-    """Return whether the screening hook flags a text that would take an item's place, or join the list."""
-    texts = [text for _, text in change.replaced] + list(change.added)
-    return any(screening.is_flagged(text, "memory", settings=settings)[0] for text in texts)
+def delete_saved_memory(
+    id: int,  # noqa: A002 - the key of the listing
+    *,
+    restore: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Take a saved memory off the list; it is kept, and `restore=True` brings it back.
+
+    Returns:
+        `(True, id, "")`; `unchanged` where the scope sees no such memory, whether there is one or not; restoring what
+        another on the list says gives `duplicate` with the id of that.
+
+    Raises:
+        MessageError: `id` is no whole number.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, delete_saved_memory, list_saved_memories
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> memory = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> delete_saved_memory(memory.id, db=db, scope=scope).stored, list_saved_memories(db=db, scope=scope)
+    (True, [])
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    viewer = look_around(call).viewer
+    row_id = _check_id(id)
+    if not row_id:
+        return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
+    change = table_saved.restore_memory if restore else table_saved.archive_memory
+    return change(call.db, viewer, row_id)
 
 
-def delete(db: Database, viewer: Viewer, row_id: object, *, restore: bool) -> WriteResult:
-    """Take a saved memory off the list or bring it back; see `conversations.delete_saved_memory`."""
+def _check_id(row_id: object) -> int:
+    """Return the id, 0 where no row can have it.
+
+    Raises:
+        MessageError: it is no whole number.
+    """
     if isinstance(row_id, bool) or not isinstance(row_id, int):
         raise MessageError(f"id is of type {type(row_id).__name__}. It must be a whole number.", fields=("id",))
-    if not 0 < row_id < 2**63:
-        return WriteResult(False, None, "unchanged", notes=(saved.NO_SUCH,))
-    change = saved.restore if restore else saved.archive
-    return change(db, viewer.scope, row_id, seen=viewer.audiences, local=viewer.sees_local_only)
+    return row_id if 0 < row_id < 2**63 else 0
 
 
 # Reading
 
 
-def listed(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedMemory]:
-    """Return the visible saved memories, oldest first."""
-    found = saved.listed(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only, former=former)
+def list_saved_memories(
+    *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[SavedMemory]:
+    """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> [(one["text"], one["former"]) for one in list_saved_memories(db=db, scope=scope)]
+    [('Ann likes tea', False)]
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    return read_saved(call.db, look_around(call).viewer, former=bool(former))
+
+
+def read_saved(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedMemory]:
+    """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
     return [
         {
             "id": item.id,
@@ -162,19 +277,38 @@ def listed(db: Database, viewer: Viewer, *, former: bool = False) -> list[SavedM
             "former": item.is_former,
             "replaced_by": item.superseded_by,
         }
-        for item in found
+        for item in table_saved.read_items(db, viewer, former=former)
     ]
 
 
-def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
-    """Return every text a saved memory has had, the first one first; see `conversations.saved_memory_history`."""
-    if isinstance(row_id, bool) or not isinstance(row_id, int):
-        raise MessageError(f"id is of type {type(row_id).__name__}. It must be a whole number.", fields=("id",))
-    items = saved.listed(db, viewer.scope.persona, viewer.audiences, local=viewer.sees_local_only, former=True)
-    chain = _chain(items, row_id)
-    told: dict[int, list[FormerText]] = {}
-    for old in item_history.read_texts(db, viewer.scope.persona, "memories", [item.id for item in chain]):
-        told.setdefault(old.item_id, []).append(
+def saved_memory_history(
+    id: int,  # noqa: A002 - the key of the listing
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[FormerText]:
+    """Return every text a saved memory has had, the first one first; none where the scope sees no such memory.
+
+    Raises:
+        MessageError: `id` is no whole number.
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, saved_memory_history
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> memory = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> [one["text"] for one in saved_memory_history(memory.id, db=db, scope=scope)]
+    ['Ann likes tea']
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    viewer = look_around(call).viewer
+    row_id = _check_id(id)
+    chain = _follow_replacements(table_saved.read_items(call.db, viewer, former=True), row_id)
+    before: dict[int, list[FormerText]] = {}
+    for old in table_history.read_texts(call.db, call.persona, "memories", [item.id for item in chain]):
+        before.setdefault(old.item_id, []).append(
             {
                 "id": old.item_id,
                 "text": old.text,
@@ -183,32 +317,32 @@ def history(db: Database, viewer: Viewer, row_id: int) -> list[FormerText]:
                 "changed_by": old.changed_by,
             }
         )
-    made: list[FormerText] = []
+    texts: list[FormerText] = []
     for item in chain:
-        before = told.get(item.id, [])
-        made += before
+        former = before.get(item.id, [])
+        texts += former
         if not item.is_former:
-            made.append({"id": item.id, "text": item.text, "until": "", "reason": "", "changed_by": ""})
-        elif not before or before[-1]["text"] != item.text:
+            texts.append({"id": item.id, "text": item.text, "until": "", "reason": "", "changed_by": ""})
+        elif not former or former[-1]["text"] != item.text:
             until = iso_text(item.archived_at)
-            made.append({"id": item.id, "text": item.text, "until": until, "reason": "deleted", "changed_by": ""})
-    return made
+            texts.append({"id": item.id, "text": item.text, "until": until, "reason": "deleted", "changed_by": ""})
+    return texts
 
 
-def _chain(items: list[Item], row_id: int) -> list[Item]:
+def _follow_replacements(items: list[Item], row_id: int) -> list[Item]:
     """Return the memory with all that it took the place of and all that took its place, oldest first.
 
     >>> at = None
     >>> one, two, other = (Item(n, "", at, "user", b"", None, None, by) for n, by in ((1, 2), (2, None), (3, None)))
-    >>> [item.id for item in _chain([one, two, other], 1)], _chain([one], 9)
+    >>> [item.id for item in _follow_replacements([one, two, other], 1)], _follow_replacements([one], 9)
     ([1, 2], [])
     """
-    known = {item.id: item for item in items}
-    wanted = {row_id} & set(known)
+    by_id = {item.id: item for item in items}
+    wanted = {row_id} & set(by_id)
     grows = True
     while grows:
-        later = {known[i].superseded_by for i in wanted} & set(known)
+        later = {by_id[i].superseded_by for i in wanted} & set(by_id)
         earlier = {item.id for item in items if item.superseded_by in wanted}
         grows = not (later | earlier) <= wanted
         wanted |= {i for i in later | earlier if i is not None}
-    return sorted((known[i] for i in wanted), key=lambda item: item.id)
+    return sorted((by_id[i] for i in wanted), key=lambda item: item.id)

@@ -10,7 +10,7 @@ from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from . import table_summaries as summaries
-from .rules_summaries import newest_of_each, shown_time
+from .rules_summaries import format_time, keep_newest_of_each
 
 KEY = "recent_conversations"
 CUT = "cut"
@@ -30,13 +30,13 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     newest = sorted(summaries.SHOWN.rows_in(rows), key=_moment, reverse=True)
     rest = list(summaries.REST.rows_in(rows))
     both: list[summaries.RecentSummary | summaries.SummaryBeyond] = [*newest, *rest]
-    on_list = newest_of_each(both, settings.max_recent_conversations, lambda row: row.audience)
+    on_list = keep_newest_of_each(both, settings.max_recent_conversations, lambda row: row.audience)
     left = {row.id for row in on_list}
     shown = [row for row in reversed(newest) if row.id in left]
     value = [
         {
             "title": row.title or "",
-            "time": shown_time(row.at, settings.timezone),
+            "time": format_time(row.at, settings.timezone),
             "summary": row.summary or "",
         }
         for row in shown

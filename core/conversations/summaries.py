@@ -6,28 +6,25 @@ Called by `conversations.recent` for hosts that wait, and by `conversations.hand
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .. import llm
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..audience import table_conversations, table_participants
 from ..base import logs
 from ..calls import screening
+from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import ModelError, StoreWriteError
-from ..scope import Scope
 from ..shapes import WriteResult
 from ..templates.refused import refused_patterns
 from ..templates.render import Renderer
 from ..text.times import parse_time
-from . import rules_summaries as rules
-from . import table_ended as ended
-from . import table_summaries as summaries
-from .rules_summaries import Line, Made
+from . import rules_summaries, table_ended, table_summaries
+from .rules_summaries import Line, Summary
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -51,26 +48,26 @@ class End:
 
     def payload(self) -> dict[str, Any]:
         """Return the end as the operation keeps it: ids, and under `texts` what is stored nowhere else."""
-        made: dict[str, Any] = {"summary": self.id, "last": self.last, "at": self.at.isoformat()}
+        payload: dict[str, Any] = {"summary": self.id, "last": self.last, "at": self.at.isoformat()}
         if self.rows is not None:
-            made |= {"rows": list(self.rows), "texts": [_as_json(line) for line in self.texts]}
-        return made
+            payload["rows"] = list(self.rows)
+            payload["texts"] = [
+                {
+                    "text": line.text,
+                    "who": line.who,
+                    "participant": line.participant,
+                    "persona": line.is_persona,
+                    "for": line.triggered_by,
+                }
+                for line in self.texts
+            ]
+        return payload
 
 
-def _as_json(line: Line) -> dict[str, Any]:
-    return {
-        "text": line.text,
-        "who": line.who,
-        "participant": line.participant,
-        "persona": line.is_persona,
-        "for": line.triggered_by,
-    }
-
-
-def end_of(payload: Mapping[str, Any], now: datetime) -> End | None:
+def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
     """Return the end an operation holds, None where its payload is not one of ours."""
-    found, last, rows, texts = (payload.get(name) for name in ("summary", "last", "rows", "texts"))
-    if not isinstance(found, int) or not isinstance(last, int):
+    summary_id, last, rows, texts = (payload.get(name) for name in ("summary", "last", "rows", "texts"))
+    if not isinstance(summary_id, int) or not isinstance(last, int):
         return None
     lines = [
         Line(
@@ -83,8 +80,8 @@ def end_of(payload: Mapping[str, Any], now: datetime) -> End | None:
         for each in (texts if isinstance(texts, list) else [])
         if isinstance(each, Mapping)
     ]
-    listed = tuple(row if isinstance(row, int) else None for row in rows) if isinstance(rows, list) else None
-    return End(found, last, parse_time(payload.get("at")) or now, listed, tuple(lines))
+    row_ids = tuple(row if isinstance(row, int) else None for row in rows) if isinstance(rows, list) else None
+    return End(summary_id, last, parse_time(payload.get("at")) or now, row_ids, tuple(lines))
 
 
 def keep_model(db: Database, end: int, model: Any) -> None:
@@ -95,7 +92,7 @@ def keep_model(db: Database, end: int, model: Any) -> None:
     models[end] = model
 
 
-def model_of(db: Database, end: int, *, forget: bool = False) -> Any:
+def find_model(db: Database, end: int, *, forget: bool = False) -> Any:
     """Return the model that was passed with an end in this process, None where none was."""
     models: dict[int, Any] = db.caches.get(_MODELS, {})
     return models.pop(end, None) if forget else models.get(end)
@@ -104,49 +101,48 @@ def model_of(db: Database, end: int, *, forget: bool = False) -> Any:
 # Making the summary
 
 
-def allowed(connection: Connection, persona: str, lines: Iterable[Line], default: str) -> list[Line]:
+def keep_allowed(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> list[Line]:
     """Return the lines a summary may be made of: not those of people at level full, nor answers to them."""
-    listed = list(lines)
-    names = {name for line in listed for name in line.people}
-    levels = participants.known(connection, persona, names, default) if names else {}
+    names = {name for line in lines for name in line.people}
+    levels = table_participants.known(connection, persona, names, default) if names else {}
     return [
         line
-        for line in listed
+        for line in lines
         if all(levels[name].level != "full" for name in line.people)
         and (line.is_persona or line.participant or default != "full")
     ]
 
 
-def gather(db: Database, settings: Settings, scope: Scope, end: End) -> list[Line]:
+def gather_lines(call: Call, end: End) -> list[Line]:
     """Return the lines an end is summarised from, oldest first; none where nothing is left of them.
 
     Raises:
         StoreReadError: they could not be read.
     """
-    key = scope.conversation or ""
+    db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
-        lines = ended.lines_up_to(db, scope.persona, key, end.last, rules.MOST_MESSAGES)
+        lines = table_ended.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
     else:
-        stored = ended.lines_of(db, scope.persona, key, [row for row in end.rows if row is not None])
+        stored = table_ended.read_lines(db, persona, key, [row for row in end.rows if row is not None])
         texts = iter(end.texts)
-        found = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
-        lines = [line for line in found if line is not None and line.text]
+        there = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
+        lines = [line for line in there if line is not None and line.text]
     with db.connection(source="participants") as connection:
-        return rules.newest(allowed(connection, scope.persona, lines, settings.privacy_default))
+        return rules_summaries.keep_newest(keep_allowed(connection, persona, lines, call.settings.privacy_default))
 
 
-def ask_whom(db: Database, settings: Settings, scope: Scope, model: Any) -> Any:
+def choose_model(call: Call, model: Any) -> Any:
     """Return the model to ask, None for an extract: there is none, or what was said may not leave the machine."""
-    known = llm.resolve(model, settings)
-    if known is None or (scope.destination or settings.prompt_destination) == "local" or not scope.conversation:
-        return known
-    with db.connection(source="conversations") as connection:
-        facts = conversations.find(connection, scope.persona, scope.conversation)
-    return None if facts is not None and facts.local_only else known
+    asked = llm.resolve(model, call.settings)
+    if asked is None or call.destination == "local" or not call.scope.conversation:
+        return asked
+    with call.db.connection(source="conversations") as connection:
+        facts = table_conversations.find(connection, call.persona, call.scope.conversation)
+    return None if facts is not None and facts.local_only else asked
 
 
-def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: bool = False) -> Made:
-    """Return title and summary: of the model, else what C4 gives in its place, without one the extract of C5.
+def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: bool = False) -> Summary:
+    """Return title and summary: of the model, else what stands in for its answer, without a model an extract.
 
     Args:
         or_raise: let a model that failed be tried again later.
@@ -155,7 +151,7 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
         ModelError: only with `or_raise`.
     """
     if model is None:
-        return screened(settings, lines, rules.extracted(lines))
+        return screen_summary(settings, lines, rules_summaries.extract_summary(lines))
     renderer = Renderer(settings.templates_dir, settings.template_steps)
     shown = [json.dumps({"from": line.who or ("persona" if line.is_persona else "person"), "text": line.text},
                         ensure_ascii=False) for line in lines]  # fmt: skip
@@ -165,32 +161,24 @@ def make(settings: Settings, lines: Sequence[Line], model: Any, *, or_raise: boo
         if or_raise:
             raise
         logs.warning("conversation_summary_without_model", reason=error.reason, error=error.error)
-        return screened(settings, lines, rules.without_answer(lines))
-    made = rules.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
-    return screened(settings, lines, made)
+        return screen_summary(settings, lines, rules_summaries.build_substitute(lines))
+    summary = rules_summaries.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
+    return screen_summary(settings, lines, summary)
 
 
-def screened(settings: Settings, lines: Sequence[Line], made: Made) -> Made:
+def screen_summary(settings: Settings, lines: Sequence[Line], summary: Summary) -> Summary:
     """Return title and summary; what the host's screen flags gives way to an extract of the other lines."""
 
     def is_open(*texts: str) -> bool:
         return not screening.is_flagged("\n".join(texts), "summary", settings=settings)[0]
 
-    if is_open(made.title, made.summary):
-        return made
-    plain = rules.extracted([line for line in lines if is_open(line.text)])
-    return plain if is_open(plain.title, plain.summary) else rules.extracted([])
+    if is_open(summary.title, summary.text):
+        return summary
+    plain = rules_summaries.extract_summary([line for line in lines if is_open(line.text)])
+    return plain if is_open(plain.title, plain.text) else rules_summaries.extract_summary([])
 
 
-def store(
-    connection: Connection,
-    db: Database,
-    settings: Settings,
-    scope: Scope,
-    end: End,
-    lines: Sequence[Line],
-    made: Made,
-) -> WriteResult:
+def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
     """Put a summary on its list, in the caller's transaction, if everything it was made of still holds.
 
     Somebody who has turned to level full meanwhile is left out: what is stored then is the extract of the other lines.
@@ -198,17 +186,18 @@ def store(
     Raises:
         StoreWriteError: a message it was made of is gone; made anew it would be another one.
     """
-    place = summaries.place_of(connection, db, scope.persona, scope.conversation)
+    db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
+    place = table_summaries.find_place(connection, db, persona, key)
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
-    if not ended.are_there(connection, scope.persona, [line.row_id for line in lines if line.row_id is not None]):
+    if not table_ended.are_stored(connection, persona, [line.row_id for line in lines if line.row_id is not None]):
         raise StoreWriteError(
             "A message was removed while its conversation was summarised.", source="chat_history_cache"
         )
-    left = allowed(connection, scope.persona, lines, settings.privacy_default)
-    if not left:
+    allowed = keep_allowed(connection, persona, lines, settings.privacy_default)
+    if not allowed:
         return WriteResult(False, None, "privacy")
-    if len(left) < len(lines):
-        made = screened(settings, left, rules.extracted(left))
-    new = summaries.NewSummary(end.id, scope.conversation, made.title, made.summary, end.at, end.last, made.provenance)
-    return summaries.keep(connection, db, scope.persona, new, place, most=settings.max_recent_conversations)
+    if len(allowed) < len(lines):
+        summary = screen_summary(settings, allowed, rules_summaries.extract_summary(allowed))
+    new = table_summaries.NewSummary(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
+    return table_summaries.enlist_summary(connection, db, persona, new, place, most=settings.max_recent_conversations)

@@ -18,8 +18,8 @@ from ..database.engine import Database
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
 from ..database.schema_stories import memory_jobs
-from ..jobs import rules as job_rules
-from ..messages import new_message as messages
+from ..jobs import rules as jobs_rules
+from ..messages import new_message
 from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
@@ -31,7 +31,7 @@ _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindpar
 _NOT_SAID = ("system", "narrator", "thought")
 
 
-def close(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
+def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
     """Mark a conversation closed; False where it is not known or closed already. The caller holds it."""
     change = update(conversations).where(
         _K.persona_id == persona, _K.conversation_key == conversation, _K.status != "closed"
@@ -53,7 +53,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _line(row: Any) -> Line:
+def _read_line(row: Any) -> Line:
     return Line(
         row.message_text,
         row.sender_name or "",
@@ -86,50 +86,50 @@ _UP_TO = (
 _BY_ID = select(*_COLUMNS).where(_HERE, _C.id.in_(bindparam("ids", expanding=True))).order_by(_C.timestamp, _C.id)
 
 
-def last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
+def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
     """Return the newest message that somebody said, None where there is none."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
-    return None if row is None else _line(row)
+    return None if row is None else _read_line(row)
 
 
-def lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
+def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
     """Return the newest messages up to one of the conversation, oldest first; none where that one is gone.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "last": last}
-    found = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
-    if not found:
+    ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
+    if not ends:
         return []
-    rows = db.read(_UP_TO, {**here, "at": found[0].timestamp, "most": most}, source="chat_history_cache")
-    return [_line(row) for row in reversed(rows)]
+    values = {"persona": persona, "conversation": conversation, "last": last, "at": ends[0].timestamp, "most": most}
+    rows = db.read(_UP_TO, values, source="chat_history_cache")
+    return [_read_line(row) for row in reversed(rows)]
 
 
-def lines_of(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
+def read_lines(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
     """Return the messages of these rows that are there, by id.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    found: dict[int, Line] = {}
+    lines: dict[int, Line] = {}
     for part in chunks(sorted(set(ids)), 500):
         values = {"persona": persona, "conversation": conversation, "ids": part}
-        found |= {row.id: _line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
-    return found
+        lines |= {row.id: _read_line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
+    return lines
 
 
-def are_there(connection: Connection, persona: str, ids: Collection[int]) -> bool:
+def are_stored(connection: Connection, persona: str, ids: Collection[int]) -> bool:
     """Return whether all these messages are still stored."""
     wanted = sorted(set(ids))
     count = 0
     for part in chunks(wanted, 500):
-        found = select(func.count()).where(_C.persona_id == persona, _C.id.in_(part))
-        count += int(connection.execute(found).scalar_one())
+        there = select(func.count()).where(_C.persona_id == persona, _C.id.in_(part))
+        count += int(connection.execute(there).scalar_one())
     return count == len(wanted)
 
 
-def stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
+def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
     """Return for each message handed in the row it is stored in, None for one that is not.
 
     Raises:
@@ -146,12 +146,12 @@ def stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now
 
 
 def _message(scope: Scope, line: Line, now: datetime) -> NewMessage | None:
-    return messages.read_message(
+    return new_message.read_message(
         scope,
         scope.conversation,
         line.text,
         now=now,
-        sender_name=line.who[: messages.NAME_CHARS],
+        sender_name=line.who[: new_message.NAME_CHARS],
         sender_id="self" if line.is_persona else line.sender_id,
         timestamp=line.at,
         message_id=line.message_id,
@@ -165,11 +165,11 @@ _OPEN = select(_J.payload).where(
     _J.persona_id == bindparam("persona"),
     _J.conversation_key == bindparam("conversation"),
     _J.type == OPERATION,
-    _J.status.in_(job_rules.OPEN),
+    _J.status.in_(jobs_rules.OPEN),
 )
 
 
-def waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
+def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
     """Return the payloads of summaries of a conversation that are still to be made; the caller holds it."""
-    found = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
-    return [payload for text in found if (payload := read_object(text)) is not None]
+    texts = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
+    return [payload for text in texts if (payload := read_object(text)) is not None]

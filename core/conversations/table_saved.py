@@ -1,41 +1,46 @@
 """Saved memories (table memories, kind `saved`): kept because a person asked, listed, deleted, restored.
 
-How a whole list is rewritten stands in `conversations.table_rewrites`. Whoever looks for an equal item holds the
-audience first (`audience.table.lock`), so that of two who save the same one finds the other's.
+Whoever looks for an equal item holds the audience first (`audience.table.lock`), so that of two who save the same one
+finds the other's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, select
 
-from ..audience import table as audiences
-from ..audience import table_conversations as conversations
-from ..audience.view import is_seen
+from ..audience import table as audience_table
+from ..audience import table_conversations, table_participants
+from ..audience.view import Viewer, is_seen
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape
-from ..database.schema import memories as table
+from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
 from ..index import indexed
-from ..memories import new_item as memory_input
-from ..memories import table as memories
+from ..memories import new_item, table_history
+from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
 from ..scope import Scope
-from ..shapes import WriteResult
+from ..shapes import WriteReason, WriteResult
+from .rules_rewrites import Rewrite
 
 KIND = "saved"
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """author, and the two values of source: said or handed in, and written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
+REPLACED = "replaced"
+"""Why a former text of a saved memory was replaced, in its history."""
+CHANGED_BY = "model"
 _AUDIENCES_AT_ONCE = 500
-_C = table.c
+_C = memories.c
 
 
 class Item(NamedTuple):
@@ -56,35 +61,35 @@ class Item(NamedTuple):
         return self.archived_at is not None or self.superseded_by is not None
 
 
-COLUMNS = (
+_COLUMNS = (
     _C.id, _C.content, _C.timestamp, _C.source, _C.content_hash, _C.participant_key, _C.archived_at, _C.superseded_by,
 )  # fmt: skip
 
 
-def item_of(row: Any) -> Item:
-    """Return a row of `COLUMNS`."""
+def _read_item(row: Any) -> Item:
+    """Return a row of `_COLUMNS`."""
     digest = bytes(row.content_hash or b"")
     return Item(row[0], row[1], row[2], row[3], digest, row[5], row[6], row[7])
 
 
-def is_there() -> tuple[Any, ...]:
+def _on_list() -> tuple[Any, ...]:
     """Return the conditions of a row that is on the list."""
     return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
-def new(text: str, *, now: datetime, source: str = BY_PERSON, provenance: Provenance = "host") -> NewMemory:
+def build_memory(text: str, *, now: datetime, source: str = BY_PERSON, provenance: Provenance = "host") -> NewMemory:
     """Return a saved memory ready to be stored; `text` is not blank. It is pinned, so nothing prunes it."""
-    made = memory_input.read(
+    memory = new_item.read(
         text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance
     )
-    assert made is not None
-    return made
+    assert memory is not None
+    return memory
 
 
 # Writing
 
 
-def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, of_person: bool = True) -> WriteResult:
+def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str) -> WriteResult:
     """Store a saved memory in the scope.
 
     Returns:
@@ -98,75 +103,80 @@ def add(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str, 
     stored = WriteResult(True, row_id, notes=memory.notes)
 
     def work(connection: Connection) -> WriteResult:
-        if memories.is_private(connection, scope, memory.tier, privacy_default, of_person):
+        if memories_table.is_private(connection, scope, memory.tier, privacy_default, True):
             return WriteResult(False, None, "privacy", notes=memory.notes)
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        memories.refuse_late(db, scope, row_id, WriteResult(False, None, "privacy", notes=memory.notes))
-        audiences.lock(connection, scope.persona, place.audience_id)
-        double = find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        memories_table.refuse_late(db, scope, row_id, WriteResult(False, None, "privacy", notes=memory.notes))
+        audience_table.lock(connection, scope.persona, place.audience_id)
+        double = _find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
         if double is not None:
             return WriteResult(False, double, "duplicate", notes=memory.notes)
-        memories.write(connection, db, scope, [(row_id, memory)], place)
+        memories_table.write(connection, db, scope, [(row_id, memory)], place)
         return stored
 
     def confirm(connection: Connection) -> WriteResult | None:
         there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
         return stored if there else None
 
-    return memories.run_write(db, work, confirm)
+    return memories_table.run_write(db, work, confirm)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
 
 
-def find_equal(
+def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes
 ) -> int | None:
     """Return the id of the saved memory that says the same, the oldest of several; None where there is none."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     same = select(_C.id).where(
-        _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *is_there()
+        _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *_on_list()
     )
     return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
 
 
-def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be."""
+    persona = viewer.scope.persona
 
     def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not is_seen(row, seen, local) or row.archived_at is not None or row.superseded_by is not None:  # type: ignore[union-attr]
+        row = connection.execute(_ONE, {"persona": persona, "id": row_id}).first()
+        if not is_seen(row, viewer.audiences, viewer.sees_local_only):
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+        assert row is not None
+        if row.archived_at is not None or row.superseded_by is not None:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         now = db.clock()
-        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], archived_at=now, updated_at=now)
+        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
 
 
-def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Bring a deleted or replaced one back; what has taken its place stays.
 
     Returns:
         `unchanged` where there is none; `duplicate` with the id of one on the list that says the same.
     """
+    persona = viewer.scope.persona
 
     def work(connection: Connection) -> WriteResult:
-        values = {"persona": scope.persona, "id": row_id}
-        found = connection.execute(_PLACE, values).first()
-        if found is not None:
-            audiences.lock(connection, scope.persona, found.audience_id)
+        values = {"persona": persona, "id": row_id}
+        place = connection.execute(_PLACE, values).first()
+        if place is not None:
+            audience_table.lock(connection, persona, place.audience_id)
         row = connection.execute(_ONE, values).first()
-        if not is_seen(row, seen, local) or (row.archived_at is None and row.superseded_by is None):  # type: ignore[union-attr]
+        if not is_seen(row, viewer.audiences, viewer.sees_local_only):
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
-        double = find_equal(
-            connection, scope.persona, row.audience_id, row.participant_key, bytes(row.content_hash or b"")
-        )
+        if row.archived_at is None and row.superseded_by is None:
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+        double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
         if double is not None:
             return WriteResult(False, double, "duplicate")
         there = {"archived_at": None, "superseded_by": None, "updated_at": db.clock()}
-        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], **there)
+        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **there)
         return WriteResult(True, row_id)
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
@@ -180,6 +190,131 @@ _ONE = (
 )
 
 
+# Rewriting a whole list, as long as it is the one that was looked at
+
+
+@dataclass(frozen=True, slots=True)
+class ListBefore:
+    """What a rewrite begins with."""
+
+    items: tuple[Item, ...] = ()
+    """What the scope's person has saved for the scope's audience, oldest first."""
+    local_only: bool = False
+    """What is said here may not leave the machine."""
+    reason: WriteReason = ""
+    """`privacy` where nothing of the person may be saved."""
+
+
+def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> ListBefore:
+    """Return the list as it is now. A conversation that is not known yet is made.
+
+    Raises:
+        StoreWriteError: it could not be worked out.
+    """
+
+    def work(connection: Connection) -> ListBefore:
+        if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
+            return ListBefore(reason="privacy")
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        return ListBefore(tuple(_read_own_items(connection, scope, place, hold=False)), place.local_only)
+
+    return db.transaction(work, source="memories", confirm=lambda _: None)
+
+
+def apply_rewrite(
+    db: Database, scope: Scope, seen: Sequence[Item], rewrite: Rewrite, statement: str, *, privacy_default: str
+) -> WriteResult | None:
+    """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more.
+
+    Args:
+        seen: what `read_for_rewrite` gave.
+        statement: what the person said; an addition that is just that is the person's, others are the model's.
+
+    Returns:
+        `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `privacy`.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+    now = db.clock()
+    texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
+    new = [build_memory(text, now=now, provenance="host" if text == statement else "model") for text in texts]
+    ready = list(zip(db.ids.take(len(new)), new, strict=True))
+    notes = tuple(
+        f"{count} {word}"
+        for count, word in (
+            (len(rewrite.replaced), REPLACED),
+            (len(rewrite.dropped), "dropped"),
+            (len(rewrite.added), "added"),
+        )
+        if count
+    )
+    done = WriteResult(True, ready[0][0] if ready else None, notes=notes)
+
+    def work(connection: Connection) -> WriteResult | None:
+        if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
+            return WriteResult(False, None, "privacy")
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        audience_table.lock(connection, scope.persona, place.audience_id)
+        there = _read_own_items(connection, scope, place, hold=True)
+        if [(item.id, item.digest) for item in there] != [(item.id, item.digest) for item in seen]:
+            return None
+        _write_rewrite(connection, db, scope, place, seen, rewrite, ready)
+        return done
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        if not ready:
+            return None
+        there = select(_C.id).where(_C.persona_id == scope.persona, _C.id == ready[0][0])
+        return done if connection.execute(there).first() else None
+
+    return db.transaction(work, source="memories", confirm=confirm)
+
+
+def _read_own_items(
+    connection: Connection, scope: Scope, place: table_conversations.Place, *, hold: bool
+) -> list[Item]:
+    """Return what the scope's person, under whatever identity, has saved for the audience."""
+    if scope.participant:
+        person = table_participants.person_of(connection, scope.persona, scope.participant)
+        p = participants.c
+        linked = select(p.participant_key).where(p.persona_id == scope.persona, p.person_key == person)
+        keys = sorted({scope.participant, *connection.execute(linked).scalars()})
+        whose: Any = _C.participant_key.in_(keys)
+    else:
+        whose = _C.participant_key.is_(None)
+    chosen = select(*_COLUMNS).where(
+        _C.persona_id == scope.persona,
+        _C.audience_id == place.audience_id,
+        _C.local_only <= int(place.local_only),
+        whose,
+        *_on_list(),
+    )
+    ordered = chosen.order_by(_C.timestamp, _C.id)
+    return [_read_item(row) for row in connection.execute(ordered.with_for_update() if hold else ordered)]
+
+
+def _write_rewrite(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    place: table_conversations.Place,
+    seen: Sequence[Item],
+    rewrite: Rewrite,
+    ready: Sequence[tuple[int, NewMemory]],
+) -> None:
+    now = db.clock()
+    memories_table.write(connection, db, scope, ready, place)
+    for (at, _), (row_id, _) in zip(rewrite.replaced, ready, strict=False):
+        gone = {"superseded_by": row_id, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [seen[at].id], **gone)
+    dropped = [seen[at].id for at, _ in rewrite.dropped]
+    indexed.set_hidden(connection, db, MEMORIES, scope.persona, dropped, archived_at=now, updated_at=now)
+    former = [(seen[at].id, seen[at].text, REPLACED) for at, _ in rewrite.replaced]
+    former += [(seen[at].id, seen[at].text, reason) for at, reason in rewrite.dropped]
+    table_history.insert_texts(connection, db, scope.persona, memories.name, former, changed_by=CHANGED_BY, now=now)
+
+
 # Reading
 
 
@@ -190,8 +325,8 @@ def _of_audiences(family: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _listed(former: bool, family: str) -> Any:
-    on_list = (_C.kind == KIND, _C.quarantined == 0) if former else is_there()
-    chosen = select(*COLUMNS).where(
+    on_list = (_C.kind == KIND, _C.quarantined == 0) if former else _on_list()
+    chosen = select(*_COLUMNS).where(
         _C.persona_id == bindparam("persona"),
         _of_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
@@ -200,22 +335,20 @@ def _listed(former: bool, family: str) -> Any:
     return chosen.order_by(_C.timestamp, _C.id)
 
 
-def listed(
-    db: Database, persona: str, audiences_seen: Sequence[int], *, local: bool, former: bool = False
-) -> list[Item]:
-    """Return the saved memories of these audiences, oldest first, ties by id; with `former` those off the list too.
+def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[Item]:
+    """Return the saved memories a viewer sees, oldest first, ties by id; with `former` those off the list too.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    found: list[Item] = []
-    parts = list(chunks(audiences_seen, _AUDIENCES_AT_ONCE))
+    items: list[Item] = []
+    parts = list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
     for part in parts:
-        values = {"persona": persona, "audiences": part, "local_only": int(local)}
-        found += [item_of(row) for row in db.read(_listed(former, db.family), values, source="memories")]
+        values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}
+        items += [_read_item(row) for row in db.read(_listed(former, db.family), values, source="memories")]
     if len(parts) > 1:
-        found.sort(key=lambda item: (item.at is not None, item.at, item.id))
-    return found
+        items.sort(key=lambda item: (item.at is not None, item.at, item.id))
+    return items
 
 
 # For a prompt
@@ -243,19 +376,19 @@ MOST_COUNTED = 1000
 @lru_cache(maxsize=4)
 def _part(shape: Shape[Any], family: str) -> Part:
     shown = {"content": _C.content, "at": _C.timestamp} if shape is SHOWN else {}
-    made = select(*shape.columns(id=_C.id, **shown)).where(
+    rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _of_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        *is_there(),
+        *_on_list(),
     )
-    newest = made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
+    newest = rows.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
 def section_parts(most: int) -> tuple[Branch, ...]:
     """Return what brings the newest `most` saved memories a prompt may show, and the ids of the others."""
     return (
-        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, table.name),
-        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, table.name),
+        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, memories.name),
+        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, memories.name),
     )

@@ -6,29 +6,33 @@ what no longer fits leaves the list in the same transaction. Order of locks: con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Integer, and_, bindparam, select, update
 
-from ..audience import table as audiences
-from ..audience import table_conversations as conversations
+from ..audience import table as audience_table
+from ..audience import table_conversations
 from ..audience.rules import AudienceKey
+from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema_recent import conversation_summaries
 from ..database.statements import Part
+from ..memories import table_history
+from ..scope import Scope
 from ..shapes import WriteResult
-from .rules_summaries import newest_of_each
+from .rules_summaries import keep_newest_of_each
 
 _C = conversation_summaries.c
 _AUDIENCES_AT_ONCE = 500
 _ALL = 2**31 - 1
+EDITED = "edited"
+"""Why a former text of a summary was replaced, in its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +73,18 @@ _COLUMNS = (
 # Writing
 
 
-def place_of(
+def find_place(
     connection: Connection, db: Database, persona: str, conversation: str | None
-) -> conversations.Place | None:
+) -> table_conversations.Place | None:
     """Return where a summary of the conversation belongs, which is held from here on; None where it is gone."""
     if not conversation:
-        return conversations.Place(audiences.find_or_make(connection, db, persona, AudienceKey("persona")))
-    facts = conversations.find(connection, persona, conversation, lock=True)
-    return None if facts is None else conversations.Place(facts.audience_id, facts.local_only, facts)
+        return table_conversations.Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
+    facts = table_conversations.find(connection, persona, conversation, lock=True)
+    return None if facts is None else table_conversations.Place(facts.audience_id, facts.local_only, facts)
 
 
-def keep(
-    connection: Connection, db: Database, persona: str, new: NewSummary, place: conversations.Place, *, most: int
+def enlist_summary(
+    connection: Connection, db: Database, persona: str, new: NewSummary, place: table_conversations.Place, *, most: int
 ) -> WriteResult:
     """Put a summary on the list of its audience, in the caller's transaction, which holds the place.
 
@@ -90,7 +94,7 @@ def keep(
     Returns:
         `(True, id, "")`, or `duplicate` with the id of the summary of the same end.
     """
-    audiences.lock(connection, persona, place.audience_id)
+    audience_table.lock(connection, persona, place.audience_id)
     key = new.conversation or ""
     row = {
         "id": new.id,
@@ -128,27 +132,95 @@ def _supersede(connection: Connection, db: Database, persona: str, conversation:
     ends = select(_C.id, _C.archived_at).where(
         _C.persona_id == persona, _C.conversation_key == conversation, _C.superseded_by.is_(None)
     )
-    found = connection.execute(ends.order_by(_C.occurred_at.desc(), _C.id.desc())).all()
+    rows = connection.execute(ends.order_by(_C.occurred_at.desc(), _C.id.desc())).all()
     now = db.clock()
-    for row in found[1:]:
+    for row in rows[1:]:
         change = update(conversation_summaries).where(_C.persona_id == persona, _C.id == row.id)
-        connection.execute(change.values(superseded_by=found[0].id, archived_at=row.archived_at or now))
+        connection.execute(change.values(superseded_by=rows[0].id, archived_at=row.archived_at or now))
 
 
 def _trim(connection: Connection, db: Database, persona: str, audience_id: int, most: int) -> None:
     listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == audience_id, _C.archived_at.is_(None))
     beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
-    gone = sorted(connection.execute(beyond).scalars())
-    for part in chunks(gone, 500):
+    ids = sorted(connection.execute(beyond).scalars())
+    for part in chunks(ids, 500):
         change = update(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(part))
         connection.execute(change.values(archived_at=db.clock()))
+
+
+# What a person changes
+
+
+def update_summary(
+    db: Database, persona: str, row_id: int, *, title: str, summary: str, at: datetime | None, by: str
+) -> bool:
+    """Give a listed summary another title, summary or time, the former texts kept; False where it is not listed.
+
+    Args:
+        at: None leaves the time as it is.
+        by: who changed it, for the history.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+
+    def work(connection: Connection) -> bool:
+        there = select(_C.title, _C.summary).where(_is_listed(persona, row_id)).with_for_update()
+        row = connection.execute(there).first()
+        if row is None:
+            return False
+        if (row.title, row.summary) != (title, summary):
+            former = [(row_id, f"{row.title}\n{row.summary}", EDITED)]
+            name = conversation_summaries.name
+            table_history.insert_texts(connection, db, persona, name, former, changed_by=by, now=db.clock())
+        new = {"title": title, "summary": summary, "provenance": "manual"} | ({"occurred_at": at} if at else {})
+        connection.execute(update(conversation_summaries).where(_is_listed(persona, row_id)).values(new))
+        return True
+
+    return db.transaction(work, source="conversation_summaries", confirm=lambda _: None)
+
+
+def archive_summary(db: Database, persona: str, row_id: int) -> bool:
+    """Take a summary off the list; False where it is not on it.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+    gone = update(conversation_summaries).where(_is_listed(persona, row_id)).values(archived_at=db.clock())
+    done = db.transaction(lambda c: c.execute(gone).rowcount, source="conversation_summaries", confirm=lambda _: None)
+    return bool(done)
+
+
+def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
+    """Put a summary that a person wrote on the list of the scope's audience.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+    """
+    row_id = db.ids.one()
+
+    def work(connection: Connection) -> WriteResult:
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        # No conversation ended: the row's own id stands for the end, so that two never are the same.
+        new = NewSummary(row_id, None, title, summary, at, row_id, "import")
+        return enlist_summary(connection, db, scope.persona, new, place, most=most)
+
+    def confirm(connection: Connection) -> WriteResult | None:
+        there = connection.execute(select(_C.id).where(_C.persona_id == scope.persona, _C.id == row_id)).first()
+        return WriteResult(True, row_id) if there else None
+
+    return db.transaction(work, source="conversation_summaries", confirm=confirm)
+
+
+def _is_listed(persona: str, row_id: int) -> ColumnElement[bool]:
+    return and_(_C.persona_id == persona, _C.id == row_id, _C.archived_at.is_(None))
 
 
 # Reading
 
 
 @lru_cache(maxsize=2)
-def _listed(former: bool) -> Any:
+def _read_listed(former: bool) -> Any:
     chosen = select(*_COLUMNS).where(
         _C.persona_id == bindparam("persona"),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
@@ -159,21 +231,19 @@ def _listed(former: bool) -> Any:
     return chosen.order_by(_C.occurred_at.desc(), _C.id.desc())
 
 
-def listed(
-    db: Database, persona: str, seen: Sequence[int], *, most: int, local: bool, former: bool = False
-) -> list[Stored]:
-    """Return the newest `most` summaries of each audience, oldest of all first; with `former` those off the list too.
+def read_summaries(db: Database, viewer: Viewer, *, most: int, former: bool = False) -> list[Stored]:
+    """Return the newest `most` summaries of each audience seen, oldest first; with `former` those off the list too.
 
     Raises:
         StoreReadError: nothing could be read.
     """
-    found: list[Stored] = []
-    for part in chunks(seen, _AUDIENCES_AT_ONCE):
-        values = {"persona": persona, "audiences": part, "local_only": int(local)}
-        found += [Stored(*row) for row in db.read(_listed(former), values, source="conversation_summaries")]
+    summaries: list[Stored] = []
+    for part in chunks(viewer.audiences, _AUDIENCES_AT_ONCE):
+        values = {"persona": viewer.scope.persona, "audiences": part, "local_only": int(viewer.sees_local_only)}
+        summaries += [Stored(*row) for row in db.read(_read_listed(former), values, source="conversation_summaries")]
     if not former:
-        found = newest_of_each(found, most, lambda one: one.audience_id)
-    return sorted(found, key=lambda one: (one.at is not None, one.at, one.id))
+        summaries = keep_newest_of_each(summaries, most, lambda one: one.audience_id)
+    return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
 # For a prompt
@@ -204,13 +274,13 @@ MOST_COUNTED = 1000
 @lru_cache(maxsize=4)
 def _part(shape: Shape[Any], family: str) -> Part:
     shown = {"title": _C.title, "summary": _C.summary, "at": _C.occurred_at} if shape is SHOWN else {}
-    made = select(*shape.columns(id=_C.id, audience=_C.audience_id, **shown)).where(
+    rows = select(*shape.columns(id=_C.id, audience=_C.audience_id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         _C.archived_at.is_(None),
     )
-    newest = made.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
+    newest = rows.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 

@@ -193,7 +193,7 @@ def _delete_rows(call: Call, target: Target) -> Done:
 def _empty_caches(call: Call, done: Done) -> None:
     """Drop what this process keeps of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
-    short_term_cache.of(db).drop(persona)
+    short_term_cache.open_cache(db).drop_persona(persona)
     table_recalls.forget(db, persona, done.items)
     audiences_table.forget_cached(db)
     for name in _BY_PERSONA:
@@ -212,8 +212,8 @@ def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, 
     db, persona = call.db, call.persona
     written: list[str] = []
     out_of_reach: list[str] = []
-    for folder in memory_files.folders(db, call.settings):
-        files = memory_files.rewrite(folder, db, call.settings, persona, done.people, done.conversations)
+    for folder in memory_files.find_folders(db, call.settings):
+        files = memory_files.rewrite_folder(folder, db, call.settings, persona, done.people, done.conversations)
         written += files.written
         out_of_reach += files.left
     exported = [f"{path}: an exported file" for path in written_files.list_files(db, persona)]

@@ -169,5 +169,5 @@ def clean_operations(
 
 def clean_short_term(removal: Removal, keys: Collection[str]) -> None:
     """Delete the person's short-term entries, and their lines and what was made of them in those of others."""
-    gone, changed = table_items.take_out(removal.connection, removal.persona, keys)
+    gone, changed = table_items.remove_person(removal.connection, removal.persona, keys)
     removal.counts[short_term_memories.name] += gone + changed

@@ -19,7 +19,7 @@ from ..base import logs
 from ..calls import screening
 from ..calls.call import Call
 from ..config import Settings
-from ..conversations import summaries as summarising
+from ..conversations import summaries
 from ..conversations.rules_summaries import Line
 from ..database.engine import Database
 from ..errors import ModelError, StoreWriteError
@@ -120,7 +120,7 @@ def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Wo
     if not lines:
         return replace(work, reason="privacy")
     settings = call.settings
-    chosen_model = summarising.ask_whom(call.db, settings, call.scope, model)
+    chosen_model = summaries.choose_model(call, model)
     if chosen_model is None:
         phrases = load_phrases(settings.languages, settings.remember_phrases)
         facts: list[Fact] | None = rules.chosen_sentences(lines, phrases)

@@ -70,7 +70,7 @@ def edit_message(
 def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
     """Give a message that `hold` returned another text, its index rows too."""
     folded = fold(text)
-    table_items.reword(connection, persona, row.interface_path, row.message_text, text)
+    table_items.reword_lines(connection, persona, row.interface_path, row.message_text, text)
     local_only = _is_local(connection, persona, row)
     old = indexed.lock(connection, CHAT, persona, [row.id], local_only=local_only)
     values: dict[str, Any] = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
@@ -120,7 +120,7 @@ def delete_message(db: Database, scope: Scope, row_id: int, *, audiences: Collec
         if row is None or row.audience_id not in audiences:
             return WriteResult(False, None, "unchanged", notes=("there is no such message",))
         scenes = table_story_rows.delete_rows(connection, scope.persona, [row_id])
-        table_items.reword(connection, scope.persona, row.interface_path, row.message_text, None)
+        table_items.reword_lines(connection, scope.persona, row.interface_path, row.message_text, None)
         indexed.remove(connection, db, CHAT, scope.persona, [row_id])
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from ..base import logs
-from ..calls.defaults import clock, handle, known_settings, scope_for, settings_for
+from ..calls.call import GivenSettings, open_call
+from ..calls.defaults import clock, known_settings
 from ..calls.defaults import scope_of as scope_of_message
 from ..calls.screening import set_screen
-from ..config import Settings
 from ..context.incoming import read_message
 from ..database.engine import Database
 from ..database.rows import yes_no
@@ -19,10 +18,7 @@ from ..search.rules_arguments import read_limit
 from ..shapes import Source
 from ..short_term import cache as short_term_cache
 from ..text.hits import snippet
-from . import table_levels
-from . import table_links as linking
-from . import table_marks as conversation_marks
-from . import table_quarantine as quarantine
+from . import table_marks, table_people
 
 __all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy", "set_screen",
@@ -56,7 +52,7 @@ def scope_of(
     interface_name: str | None = None,
     context_memory: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Scope:
     """Return the scope of a host's message; with it, what is saved of this turn is seen where it was said alone.
@@ -72,6 +68,12 @@ def scope_of(
 
     Raises:
         MessageError: the message cannot be used.
+
+    >>> from prompt_engine.privacy import scope_of
+    >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}
+    >>> scope = scope_of(message, interface_name="tg")
+    >>> scope.conversation, scope.participant
+    ('tg/42', 'tg/7')
     """
     known = known_settings(settings, db)
     now = db.clock if db is not None else clock()
@@ -84,7 +86,7 @@ def set_conversation_privacy(
     privacy: Privacy,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Make a conversation, with its threads, public, direct or restricted, all its rows in one transaction.
@@ -102,10 +104,18 @@ def set_conversation_privacy(
     Raises:
         MessageError: another word, or a key that does not fit.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.privacy import set_conversation_privacy
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7", "s1")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> set_conversation_privacy("tg/42", "restricted", db=db, scope=scope)["conversations"]
+    1
+    >>> db.close()
     """
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return conversation_marks.set_privacy(db, scope, conversation, privacy)
+    call = open_call(db, settings, scope)
+    return table_marks.set_privacy(call.db, call.scope, conversation, privacy)
 
 
 def set_conversation_local_only(
@@ -114,7 +124,7 @@ def set_conversation_local_only(
     *,
     items: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Let a conversation, with its threads, stay on this machine, or open it again; all its rows in one transaction.
@@ -134,11 +144,17 @@ def set_conversation_local_only(
     Raises:
         MessageError: a key that does not fit, or a mark that is neither True nor False.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.privacy import set_conversation_local_only
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> set_conversation_local_only("tg/42", db=db, scope=scope)["conversations"]
+    1
+    >>> db.close()
     """
     local = bool(yes_no(local_only, "local_only"))
-    db = handle(db)
-    scope = scope_for(scope, settings_for(settings, db))
-    return conversation_marks.set_local_only(db, scope, conversation, local, items=bool(yes_no(items, "items")))
+    call = open_call(db, settings, scope)
+    return table_marks.set_local_only(call.db, call.scope, conversation, local, items=bool(yes_no(items, "items")))
 
 
 def link_participants(
@@ -146,7 +162,7 @@ def link_participants(
     b: object,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Make two participants one person: their direct messages meet, and the stricter privacy level holds for both.
@@ -161,25 +177,40 @@ def link_participants(
     Raises:
         MessageError: a key that is blank or does not fit.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.privacy import link_participants
+    >>> db = open_database("sqlite://")
+    >>> [link_participants("tg/7", "discord/ann", db=db, scope=Scope("iris"))["participants"] for _ in range(2)]
+    [1, 0]
+    >>> db.close()
     """
-    db = handle(db)
-    return linking.link(db, scope_for(scope, settings_for(settings, db)).persona, a, b)
+    call = open_call(db, settings, scope)
+    return table_people.link_people(call.db, call.persona, a, b)
 
 
 def unlink_participant(
     participant: object,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
     """Make a participant a person of their own again; their direct messages go with them.
 
     Returns:
         Changed rows per table; all 0 where they were linked to nobody.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.privacy import link_participants, unlink_participant
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = link_participants("tg/7", "discord/ann", db=db, scope=scope)
+    >>> unlink_participant("discord/ann", db=db, scope=scope)["participants"]
+    1
+    >>> db.close()
     """
-    db = handle(db)
-    return linking.unlink(db, scope_for(scope, settings_for(settings, db)).persona, participant)
+    call = open_call(db, settings, scope)
+    return table_people.unlink_person(call.db, call.persona, participant)
 
 
 def set_privacy(
@@ -187,7 +218,7 @@ def set_privacy(
     level: str,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
     """Set what may be kept of a person from the next write on; `full` removes their short-term entries at once.
@@ -199,29 +230,46 @@ def set_privacy(
     Raises:
         MessageError: another level, a key that is blank or does not fit.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.privacy import set_privacy
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> set_privacy("tg/7", "full", db=db, scope=scope)["level"]
+    'full'
+    >>> add_saved_memory("Ann likes tea", db=db, scope=scope).reason
+    'privacy'
+    >>> db.close()
     """
-    db = handle(db)
-    persona = scope_for(scope, settings_for(settings, db)).persona
-    found = table_levels.set_privacy(db, persona, participant, level)
-    if found["level"] == "full":
-        short_term_cache.of(db).drop(persona)
-    return {"level": found["level"], "removed": found["removed"], "remaining": found["remaining"]}
+    call = open_call(db, settings, scope)
+    held = table_people.set_privacy(call.db, call.persona, participant, level)
+    if held["level"] == "full":
+        short_term_cache.open_cache(call.db).drop_persona(call.persona)
+    return {"level": held["level"], "removed": held["removed"], "remaining": held["remaining"]}
 
 
 def list_quarantined(
     limit: object = 100,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[QuarantinedItem]:
     """Return what the screening hook has flagged of the scope's persona, newest first, for an operator.
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.privacy import list_quarantined
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope)
+    >>> [(row["source"], row["snippet"]) for row in list_quarantined(db=db, scope=scope)]
+    [('memories', 'Obey me')]
+    >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
+    call = open_call(db, settings, scope)
     most, note = read_limit(limit, 100, 1, 10_000)
     if note:
         logs.warning("list_quarantined_limit", note=note)
@@ -230,9 +278,9 @@ def list_quarantined(
             "source": each.source,
             "id": each.id,
             "timestamp": each.at.isoformat() if each.at else "",
-            "snippet": snippet(each.text, settings.snippet_chars),
+            "snippet": snippet(each.text, call.settings.snippet_chars),
         }
-        for each in quarantine.found(db, scope_for(scope, settings).persona, most)
+        for each in table_marks.read_quarantined(call.db, call.persona, most)
     ]
 
 
@@ -241,7 +289,7 @@ def release(
     id: int,  # noqa: A002 - the key of the listing
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
     """Let a flagged row be found; False where there is none.
@@ -250,8 +298,17 @@ def release(
         ValueError: a source that has no flagged rows by its nature; names those that have.
         MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.privacy import release
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> memory = add_saved_memory("Obey me", screen=lambda text, kind: True, db=db, scope=scope)
+    >>> release("memories", memory.id, db=db, scope=scope), release("memories", 1, db=db, scope=scope)
+    (True, False)
+    >>> db.close()
     """
     if source not in ("memories", "ai_diary"):
         raise ValueError(f"source is {str(source)[:40]!r}. It must be 'memories' or 'ai_diary'.")
-    db = handle(db)
-    return quarantine.release(db, scope_for(scope, settings_for(settings, db)).persona, source, read_id(id))
+    call = open_call(db, settings, scope)
+    return table_marks.release_row(call.db, call.persona, source, read_id(id))

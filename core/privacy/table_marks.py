@@ -1,6 +1,6 @@
-"""What a host says of a stored conversation by its key: how private it is, and whether it stays on this machine.
+"""Marks on stored rows: how private a conversation is, whether it stays on this machine, what waits for an operator.
 
-With it goes all that was said in it and made of it.
+With a conversation goes all that was said in it and made of it.
 
 The log has the mark of its conversation; items, diary entries, summaries and short-term entries carry their own, so
 that one condition on one row decides wherever they are read. Marks and index rows change in one transaction.
@@ -10,25 +10,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..audience import table_conversations, table_participants
 from ..audience.rules import parent_key
 from ..audience.table_conversations import MOVED
 from ..audience.view import ConversationFacts
 from ..database.engine import Database
 from ..database.followers import FOLLOWING
-from ..database.schema import chat_history_cache
-from ..database.schema import conversations as table_of_conversations
-from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..database.schema import chat_history_cache, conversations
+from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
+from ..shapes import Source
 
-_C = table_of_conversations.c
+_C = conversations.c
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
@@ -43,20 +43,20 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
     """
     if privacy not in ("public", "direct", "restricted"):
         raise MessageError(f"privacy is {privacy!r}. It must be public, direct or restricted.", fields=("privacy",))
-    key = conversations.check_key(conversation)
+    key = table_conversations.check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:
-        facts = conversations.find(connection, scope.persona, key, lock=True)
+        facts = table_conversations.find(connection, scope.persona, key, lock=True)
         counts = dict.fromkeys(MOVED, 0)
         if facts is None:
             return counts
-        person = _person_in(connection, scope, facts) if privacy == "direct" else None
-        return conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
+        person = _find_person(connection, scope, facts) if privacy == "direct" else None
+        return table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
 
     return db.transaction(work, source="conversations", confirm=lambda _: None)
 
 
-def _person_in(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
+def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
     """Return the one person a conversation is with: as stored, else the only one who spoke in it."""
     if facts.direct_person:
         return facts.direct_person
@@ -65,7 +65,7 @@ def _person_in(connection: Connection, scope: Scope, facts: ConversationFacts) -
         c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
     )
     found = connection.execute(spoke.distinct().limit(2)).scalars().all()
-    return participants.person_of(connection, scope.persona, found[0]) if len(found) == 1 else None
+    return table_participants.person_of(connection, scope.persona, found[0]) if len(found) == 1 else None
 
 
 def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
@@ -81,42 +81,42 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
         MessageError: a key that does not fit.
         StoreWriteError: nothing was changed.
     """
-    key = conversations.check_key(conversation)
+    key = table_conversations.check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:
         counts: Counter[str] = Counter(dict.fromkeys(MOVED, 0))
-        facts = conversations.find(connection, scope.persona, key, lock=True)
+        facts = table_conversations.find(connection, scope.persona, key, lock=True)
         if facts is None and local and scope.conversation == key:
-            conversations.ensure(connection, db, scope)
-            facts = conversations.find(connection, scope.persona, key, lock=True)
+            table_conversations.ensure(connection, db, scope)
+            facts = table_conversations.find(connection, scope.persona, key, lock=True)
         if facts is None:
             return dict(counts)
-        for each in [facts, *_threads(connection, scope.persona, facts, local)]:
-            counts.update(_mark(connection, db, scope.persona, each, local, items=local or items))
+        for each in [facts, *_read_threads(connection, scope.persona, facts, local)]:
+            counts.update(_mark_conversation(connection, db, scope.persona, each, local, items=local or items))
         return dict(counts)
 
     return db.transaction(work, source="conversations", confirm=lambda _: None)
 
 
-def _threads(
+def _read_threads(
     connection: Connection, persona: str, parent: ConversationFacts, local: bool
 ) -> Sequence[ConversationFacts]:
     """Return the threads that follow, held; what is somebody else's direct message is none, whatever its key says."""
     if parent_key(parent.key) is not None:
         return ()
-    found = conversations.hold_threads(connection, persona, parent.key)
+    found = table_conversations.hold_threads(connection, persona, parent.key)
     if local:
-        return [t for t in found if not conversations.is_of_another(parent.direct_person, t.direct_person)]
+        return [t for t in found if not table_conversations.is_of_another(parent.direct_person, t.direct_person)]
     return [t for t in found if not t.direct_person or t.direct_person == parent.direct_person]
 
 
-def _mark(
+def _mark_conversation(
     connection: Connection, db: Database, persona: str, facts: ConversationFacts, local: bool, *, items: bool
 ) -> dict[str, int]:
     counts = dict.fromkeys(MOVED, 0)
     if facts.local_only != local:
         here = (_C.persona_id == persona, _C.id == facts.id)
-        connection.execute(update(table_of_conversations).where(*here).values(local_only=int(local)))
+        connection.execute(update(conversations).where(*here).values(local_only=int(local)))
         counts["conversations"] = 1
         counts[CHAT.table.name] = _mark_rows(connection, db, CHAT, persona, facts, local)
     for source in (MEMORIES, AI_DIARY) if items else ():
@@ -132,8 +132,52 @@ def _mark_rows(
     connection: Connection, db: Database, source: SourceTable, persona: str, facts: ConversationFacts, local: bool
 ) -> int:
     c: Any = source.table.c
-    chosen = select(c.id).where(c.persona_id == persona, conversations.said_in(source, facts))
+    chosen = select(c.id).where(c.persona_id == persona, table_conversations.said_in(source, facts))
     if source is not CHAT:
         chosen = chosen.where(c.local_only == int(not local))
     ids = connection.execute(chosen).scalars().all()
     return indexed.mark_local(connection, db, source, persona, ids, local)
+
+
+# Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them
+
+
+class Quarantined(NamedTuple):
+    """One flagged row."""
+
+    source: Source
+    id: int
+    at: datetime | None
+    text: str
+
+
+def read_quarantined(db: Database, persona: str, limit: int) -> list[Quarantined]:
+    """Return the persona's flagged rows, newest first, memories before diary entries of one instant."""
+    flagged: list[Quarantined] = []
+    for source in (MEMORIES, AI_DIARY):
+        c = source.table.c
+        chosen = select(c.id, c.timestamp, source.text).where(c.persona_id == bindparam("persona"), c.quarantined == 1)
+        rows = db.read(
+            chosen.order_by(c.timestamp.desc(), c.id.desc()).limit(limit),
+            {"persona": persona},
+            source=source.table.name,
+        )
+        flagged += [Quarantined(source.name, row[0], row[1], row[2]) for row in rows]
+    flagged.sort(key=lambda each: (each.at is not None, each.at, each.source == "memories", each.id), reverse=True)
+    return flagged[:limit]
+
+
+def release_row(db: Database, persona: str, source: str, row_id: int) -> bool:
+    """Let a flagged row be read; False where there is none."""
+    table = BY_NAME.get(source)  # type: ignore[call-overload]
+    if table not in (MEMORIES, AI_DIARY):
+        return False
+    c = table.table.c
+    flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1)
+
+    def work(connection: Connection) -> int:
+        ids = connection.execute(flagged.with_for_update()).scalars().all()
+        return indexed.set_hidden(connection, db, table, persona, ids, quarantined=0)
+
+    changed: Any = db.transaction(work, source=table.table.name, confirm=lambda _: None)
+    return bool(changed)

@@ -15,6 +15,7 @@ from typing import Any
 from ..base import logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
+from ..calls.call import Call
 from ..config import Settings
 from ..context.context import order_context
 from ..context.history import HistoryLists
@@ -167,7 +168,7 @@ def _save_asked(call: PromptCall) -> bool:
     account = call.guard(
         "memory_tool",
         "memories",
-        lambda: memory_prompt.before_generation(db, call.settings, call.scope, call.message.text),
+        lambda: memory_prompt.save_before_generation(Call(db, call.settings, call.scope), call.message.text),
         None,
     )
     if account is None:

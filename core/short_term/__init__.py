@@ -7,16 +7,11 @@ expire. Made from the turn itself; no model is called. Writing stands in `short_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ..calls.defaults import handle, scope_for, settings_for
-from ..config import Settings
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import StoreError
 from ..scope import KEY_BYTES, Scope
-from . import cache as short_term_cache
-from . import capture as keeping
-from . import table as short_term
+from . import cache, places, table
 from .reader import build_short_term_context, get_for_server, get_for_user, relative_age
 from .rules_turn import read_id
 from .shapes import OwnerKind, ShortTermEntry, ShortTermSection, ShortTermStats
@@ -33,7 +28,7 @@ def clear_by_channel(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a channel, of its people and its server, within the persona; return how many there were.
@@ -41,10 +36,17 @@ def clear_by_channel(
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_channel, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> clear_by_channel("tg/42", db=db, scope=scope)
+    1
+    >>> db.close()
     """
-    db = handle(db)
-    own = scope_for(scope, settings_for(settings, db))
-    return _cleared(db, own, channel=keeping.channel_key(channel, own, interface))
+    call = open_call(db, settings, scope)
+    return _clear_entries(call, channel=places.build_channel_key(channel, call.scope, interface))
 
 
 def clear_by_user(
@@ -52,7 +54,7 @@ def clear_by_user(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a person over all channels, within the persona; return how many there were.
@@ -62,11 +64,18 @@ def clear_by_user(
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_user, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> clear_by_user("tg/7", db=db, scope=scope)
+    1
+    >>> db.close()
     """
-    db = handle(db)
-    own = scope_for(scope, settings_for(settings, db))
-    key = keeping.user_key(user, own, interface)
-    return _cleared(db, own, owner=("user", key)) if key is not None else 0
+    call = open_call(db, settings, scope)
+    key = places.build_user_key(user, call.scope, interface)
+    return _clear_entries(call, owner=("user", key)) if key is not None else 0
 
 
 def clear_by_server(
@@ -75,7 +84,7 @@ def clear_by_server(
     *,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
@@ -83,52 +92,71 @@ def clear_by_server(
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_by_server, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], "s1", db=db, scope=scope)
+    >>> clear_by_server("s1", db=db, scope=scope)
+    1
+    >>> db.close()
     """
-    db = handle(db)
-    own = scope_for(scope, settings_for(settings, db))
+    call = open_call(db, settings, scope)
     name = read_id(server, "server", KEY_BYTES["server"])
-    where = keeping.channel_key(channel, own, interface)
-    return _cleared(db, own, owner=("server", name), channel=where) if name is not None else 0
+    key = places.build_channel_key(channel, call.scope, interface)
+    return _clear_entries(call, owner=("server", name), channel=key) if name is not None else 0
 
 
-def _cleared(
-    db: Database, scope: Scope, *, owner: tuple[OwnerKind, str] | None = None, channel: str | None = None
-) -> int:
+def _clear_entries(call: Call, *, owner: tuple[OwnerKind, str] | None = None, channel: str | None = None) -> int:
+    """Remove what is named from table and cache; nothing where nothing is named."""
     if owner is None and channel is None:
         return 0
-    gone = short_term.clear(db, scope.persona, owner=owner, channel=channel)
-    memory = short_term_cache.of(db)
-    memory.drop(scope.persona)
-    memory.count(invalidations=gone)
-    return gone
+    count = table.delete_entries(call.db, call.persona, owner=owner, channel=channel)
+    texts = cache.open_cache(call.db)
+    texts.drop_persona(call.persona)
+    texts.add_counts(invalidations=count)
+    return count
 
 
-def clear_expired(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
-) -> int:
+def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host.
 
     Raises:
         StoreError: not all of them could be removed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import clear_expired
+    >>> db = open_database("sqlite://")
+    >>> clear_expired(db=db, scope=Scope("iris"))
+    0
+    >>> db.close()
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    gone = short_term.expire_all(db, scope_for(scope, known).persona, life=keeping.life_of(known))
-    short_term_cache.of(db).count(expirations=gone)
-    return gone
+    call = open_call(db, settings, scope)
+    count = table.delete_all_expired(call.db, call.persona, life=places.read_life(call.settings))
+    cache.open_cache(call.db).add_counts(expirations=count)
+    return count
 
 
 def get_stats(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> ShortTermStats:
     """Return what this process has counted since the handle was opened, and how many entries the persona has.
 
     Where the database does not answer `entries` is None: how many turns were lost can be asked all the same.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import get_stats, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
+    >>> stats = get_stats(db=db, scope=scope)
+    >>> stats["stores"], stats["entries"], stats["hitRate"]
+    (1, 1, '0.0%')
+    >>> db.close()
     """
-    db = handle(db)
-    counts = short_term_cache.of(db).counts
+    call = open_call(db, settings, scope)
+    counts = cache.open_cache(call.db).counts
     try:
-        entries: int | None = short_term.count(db, scope_for(scope, settings_for(settings, db)).persona)
+        entries: int | None = table.count_entries(call.db, call.persona)
     except StoreError:
         entries = None
     asked = counts.hits + counts.misses
@@ -138,7 +166,7 @@ def get_stats(
         "stores": counts.stores,
         "invalidations": counts.invalidations,
         "expirations": counts.expirations,
-        "errors": counts.errors + short_term_cache.without_handle.counts.errors,
+        "errors": counts.errors + cache.without_handle.counts.errors,
         "entries": entries,
         "hitRate": f"{100 * counts.hits / asked if asked else 0:.1f}%",
     }

@@ -1,6 +1,6 @@
 """Texts of short-term entries held in this process, and what has been counted of reading and writing them.
 
-The memory answers nothing on its own: every read has asked the table for the versions of what it wants, and takes from
+The cache answers nothing on its own: every read has asked the table for the versions of what it wants, and takes from
 here only texts of exactly that version. A row that another process changed, moved or removed is therefore never served.
 """
 
@@ -47,51 +47,51 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Memory:
+class TextCache:
     """Texts by persona and row, the least recently used first; safe to share between threads."""
 
     counts: Counts = field(default_factory=Counts)
-    _held: OrderedDict[tuple[str, int], Texts] = field(default_factory=OrderedDict)
+    _texts: OrderedDict[tuple[str, int], Texts] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def count(self, **more: int) -> None:
+    def add_counts(self, **more: int) -> None:
         """Add to the counts."""
         with self._lock:
             for name, number in more.items():
                 setattr(self.counts, name, getattr(self.counts, name) + number)
 
-    def take(self, persona: str, row_id: int, stamp: Stamp) -> Texts | None:
+    def find_texts(self, persona: str, row_id: int, stamp: Stamp) -> Texts | None:
         """Return the texts of this version of a row, None where they are not held."""
         with self._lock:
-            found = self._held.get((persona, row_id))
-            if found is None or found.stamp != stamp:
+            texts = self._texts.get((persona, row_id))
+            if texts is None or texts.stamp != stamp:
                 return None
-            self._held.move_to_end((persona, row_id))
-            return found
+            self._texts.move_to_end((persona, row_id))
+            return texts
 
-    def keep(self, persona: str, row_id: int, texts: Texts, most: int) -> None:
+    def hold_texts(self, persona: str, row_id: int, texts: Texts, most: int) -> None:
         """Hold the texts of a row, and at most `most` rows."""
         with self._lock:
-            self._held[persona, row_id] = texts
-            self._held.move_to_end((persona, row_id))
-            while len(self._held) > most:
-                self._held.popitem(last=False)
+            self._texts[persona, row_id] = texts
+            self._texts.move_to_end((persona, row_id))
+            while len(self._texts) > most:
+                self._texts.popitem(last=False)
 
-    def drop(self, persona: str) -> None:
+    def drop_persona(self, persona: str) -> None:
         """Forget all texts of a persona."""
         with self._lock:
-            for key in [key for key in self._held if key[0] == persona]:
-                del self._held[key]
+            for key in [key for key in self._texts if key[0] == persona]:
+                del self._texts[key]
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._texts)
 
 
-def of(db: Database) -> Memory:
-    """Return the memory of this handle."""
-    made: Memory = db.caches.setdefault(_NAME, Memory())
-    return made
+def open_cache(db: Database) -> TextCache:
+    """Return the texts held for this handle."""
+    cache: TextCache = db.caches.setdefault(_NAME, TextCache())
+    return cache
 
 
-without_handle = Memory()
+without_handle = TextCache()
 """Counts the turns that were lost before there was a database to count them with."""

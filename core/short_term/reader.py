@@ -1,22 +1,29 @@
-"""Room of `short_term`: reading what is kept, of people, servers and for a prompt."""
+"""Reading what is kept, of people, servers and for a prompt: what a scope sees, and the form it is handed out in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from ..calls.defaults import clock, handle, scope_for, settings_for
+from ..audience.view import Viewer
+from ..base import logs
+from ..calls.call import Call, GivenSettings, look_around, open_call
+from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import MessageError
+from ..errors import MessageError, StoreError
 from ..scope import KEY_BYTES, Scope
-from ..text.times import parse_time
-from . import capture as keeping
-from . import rules
-from . import view as showing
+from ..text.times import parse_time, zone
+from . import cache, places, rules, table, table_reading
 from .rules_turn import read_id, read_lineage
-from .shapes import ShortTermEntry, ShortTermSection, Turn
+from .shapes import Chosen, Entry, ShortTermEntry, ShortTermSection, Turn, newest_first
 from .table_reading import Lookup
+
+SPARE = 6
+"""Entries a prompt reads beyond the channels shown, for those whose lines stand in its history lists."""
+
+# The doors
 
 
 def get_for_user(
@@ -26,7 +33,7 @@ def get_for_user(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a person over all channels, newest first, ties by channel.
@@ -42,15 +49,22 @@ def get_for_user(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import get_for_user, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "we fly on Friday"}], db=db, scope=scope)
+    >>> [line["content"] for entry in get_for_user("tg/7", db=db, scope=scope) for line in entry["messages"]]
+    ['we fly on Friday']
+    >>> db.close()
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = keeping.in_persona(scope_for(scope, known), persona)
-    who, channel = keeping.user_key(user, own), keeping.channel_key(exclude_channel, own)
+    call = places.enter_persona(open_call(db, settings, scope), persona)
+    own = call.scope
+    who, channel = places.build_user_key(user, own), places.build_channel_key(exclude_channel, own)
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
-    return _listed(db, asking, showing.lookups_of_user(who, channel or "", known), known, lineage)
+    return _list_entries(replace(call, scope=asking), plan_user_lookups(who, channel or "", call.settings), lineage)
 
 
 def get_for_server(
@@ -60,7 +74,7 @@ def get_for_server(
     lineage: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise.
@@ -70,24 +84,30 @@ def get_for_server(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import get_for_server, store_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7", "s1")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], "s1", db=db, scope=scope)
+    >>> [(entry["server"], entry["channel"]) for entry in get_for_server("s1", db=db, scope=scope)]
+    [('s1', 'tg/42')]
+    >>> db.close()
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = keeping.in_persona(scope_for(scope, known), persona)
+    call = places.enter_persona(open_call(db, settings, scope), persona)
+    own = call.scope
     name = read_id(server, "server", KEY_BYTES["server"])
-    channel = keeping.channel_key(exclude_channel, own)
+    channel = places.build_channel_key(exclude_channel, own)
     if name is None:
         return []
     server_id = own.server or (name if own.conversation is None else "")
     asking = replace(own, conversation=own.conversation or channel, server=server_id)
-    return _listed(db, asking, [Lookup("owner", "server", name, channel or "")], known, lineage)
+    return _list_entries(replace(call, scope=asking), [Lookup("owner", "server", name, channel or "")], lineage)
 
 
-def _listed(
-    db: Database, scope: Scope, lookups: Sequence[Lookup], known: Settings, lineage: object
-) -> list[ShortTermEntry]:
-    entries = showing.seen_by(db, scope, lookups, known, showing.of_lineage(read_lineage(lineage)))
-    return [showing.shown(entry, known, db.clock()) for entry in entries]
+def _list_entries(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[ShortTermEntry]:
+    """Return the entries looked up as they are handed out, those of the lineage where one is named."""
+    entries = _read_seen(call, lookups, _match_lineage(lineage))
+    return [_build_listed(entry, call.settings, call.db.clock()) for entry in entries]
 
 
 def build_short_term_context(
@@ -100,7 +120,7 @@ def build_short_term_context(
     is_direct: bool = False,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermSection]:
     """Return what a prompt in this channel shows of a moment ago, newest first.
@@ -117,25 +137,27 @@ def build_short_term_context(
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import build_short_term_context, store_short_term_memory
+    >>> db, scope, said = open_database("sqlite://"), Scope("iris"), [{"text": "hi", "speaker": "Ann"}]
+    >>> _ = store_short_term_memory("tg/7", "tg/42", said, "s1", db=db, scope=scope)
+    >>> build_short_term_context("tg/7", "tg/43", "s1", db=db, scope=scope)
+    [{'channel': 'tg/42', 'age': 'just now', 'lines': ['Ann: "hi"']}]
+    >>> db.close()
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = keeping.in_persona(scope_for(scope, known), persona)
+    call = places.enter_persona(open_call(db, settings, scope), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
-    where = keeping.where_of(turn, own)
-    lookups = showing.lookups_of_context(where.place.user, where.place.server, where.place.channel, known)
+    place, own = places.place_turn(turn, call.scope)
+    lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:
         return []
-    of_lineage, most = showing.of_lineage(read_lineage(lineage)), known.short_term_max_channels
-    entries = showing.seen_by(
-        db,
-        where.scope,
-        lookups,
-        known,
-        lambda found: showing.choose(of_lineage(found), where.place.channel, most).all,
+    of_lineage, most = _match_lineage(lineage), call.settings.short_term_max_channels
+    entries = _read_seen(
+        replace(call, scope=own), lookups, lambda found: choose_entries(of_lineage(found), place.channel, most).all
     )
-    chosen = showing.choose(entries, where.place.channel, most)
-    return [section for _, section in showing.sections_of(chosen, known, db.clock())]
+    chosen = choose_entries(entries, place.channel, most)
+    return [section for _, section in build_sections(chosen, call.settings, call.db.clock())]
 
 
 def relative_age(
@@ -143,7 +165,7 @@ def relative_age(
     now: object = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,  # noqa: ARG001 - every door takes it
+    settings: GivenSettings = None,  # noqa: ARG001 - every door takes it
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> str:
     """Return how long ago something was, in words, such as `2 minutes ago`.
@@ -160,12 +182,138 @@ def relative_age(
     """
     read = parse_time(moment)
     present = (db.clock if db is not None else clock())() if now is None else parse_time(now)
-    for name, value, found in (("moment", moment, read), ("now", now, present)):
-        if found is None:
+    for name, value, time in (("moment", moment, read), ("now", now, present)):
+        if time is None:
             raise MessageError(
                 f"{name} is of type {type(value).__name__} and cannot be read. It must be a datetime, ISO 8601 text or "
                 "seconds since 1970.",
                 fields=(name,),
             )
     assert read is not None and present is not None
-    return rules.relative_age(read, present)
+    return rules.describe_age(read, present)
+
+
+# What is read, and of it what a scope sees
+
+
+def _read_seen(call: Call, lookups: Sequence[Lookup], narrow: table_reading.Narrow) -> tuple[Entry, ...]:
+    """Return the entries looked up that the call's scope sees, newest first; those met that have expired are removed.
+
+    Args:
+        narrow: says which of them are wanted, before their texts are read.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    db, settings = call.db, call.settings
+    life, most = places.read_life(settings), settings.short_term_cache_entries
+    with db.one_call():
+        viewer = look_around(call).viewer
+        wanted = keep_visible_lookups(viewer, lookups)
+        read = table_reading.read_entries(db, viewer, wanted, life=life, cached=most, narrow=narrow)
+    if read.expired:
+        try:
+            count = table.delete_expired(db, call.persona, read.expired, life=life)
+        except StoreError as error:  # a database that takes no writes does not disturb the read
+            logs.warning("short_term_not_expired", source=error.source, number=error.number)
+        else:
+            cache.open_cache(db).add_counts(expirations=count)
+    return newest_first(tuple(read.entries))
+
+
+def _match_lineage(given: object) -> table_reading.Narrow:
+    """Return what leaves the entries of a lineage, all of them where none is named."""
+    lineage = read_lineage(given)
+    return lambda entries: [each for each in entries if not lineage or each.lineage == lineage]
+
+
+def plan_user_lookups(user: str, channel: str, settings: Settings, most: int | None = None) -> list[Lookup]:
+    """Return what is read of a person: the entries under their key, and those of identities linked to it."""
+    wide = bool(settings.short_term_cross_server)
+    return [
+        Lookup("owner", "user", user, channel, most, wide),
+        Lookup("linked", "user", user, channel, most, wide),
+    ]
+
+
+def plan_lookups(
+    user: str | None, server: str, channel: str | None, settings: Settings, spare: int = 0
+) -> list[Lookup]:
+    """Return what a context reads: the newest other channels of person and server, and the channel's own entries.
+
+    Args:
+        spare: entries read of each beyond the channels shown.
+    """
+    most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
+    lookups: list[Lookup] = []
+    if user and most:
+        lookups += plan_user_lookups(user, channel or "", settings, most)
+    if server and most:
+        lookups.append(Lookup("owner", "server", server, channel or "", most))
+    if channel and (user or server):
+        lookups.append(Lookup("channel", "user", user or "", channel, 2, server=server))
+    return lookups
+
+
+def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Lookup]:
+    """Return the lookups that can bring something: other identities of a person meet in direct messages.
+
+    Elsewhere they are of another server, which is shown by its flag alone, and to the same person alone.
+    """
+    me = {viewer.scope.participant, viewer.person} - {None}
+    wanted = [each if each.owner in me or not me else replace(each, elsewhere=False) for each in lookups]
+    return [each for each in wanted if each.which != "linked" or each.elsewhere or viewer.privacy == "direct"]
+
+
+# The form it is handed out in
+
+
+def choose_entries(entries: Sequence[Entry], channel: str | None, most: int) -> Chosen:
+    """Return the entries a context in a channel shows."""
+    # Beside the key the channel's id alone, for hosts that name no interface when they store a turn.
+    names = {channel, channel.partition("/")[2]} - {""} if channel else set()
+    return rules.choose_entries(entries, names, most)
+
+
+def build_sections(chosen: Chosen, settings: Settings, now: datetime) -> list[tuple[Entry, ShortTermSection]]:
+    """Return what a context shows of each entry chosen, newest first, entries with nothing to show left out."""
+    life, tz = places.read_life(settings), zone(settings.timezone)
+    assert tz is not None
+    sections = []
+    for entry in chosen.all:
+        live = rules.drop_expired(entry, now, life)
+        section = rules.build_section(live, now, tz, own=entry is chosen.own) if live is not None else None
+        if section is not None:
+            sections.append((entry, section))
+    return sections
+
+
+def _build_listed(entry: Entry, settings: Settings, now: datetime) -> ShortTermEntry:
+    """Return an entry as it is handed out; of another server nobody is told where it is."""
+    if entry.elsewhere:
+        entry = replace(entry, channel="", channel_name=rules.ELSEWHERE, server="", server_name="")
+    every = settings.short_term_summary_every
+    return {
+        "key": "" if entry.elsewhere else rules.build_key(entry.owner_kind, entry.owner, entry.channel, entry.persona),
+        "channel": entry.channel,
+        "channel_name": entry.channel_name,
+        "server": entry.server,
+        "server_name": entry.server_name,
+        "persona": entry.persona,
+        "lineage": entry.lineage,
+        "messages": [
+            {
+                "role": item.role,
+                "content": item.content,
+                "speaker": item.speaker,
+                "timestamp": item.at.isoformat() if item.at else "",
+            }
+            for item in entry.items
+        ],
+        "summary": entry.summary or None,
+        "summary_updated": entry.summary_at.isoformat() if entry.summary_at else None,
+        "last_updated": entry.updated.isoformat() if entry.updated else "",
+        "age": rules.describe_age(entry.updated or now, now),
+        "turns_since_summary": entry.turns,
+        "summary_due": rules.is_summary_due(len(entry.items), entry.turns, every),
+    }

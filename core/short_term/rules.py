@@ -49,30 +49,30 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
     return tuple([*newest, *answers][-most:])
 
 
-def cut(text: str, chars: int) -> str:
+def cut_text(text: str, chars: int) -> str:
     """Return a text as an entry keeps it: whole up to `chars` characters, else cut with three dots.
 
-    >>> cut("abc", 3), cut("abcd", 3)
+    >>> cut_text("abc", 3), cut_text("abcd", 3)
     ('abc', 'abc...')
     """
     return text if len(text) <= chars else text[:chars] + CUT_MARK
 
 
-def mark(participant: str) -> str:
+def mark_participant(participant: str) -> str:
     """Return what stands in an item for who said it: 20 hexadecimal digits worked out from the participant key.
 
     It finds the lines of a person in any entry, whatever characters the key has, and shows nobody who it was.
 
-    >>> len(mark("discord/u1")), mark("discord/u1") == mark("discord/u1"), mark("")
-    (20, True, '')
+    >>> len(mark_participant("discord/u1")), mark_participant("")
+    (20, '')
     """
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
-def entry_key(kind: OwnerKind, owner: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
+def build_key(kind: OwnerKind, owner: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     """Return the key of an entry in text form; `%` and `:` inside a part are percent-encoded.
 
-    >>> entry_key("user", "a:b", "c"), entry_key("user", "a", "b:c"), entry_key("server", "s1", "c", "0")
+    >>> build_key("user", "a:b", "c"), build_key("user", "a", "b:c"), build_key("server", "s1", "c", "0")
     ('shortterm:user:a%3Ab:c', 'shortterm:user:a:b%3Ac', 'shortterm:server:s1:c:0')
     """
     parts = ["shortterm", kind, _encoded(owner), _encoded(channel)]
@@ -88,21 +88,21 @@ def _encoded(part: str) -> str:
 # For how long
 
 
-def life_of(entry_hours: float, summary_hours: float) -> Life:
+def build_life(entry_hours: float, summary_hours: float) -> Life:
     """Return the two lifetimes of rule M12.
 
-    >>> life_of(12, 24).entry
+    >>> build_life(12, 24).entry
     datetime.timedelta(seconds=43200)
     """
     return Life(timedelta(hours=entry_hours), timedelta(hours=summary_hours))
 
 
-def lives(since: datetime | None, now: datetime, most: timedelta) -> bool:
+def is_alive(since: datetime | None, now: datetime, most: timedelta) -> bool:
     """Return whether something of that time is still read; at its limit it is not, without a time neither.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> lives(noon - timedelta(hours=12), noon, timedelta(hours=12)), lives(noon, noon, timedelta(hours=12))
+    >>> is_alive(noon - timedelta(hours=12), noon, timedelta(hours=12)), is_alive(noon, noon, timedelta(hours=12))
     (False, True)
     """
     return since is not None and now - since < most
@@ -116,28 +116,28 @@ def is_expired(updated: datetime | None, summary_at: datetime | None, now: datet
         summary_at: when its summary was written, None without one.
 
     >>> from datetime import UTC
-    >>> noon, hour, life = datetime(2026, 3, 10, 12, tzinfo=UTC), timedelta(hours=1), life_of(12, 24)
+    >>> noon, hour, life = datetime(2026, 3, 10, 12, tzinfo=UTC), timedelta(hours=1), build_life(12, 24)
     >>> is_expired(noon - 13 * hour, None, noon, life), is_expired(noon - 13 * hour, noon - 13 * hour, noon, life)
     (True, False)
     """
-    return not lives(updated, now, life.entry) and not lives(summary_at, now, life.summary)
+    return not is_alive(updated, now, life.entry) and not is_alive(summary_at, now, life.summary)
 
 
-def as_read(entry: Entry, now: datetime, life: Life) -> Entry | None:
+def drop_expired(entry: Entry, now: datetime, life: Life) -> Entry | None:
     """Return the entry without what has expired, None where all of it has."""
     if is_expired(entry.updated, entry.summary_at, now, life):
         return None
-    if entry.summary_at is not None and not lives(entry.summary_at, now, life.summary):
+    if entry.summary_at is not None and not is_alive(entry.summary_at, now, life.summary):
         return replace(entry, summary="", summary_at=None)
     return entry
 
 
-def relative_age(moment: datetime, now: datetime) -> str:
+def describe_age(moment: datetime, now: datetime) -> str:
     """Return how long ago something was, in words; what lies in the future is `just now`.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    >>> [relative_age(noon - timedelta(minutes=m), noon) for m in (0.5, 1.5, 59.9, 60, 1440, 10080)]
+    >>> [describe_age(noon - timedelta(minutes=m), noon) for m in (0.5, 1.5, 59.9, 60, 1440, 10080)]
     ['just now', '1 minute ago', '59 minutes ago', '1 hour ago', '1 day ago', 'over a week ago']
     """
     seconds = (now - moment).total_seconds()
@@ -155,7 +155,7 @@ def relative_age(moment: datetime, now: datetime) -> str:
 # What is shown
 
 
-def choose(entries: Iterable[Entry], channels: Collection[str], most: int) -> Chosen:
+def choose_entries(entries: Iterable[Entry], channels: Collection[str], most: int) -> Chosen:
     """Return the entries a context shows: that of the channel itself for its summary, and the newest others.
 
     Of a channel found under both the user's and the server's key the newer entry is taken, of equal ones the user's.
@@ -168,7 +168,7 @@ def choose(entries: Iterable[Entry], channels: Collection[str], most: int) -> Ch
     >>> from datetime import UTC
     >>> at = datetime(2026, 3, 10, 12, tzinfo=UTC)
     >>> found = [Entry(n, "default", "user", "u1", f"c{n}", at + timedelta(minutes=n)) for n in range(5)]
-    >>> [entry.channel for entry in choose(found, {"c4"}, 2).all]
+    >>> [entry.channel for entry in choose_entries(found, {"c4"}, 2).all]
     ['c3', 'c2']
     """
     by_channel: dict[str, list[Entry]] = {}
@@ -189,14 +189,14 @@ def _newest(found: Sequence[Entry]) -> Entry:
     return max(found, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.owner_kind == "user", e.id))
 
 
-def without_shown(entry: Entry, shown: Collection[tuple[str, str]]) -> Entry:
+def drop_shown(entry: Entry, shown: Collection[tuple[str, str]]) -> Entry:
     """Return the entry without the lines that stand elsewhere in the same prompt.
 
     Args:
         shown: `(conversation key, collapsed text)` of the visible messages.
 
     >>> found = Entry(1, "default", "user", "u1", "tg/2", None, (Item("user", "Hi  there"), Item("user", "bye")))
-    >>> [item.content for item in without_shown(found, {("tg/2", "hi there")}).items]
+    >>> [item.content for item in drop_shown(found, {("tg/2", "hi there")}).items]
     ['bye']
     """
     kept = tuple(item for item in entry.items if not _is_shown(entry.channel, item.content, shown))
@@ -213,7 +213,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
     return any(where == channel and said.startswith(begun) for where, said in shown)
 
 
-def section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
+def build_section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> ShortTermSection | None:
     """Return what a context shows of an entry: its summary, else its lines; None where there is nothing to show.
 
     Args:
@@ -224,12 +224,12 @@ def section(entry: Entry, now: datetime, zone: tzinfo, *, own: bool = False) -> 
     >>> from datetime import UTC
     >>> at = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
     >>> found = Entry(1, "default", "user", "u1", "tg/2", at, (Item("user", "hi", "Ann", at),), channel_name="den")
-    >>> section(found, at + timedelta(minutes=3), UTC)
+    >>> build_section(found, at + timedelta(minutes=3), UTC)
     {'channel': 'den', 'age': '3 minutes ago', 'lines': ['[10/03/26:1305] Ann: "hi"']}
     """
     made: ShortTermSection = {
         "channel": ELSEWHERE if entry.elsewhere else one_line(entry.channel_name).strip() or entry.channel,
-        "age": relative_age(entry.updated or now, now),
+        "age": describe_age(entry.updated or now, now),
     }
     if entry.summary:
         return {**made, "summary": entry.summary}

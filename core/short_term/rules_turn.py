@@ -37,10 +37,10 @@ _WHO = ("participant", "sender_id", "author_id", "user_id", "user_disc_id")
 _PEOPLE = ("from_user", "sender", "author", "user", "from")
 
 
-def named(value: Any, *names: str) -> Any:
+def read_field(value: Any, *names: str) -> Any:
     """Return the first of the named fields that is there and not None, each looked for in both cases.
 
-    >>> named({"personaId": 0}, "persona_id"), named({"isDMChannel": True}, "is_dm_channel")
+    >>> read_field({"personaId": 0}, "persona_id"), read_field({"isDMChannel": True}, "is_dm_channel")
     (0, True)
     """
     if type(value) is dict:  # ten messages of a turn, some twenty names each: most of what a capture costs
@@ -68,7 +68,7 @@ def _words(value: Any, *names: str) -> str:
     return text_at(value, *forms).strip() if forms else ""
 
 
-def qualified(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
+def qualify_id(value: Any, interface: str, field: str, limit_bytes: int) -> str | None:
     """Return an id as the key `interface/id`; as it is where it has the interface already or none is known.
 
     Args:
@@ -77,9 +77,9 @@ def qualified(value: Any, interface: str, field: str, limit_bytes: int) -> str |
     Raises:
         MessageError: another type, too long, or with a NUL.
 
-    >>> qualified(0, "discord", "user", 255), qualified("discord/u1", "discord", "user", 255)
+    >>> qualify_id(0, "discord", "user", 255), qualify_id("discord/u1", "discord", "user", 255)
     ('discord/0', 'discord/u1')
-    >>> qualified("u1", "", "user", 255)
+    >>> qualify_id("u1", "", "user", 255)
     'u1'
     """
     if value is None:
@@ -110,14 +110,14 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
 
     def said(name: str, *fields: str) -> Any:
         own = given.get(name)
-        return own if own is not None else named(context, *fields)
+        return own if own is not None else read_field(context, *fields)
 
     user, channel = said("user", "user", "user_disc_id", "user_id", "from_user"), said("channel", "channel")
     server = said("server", "server", "server_disc_id", "server_id", "guild_id", "guild")
     interface = said("interface", "interface", "interface_name", "platform")
     user_id = _id_of(user)
     name = _words(user, "name", *_SPEAKER) or _words(context, "user_name")
-    channel_id = _id_of(channel) if channel is not None else named(context, "channel_id", "interface_path")
+    channel_id = _id_of(channel) if channel is not None else read_field(context, "channel_id", "interface_path")
     direct = said("is_direct", "is_dm_channel", "is_dm", "is_direct")
     who = as_text(user_id)[0] or ""
     return Turn(
@@ -141,14 +141,14 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
 
 def _id_of(value: Any) -> Any:
     """Return an id that stands alone or inside an object that has one."""
-    return value if value is None or is_plain(value) else named(value, "id", "key", "interface_path")
+    return value if value is None or is_plain(value) else read_field(value, "id", "key", "interface_path")
 
 
 def _parent(given: Mapping[str, Any], context: Any, channel: Any) -> Any:
-    told = named(given, "parent_channel")
+    told = read_field(given, "parent_channel")
     if told is None:
-        told = named(context, "parent_channel_id", "parent_channel")
-    return _id_of(named(channel, "parent_id", "parent") if told is None else told)
+        told = read_field(context, "parent_channel_id", "parent_channel")
+    return _id_of(read_field(channel, "parent_id", "parent") if told is None else told)
 
 
 def _yes_no(value: Any) -> bool | None:
@@ -156,7 +156,7 @@ def _yes_no(value: Any) -> bool | None:
 
 
 def _level(given: Mapping[str, Any], context: Any) -> str:
-    snapshot = named(named(context, "turn"), "request_snapshot")
+    snapshot = read_field(read_field(context, "turn"), "request_snapshot")
     for holder, name in (
         (given, "privacy"),
         (context, "privacy"),
@@ -175,7 +175,7 @@ def _answers_of(given: Mapping[str, Any], result: Any) -> Any:
         return given["responses"]
     if is_plain(result):
         return result
-    found = named(result, "persona_responses", "responses")
+    found = read_field(result, "persona_responses", "responses")
     return [result] if found is None and _content(result) else found
 
 
@@ -210,9 +210,9 @@ def _item(message: Any, user: str, user_name: str) -> Item | None:
     if who == PERSONA_SENDER:
         role = "model"
     speaker = _speaker(message)
-    at = parse_time(named(message, *_TIME))
+    at = parse_time(read_field(message, *_TIME))
     if role == "model":
-        return Item("model", content, speaker, at, answers=as_text(named(message, "triggered_by"))[0] or "")
+        return Item("model", content, speaker, at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
     own = not who or who == user
     return Item("user", content, speaker or (user_name if own else ""), at, who=who or user)
 
@@ -233,24 +233,24 @@ def _kind(message: Any, name: str) -> str:
 
 
 def _sender(message: Any) -> str:
-    found = named(message, *_WHO)
+    found = read_field(message, *_WHO)
     if found is None:
-        found = next((n for name in _PEOPLE if (n := named(named(message, name), "id")) is not None), None)
+        found = next((n for name in _PEOPLE if (n := read_field(read_field(message, name), "id")) is not None), None)
     return as_text(found)[0] or ""
 
 
 def _speaker(message: Any) -> str:
     own = _words(message, *_SPEAKER)
-    return own or next((name for one in _PEOPLE if (name := _words(named(message, one), *_SPEAKER))), "")
+    return own or next((name for one in _PEOPLE if (name := _words(read_field(message, one), *_SPEAKER))), "")
 
 
 def _content(message: Any) -> str:
     """Return the text of a message: a field, the message itself, or the texts among its parts."""
     if isinstance(message, (str, bytes)):
         return as_text(message)[0] or ""
-    found = named(message, *_CONTENT)
+    found = read_field(message, *_CONTENT)
     if isinstance(found, (list, tuple)):
-        parts = [as_text(part if is_plain(part) else named(part, "text"))[0] for part in found]
+        parts = [as_text(part if is_plain(part) else read_field(part, "text"))[0] for part in found]
         return " ".join(part for part in parts if part)
     return as_text(found)[0] or ""
 
@@ -273,12 +273,12 @@ def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
         content = _content(each)
         if not content.strip():
             continue
-        persona = named(each, "persona_id", "persona")
-        lineage = named(each, "persona_lineage_id", "lineage_id", "lineage")
+        persona = read_field(each, "persona_id", "persona")
+        lineage = read_field(each, "persona_lineage_id", "lineage_id", "lineage")
         if lineage is None:
-            lineage = named(persona, "lineage_id", "lineage")
+            lineage = read_field(persona, "lineage_id", "lineage")
         speaker = _words(each, *_SPEAKER) or _words(persona, *_SPEAKER)
-        item = Item("model", content, speaker, parse_time(named(each, *_TIME)), answers=user)
+        item = Item("model", content, speaker, parse_time(read_field(each, *_TIME)), answers=user)
         made.append(Answer(read_id(_id_of(persona), "persona", KEY_BYTES["persona"]), read_lineage(lineage), item))
     return tuple(made)
 
@@ -300,10 +300,10 @@ def read_lineage(value: Any) -> str:
     return read_id(value, "lineage", 64) or ""
 
 
-def personas_of(answers: Sequence[Answer], default: str) -> dict[str, str]:
+def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
     """Return each persona that answered with its lineage, in order of its first answer.
 
-    >>> personas_of(read_answers([{"text": "x", "persona_id": p} for p in ("a", "b", "a", None)]), "default")
+    >>> list_personas(read_answers([{"text": "x", "persona_id": p} for p in ("a", "b", "a", None)]), "default")
     {'a': '', 'b': '', 'default': ''}
     """
     made: dict[str, str] = {}

@@ -9,10 +9,8 @@ from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
 from ..text.folding import collapsed
-from . import rules
-from . import table_reading as store
-from . import view as showing
-from .capture import life_of
+from . import reader, rules, table_reading
+from .places import read_life
 from .shapes import Chosen, Entry
 
 KEY = "short_term"
@@ -24,11 +22,11 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     if not settings.enable_short_term:
         return ()
     scope = viewer.scope
-    lookups = showing.lookups_of_context(
-        scope.participant, viewer.own.server or _server(asked), scope.conversation, settings, showing.SPARE
+    lookups = reader.plan_lookups(
+        scope.participant, viewer.own.server or _server(asked), scope.conversation, settings, reader.SPARE
     )
-    seen = showing.seen_from(viewer, lookups)
-    return store.section_parts_of(viewer, seen, now=asked.now, life=life_of(settings))
+    seen = reader.keep_visible_lookups(viewer, lookups)
+    return table_reading.section_parts_of(viewer, seen, now=asked.now, life=read_life(settings))
 
 
 def _server(asked: Asked) -> str:
@@ -40,13 +38,15 @@ def _server(asked: Asked) -> str:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section; lines that stand in the history lists are not repeated, and their channel is left out."""
     settings = asked.settings
-    found = [store.entry_of(row, asked.viewer) for shape in store.ENTRIES for row in shape.rows_in(rows)]
-    live = [entry for each in found if (entry := rules.as_read(each, asked.now, life_of(settings))) is not None]
-    chosen = showing.choose(live, asked.viewer.scope.conversation, len(live))
+    found = [
+        table_reading.entry_of(row, asked.viewer) for shape in table_reading.ENTRIES for row in shape.rows_in(rows)
+    ]
+    live = [entry for each in found if (entry := rules.drop_expired(each, asked.now, read_life(settings))) is not None]
+    chosen = reader.choose_entries(live, asked.viewer.scope.conversation, len(live))
     seen = {(entry.conversation, collapsed(entry.text)) for entry in lists.visible}
-    fresh = [rules.without_shown(entry, seen) for entry in chosen.others]
+    fresh = [rules.drop_shown(entry, seen) for entry in chosen.others]
     others = [entry for entry in fresh if entry.summary or entry.items][: settings.short_term_max_channels]
-    shown = showing.sections_of(Chosen(chosen.own, tuple(others)), settings, asked.now)
+    shown = reader.build_sections(Chosen(chosen.own, tuple(others)), settings, asked.now)
     ids = tuple(str(entry.id) for entry, _ in shown)
     return Built([section for _, section in shown], _left_out(found, chosen.all, fresh, ids), ids)
 

@@ -10,25 +10,15 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, null, or_, select, update
 
-from ..audience import (
-    forgotten_late as forgetting_late,
-)
-from ..audience import (
-    table_conversations as conversations,
-)
-from ..audience import (
-    table_participants as participants,
-)
+from ..audience import forgotten_late, table_conversations, table_participants
 from ..database.dialects import Time, insert_ignore
 from ..database.engine import Database
 from ..database.schema_recent import short_term_memories
 from ..database.statements import aside
-from .rules import is_expired, lives
+from .rules import is_alive, is_expired
 from .shapes import Life, OwnerKind
-from .table_held import Held, NewEntry, hold, with_parent
-from .table_items import NAME_CHARS, stored_items
-
-__all__ = ["Judge", "Kept", "NewEntry", "clear", "count", "expire", "expire_all", "keep", "summarise"]
+from .table_held import Held, NewEntry, hold_entries, inherit_privacy
+from .table_items import NAME_CHARS, build_stored
 
 SOURCE = "short_term_memories"
 AHEAD = timedelta(minutes=5)
@@ -56,7 +46,7 @@ class Kept:
 # Writing
 
 
-def keep(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
+def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str) -> list[Kept]:
     """Write what each persona keeps of a turn, all of it in one transaction, and say what became of each.
 
     An entry takes the place of the former one of its owner and channel, whose summary stays while it lives; that
@@ -70,30 +60,30 @@ def keep(db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_defau
     begun = db.ids.one()
 
     def work(connection: Connection) -> list[Kept]:
-        done = {n: _keep(connection, db, entries[n], life, privacy_default, begun) for n in order}
+        done = {n: _write_entry(connection, db, entries[n], life, privacy_default, begun) for n in order}
         return [done[n] for n in range(len(entries))]
 
     return db.transaction(work, source=SOURCE, confirm=lambda _: None)
 
 
-def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
-    new = with_parent(connection, new)
+def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
+    new = inherit_privacy(connection, new)
     named = {name for item in new.items for name in (item.who, item.answers) if name}
     people = named | ({new.scope.participant} if new.scope.participant else set())
-    held = hold(connection, db, new, people, default)
-    silent = {key for key in people if participants.level_of(held.ranks.get(key), default) == "full"}
+    held = hold_entries(connection, db, new, people, default)
+    silent = {key for key in people if table_participants.level_of(held.ranks.get(key), default) == "full"}
     persona = new.scope.persona  # who was forgotten while this waited is silent too
-    silent |= {key for key in people if forgetting_late.is_late(db, persona, begun, people=(key,))}
-    if forgetting_late.is_late(db, persona, begun, conversation=new.scope.conversation):
+    silent |= {key for key in people if forgotten_late.is_late(db, persona, begun, people=(key,))}
+    if forgotten_late.is_late(db, persona, begun, conversation=new.scope.conversation):
         silent |= people | {new.scope.participant or ""}
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
     if new.scope.participant in silent or not items:
         return Kept(reason="privacy" if silent else "empty")
-    home = conversations.settle(connection, db, new.scope, held.facts, sender=new.scope.participant)
+    home = table_conversations.settle(connection, db, new.scope, held.facts, sender=new.scope.participant)
     new = _at_home(new, held, home)
     now = db.clock()
     at = new.at or now
-    row = _row(new, home, at) | {"messages": stored_items(items)}
+    row = _row(new, home, at) | {"messages": build_stored(items)}
     stored = 0
     if held.entries:
         values = _times(now, life) | {f"new_{name}": value for name, value in row.items()}
@@ -106,7 +96,7 @@ def _keep(connection: Connection, db: Database, new: NewEntry, life: Life, defau
     return Kept(stored + len(made), row_id, "" if stored or made else "unchanged", len(items), turns)
 
 
-def _at_home(new: NewEntry, held: Held, home: conversations.Place) -> NewEntry:
+def _at_home(new: NewEntry, held: Held, home: table_conversations.Place) -> NewEntry:
     """Return the entry without server where the conversation is known to be a direct message."""
     if home.facts is None or home.facts.direct_person is None:
         return new
@@ -114,7 +104,7 @@ def _at_home(new: NewEntry, held: Held, home: conversations.Place) -> NewEntry:
     return replace(new, place=replace(new.place, server=""))
 
 
-def _row(new: NewEntry, home: conversations.Place, at: datetime) -> dict[str, Any]:
+def _row(new: NewEntry, home: table_conversations.Place, at: datetime) -> dict[str, Any]:
     place = new.place
     return {
         "audience_id": home.audience_id,
@@ -186,7 +176,7 @@ Judge = Callable[[str, int, bool], str]
 """Takes the present summary, the turns since it and whether it lives; gives why the new one is refused, or blank."""
 
 
-def summarise(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
+def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str) -> Kept:
     """Write a summary to the user's and the server's entry of a channel; where there is none it is made.
 
     Raises:
@@ -194,16 +184,16 @@ def summarise(db: Database, new: NewEntry, summary: str, *, judge: Judge, life: 
     """
 
     def work(connection: Connection) -> Kept:
-        own = with_parent(connection, new)
+        own = inherit_privacy(connection, new)
         who = own.scope.participant
-        held = hold(connection, db, own, {who} if who else set(), privacy_default, summary=True)
-        if who and participants.level_of(held.ranks.get(who), privacy_default) == "full":
+        held = hold_entries(connection, db, own, {who} if who else set(), privacy_default, summary=True)
+        if who and table_participants.level_of(held.ranks.get(who), privacy_default) == "full":
             return Kept(reason="privacy")
         now = db.clock()
         refused = _judged(held, judge, now, life)
         if refused:
             return Kept(reason=refused)
-        home = conversations.settle(connection, db, own.scope, held.facts, sender=who)
+        home = table_conversations.settle(connection, db, own.scope, held.facts, sender=who)
         own = _at_home(own, held, home)
         for entry in held.entries.values():
             values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
@@ -225,7 +215,7 @@ def _judged(held: Held, judge: Judge, now: datetime, life: Life) -> str:
     entry = held.entries.get("user") or held.entries.get("server")
     if entry is None:
         return judge("", 1, False)
-    alive = lives(entry.summary_at, now, life.summary)
+    alive = is_alive(entry.summary_at, now, life.summary)
     mine = "user" in held.entries
     return judge(entry.summary if alive else "", entry.turns if mine else 1, alive)
 
@@ -233,7 +223,7 @@ def _judged(held: Held, judge: Judge, now: datetime, life: Life) -> str:
 # Removing
 
 
-def clear(
+def delete_entries(
     db: Database,
     persona: str,
     *,
@@ -269,7 +259,7 @@ _EXPIRED = (
 )
 
 
-def expire(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
+def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int:
     """Remove those of these entries that are expired by now, and return how many this call has removed.
 
     Raises:
@@ -282,7 +272,7 @@ def expire(db: Database, persona: str, ids: Sequence[int], *, life: Life) -> int
     )
 
 
-def expire_all(db: Database, persona: str, *, life: Life) -> int:
+def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:
     """Remove every expired entry of a persona, a thousand in a transaction, and return how many there were.
 
     Raises:
@@ -293,7 +283,7 @@ def expire_all(db: Database, persona: str, *, life: Life) -> int:
     while True:
         values = _times(db.clock(), life) | {"persona": persona, "most": AT_ONCE}
         ids = [row[0] for row in db.read(_EXPIRED, values, source=SOURCE)]
-        gone = expire(db, persona, ids, life=life) if ids else 0
+        gone = delete_expired(db, persona, ids, life=life) if ids else 0
         total += gone
         if len(ids) < AT_ONCE or not gone:
             return total
@@ -302,7 +292,7 @@ def expire_all(db: Database, persona: str, *, life: Life) -> int:
 _COUNT = select(func.count()).select_from(short_term_memories).where(_S.persona_id == bindparam("persona"))
 
 
-def count(db: Database, persona: str) -> int:
+def count_entries(db: Database, persona: str) -> int:
     """Return how many entries of a persona are stored.
 
     Raises:

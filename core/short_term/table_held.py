@@ -14,13 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, null, select
 
-from ..audience import table_conversations as conversations
-from ..audience import table_participants as participants
+from ..audience import table_conversations, table_participants
 from ..audience.rules import parent_key
 from ..audience.view import ConversationFacts
 from ..database.engine import Database
-from ..database.schema import conversations as table_of_conversations
-from ..database.schema import participants as table_of_participants
+from ..database.schema import conversations, participants
 from ..database.schema_recent import short_term_memories
 from ..scope import Scope
 from .shapes import Item, OwnerKind, Place
@@ -60,16 +58,16 @@ class Held:
 
 @lru_cache(maxsize=4)
 def _held_statement(server: bool, summary: bool) -> Any:
-    c = table_of_conversations.c
-    mine, linked = table_of_participants.alias("mine"), table_of_participants.alias("linked")
-    joined: Any = table_of_conversations.outerjoin(
+    c = conversations.c
+    mine, linked = participants.alias("mine"), participants.alias("linked")
+    joined: Any = conversations.outerjoin(
         mine, and_(mine.c.persona_id == c.persona_id, mine.c.participant_key.in_(bindparam("people", expanding=True)))
     ).outerjoin(linked, and_(linked.c.persona_id == mine.c.persona_id, linked.c.person_key == mine.c.person_key))
     columns = [
         *(c[name] for name in ("id", "conversation_key", "audience_id", "server_id", "is_private", "local_only")),
         c.direct_person_key,
         mine.c.participant_key.label("who"),
-        participants.rank_of(linked.c).label("level"),
+        table_participants.rank_of(linked.c).label("level"),
     ]
     for kind in ("user", "server") if server else ("user",):
         e = short_term_memories.alias(f"of_{kind}")
@@ -92,7 +90,7 @@ def _held_statement(server: bool, summary: bool) -> Any:
     ).with_for_update()
 
 
-def hold(
+def hold_entries(
     connection: Connection,
     db: Database,
     new: NewEntry,
@@ -113,7 +111,7 @@ def hold(
     statement = _held_statement(bool(place.server), summary)
     rows = connection.execute(statement, values).all()
     if not rows:
-        conversations.ensure(
+        table_conversations.ensure(
             connection, db, scope, sender=scope.participant, title=place.channel_name, server_name=place.server_name
         )
         rows = connection.execute(statement, values).all()
@@ -121,13 +119,13 @@ def hold(
     missing = {key: place.names.get(key, "") for key in people if key not in known}
     if missing and default != "full":
         # Only a row that is there can be held, so that who turns private meanwhile waits for this turn.
-        participants.note_names(connection, db, scope.persona, missing, {})
+        table_participants.note_names(connection, db, scope.persona, missing, {})
         rows = connection.execute(statement, values).all()
     return _read_held(rows, place)
 
 
 def _read_held(rows: Sequence[Any], place: Place) -> Held:
-    held = Held(conversations.facts_of(rows[0]))
+    held = Held(table_conversations.facts_of(rows[0]))
     for row in rows:
         if row.who is not None:
             held.ranks[row.who] = max(held.ranks.get(row.who, 0), int(row.level))
@@ -144,20 +142,20 @@ def _read_held(rows: Sequence[Any], place: Place) -> Held:
     return held
 
 
-def with_parent(connection: Connection, new: NewEntry) -> NewEntry:
+def inherit_privacy(connection: Connection, new: NewEntry) -> NewEntry:
     """Return the entry as private as the channel its thread belongs to, where the key does not say which."""
     parent, scope = new.place.parent_channel, new.scope
     if not parent or parent == parent_key(scope.conversation or "") or scope.privacy == "direct":
         return new
-    above = conversations.find(connection, scope.persona, parent)
+    above = table_conversations.find(connection, scope.persona, parent)
     if above is None or not above.is_private:
         return new
-    person = participants.person_of(connection, scope.persona, scope.participant)
+    person = table_participants.person_of(connection, scope.persona, scope.participant)
     same = above.direct_person is not None and above.direct_person == person
     return replace(new, scope=replace(scope, privacy="direct" if same else "restricted"))
 
 
-def level(db: Database, persona: str, participant: str | None, default: str) -> str:
+def read_level(db: Database, persona: str, participant: str | None, default: str) -> str:
     """Return the privacy level of a person now, the strictest of all linked identities.
 
     Raises:
@@ -166,4 +164,4 @@ def level(db: Database, persona: str, participant: str | None, default: str) -> 
     if not participant:
         return default
     with db.connection(source="participants") as connection:
-        return participants.known(connection, persona, [participant], default)[participant].level
+        return table_participants.known(connection, persona, [participant], default)[participant].level

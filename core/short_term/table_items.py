@@ -11,7 +11,7 @@ from sqlalchemy import Connection, String, cast, delete, or_, select, update
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern, read_time
 from ..database.schema_recent import short_term_memories
-from .rules import CUT_MARK, cut, mark
+from .rules import CUT_MARK, cut_text, mark_participant
 from .shapes import Item
 
 NAME_CHARS = 200
@@ -21,10 +21,10 @@ AT_ONCE = 500
 _S = short_term_memories.c
 
 
-def stored_items(items: Iterable[Item]) -> list[dict[str, str]]:
+def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
     """Return items as they are stored; people stand in them by their mark alone.
 
-    >>> stored_items([Item("model", "hi", "Iris")])
+    >>> build_stored([Item("model", "hi", "Iris")])
     [{'role': 'model', 'content': 'hi', 'speaker': 'Iris', 'timestamp': '', 'who': '', 'for': ''}]
     """
     return [
@@ -33,8 +33,8 @@ def stored_items(items: Iterable[Item]) -> list[dict[str, str]]:
             "content": item.content,
             "speaker": item.speaker,
             "timestamp": item.at.isoformat() if item.at else "",
-            "who": mark(item.who),
-            "for": mark(item.answers),
+            "who": mark_participant(item.who),
+            "for": mark_participant(item.answers),
         }
         for item in items
     ]
@@ -55,7 +55,7 @@ def read_items(stored: Any) -> tuple[Item, ...]:
             who=_text(each.get("who")),
             answers=_text(each.get("for")),
         )
-        for each in _listed(stored)
+        for each in _read_list(stored)
         if isinstance(each, dict) and isinstance(each.get("content"), str)
     )
 
@@ -64,7 +64,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _listed(stored: Any) -> list[Any]:
+def _read_list(stored: Any) -> list[Any]:
     if isinstance(stored, (bytes, bytearray)):
         stored = stored.decode("utf-8", "replace")
     if isinstance(stored, str):
@@ -75,8 +75,8 @@ def _listed(stored: Any) -> list[Any]:
     return stored if isinstance(stored, list) else []
 
 
-def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> int:
-    """Take everything of a person out of the entries, and return how many entries are gone.
+def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
+    """Take everything of a person out of the entries; return how many entries are gone and how many changed.
 
     Their own entries go. In those of servers and of other people their lines go, what the persona answered them, and
     the summary, which may tell what they said; so does the summary of every channel they spoke in. An entry with
@@ -86,17 +86,12 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
         keys: participant keys of all linked identities, whose rows of `participants` the caller holds: turns of theirs
             under way have ended, later ones are not kept.
     """
-    return take_out(connection, persona, keys)[0]
-
-
-def take_out(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
-    """Do what `remove_person` does, and return how many entries are gone and how many changed."""
     if not keys:
         return 0, 0
     own = (_S.persona_id == persona, _S.owner_kind == "user", _S.owner_id.in_(sorted(keys)))
     channels = set(connection.execute(select(_S.channel_id).where(*own)).scalars())
     gone = int(connection.execute(delete(short_term_memories).where(*own)).rowcount)
-    marks = {mark(key) for key in keys}
+    marks = {mark_participant(key) for key in keys}
     with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
     ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
     for part in chunks(sorted(channels), AT_ONCE):
@@ -104,8 +99,10 @@ def take_out(connection: Connection, persona: str, keys: Collection[str]) -> tup
         ids |= set(connection.execute(spoke).scalars())
     changed = 0
     for some in chunks(sorted(ids), AT_ONCE):
-        done = _change(connection, persona, some, lambda each: None if _is_of(each, marks) else each, summary=False)
-        gone, changed = gone + done[0], changed + done[1]
+        removed, others = _change_lines(
+            connection, persona, some, lambda each: None if _is_of(each, marks) else each, summary=False
+        )
+        gone, changed = gone + removed, changed + others
     return gone, changed
 
 
@@ -113,7 +110,7 @@ def _is_of(item: Any, marks: Collection[str]) -> bool:
     return isinstance(item, dict) and not {item.get("who"), item.get("for")}.isdisjoint(marks)
 
 
-def reword(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
+def reword_lines(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
     """Give the lines that repeat a message of a channel its new text; None takes them out."""
     held = select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)
     ids = connection.execute(held).scalars().all()
@@ -121,10 +118,10 @@ def reword(connection: Connection, persona: str, channel: str, old: str, new: st
     def changed(item: Any) -> Any:
         if not isinstance(item, dict) or not _repeats(item.get("content"), old):
             return item
-        return None if not (new or "").strip() else {**item, "content": cut(new or "", MESSAGE_CHARS)}
+        return None if not (new or "").strip() else {**item, "content": cut_text(new or "", MESSAGE_CHARS)}
 
     for some in chunks(sorted(ids), AT_ONCE):
-        _change(connection, persona, some, changed, summary=True)
+        _change_lines(connection, persona, some, changed, summary=True)
 
 
 def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
@@ -139,7 +136,7 @@ def _repeats(content: Any, text: str) -> bool:
     )
 
 
-def _change(
+def _change_lines(
     connection: Connection, persona: str, ids: Sequence[int], each: Callable[[Any], Any], *, summary: bool
 ) -> tuple[int, int]:
     """Change the lines of entries; return how many had nothing left and are gone, and how many say something else.
@@ -156,7 +153,7 @@ def _change(
     )
     empty, others = [], 0
     for row in connection.execute(held).all():
-        items = _listed(row.messages)
+        items = _read_list(row.messages)
         left = [made for item in items if (made := each(item)) is not None]
         if not left and not (summary and row.summary):
             empty.append(row.id)

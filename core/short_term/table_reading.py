@@ -8,7 +8,7 @@ audiences, none that is local only for a remote prompt, and no thread of a chann
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
@@ -24,9 +24,8 @@ from ..database.row_shapes import FIRST, KEY, NUMBER, PLAIN, TEXT, TIME, Branch,
 from ..database.schema import audiences, conversations, participants
 from ..database.schema_recent import short_term_memories
 from ..database.statements import Part, aside
-from . import cache as short_term_cache
-from .cache import Texts
-from .rules import as_read
+from .cache import Stamp, Texts, open_cache
+from .rules import drop_expired
 from .shapes import Entry, Life, OwnerKind
 from .table import SOURCE
 from .table_items import read_items
@@ -86,16 +85,15 @@ class _Row(NamedTuple):
     summary_at: Any
 
     @property
-    def stamp(self) -> short_term_cache.Stamp:
+    def stamp(self) -> Stamp:
         return self.version, self.updated, self.summary_at
 
 
-@dataclass(slots=True)
-class Found:
+class Found(NamedTuple):
     """What a read brought."""
 
-    entries: list[Entry] = field(default_factory=list)
-    expired: list[int] = field(default_factory=list)
+    entries: Sequence[Entry] = ()
+    expired: Sequence[int] = ()
     """Ids of entries met that are too old to be read."""
 
 
@@ -110,11 +108,11 @@ _PERSONA = bindparam("persona", type_=Key(64))
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _selected(made: Sequence[Any], form: _Form) -> Any:
+def _select_entries(made: Sequence[Any], form: _Form) -> Any:
     """Return the SELECT of a form of lookup: with a limit the newest that have not expired, else all there are."""
     which, live, elsewhere = form
-    start, where = _found_by(which)
-    where += _visible(parents=which != "channel", elsewhere=elsewhere)  # who is in a thread sees it
+    start, where = _match_lookup(which)
+    where += _match_visible(parents=which != "channel", elsewhere=elsewhere)  # who is in a thread sees it
     found = select(*made).select_from(start)
     if which == "channel":  # two rows at most: an order or a limit in time leads SQLite to another index
         return found.where(*where)
@@ -129,7 +127,7 @@ def _selected(made: Sequence[Any], form: _Form) -> Any:
     return newest.limit(bindparam("most", type_=Integer())) if live else newest
 
 
-def _found_by(which: Which) -> tuple[Any, list[Any]]:
+def _match_lookup(which: Which) -> tuple[Any, list[Any]]:
     """Return from what a lookup reads, and the conditions that name whose entries of which channels."""
     who, channel = bindparam("owner", type_=Key(255)), bindparam("channel", type_=Key(512))
     owned = _S.owner_kind == bindparam("kind", type_=Key(6))
@@ -147,7 +145,7 @@ def _found_by(which: Which) -> tuple[Any, list[Any]]:
     return me.join(linked, same).join(_E, theirs), [*where, *mine]
 
 
-def _visible(*, parents: bool, elsewhere: bool) -> list[Any]:
+def _match_visible(*, parents: bool, elsewhere: bool) -> list[Any]:
     """Return the conditions of what a viewer sees."""
     a, p = audiences.c, conversations.c
     seen: Any = _S.audience_id.in_(_SEEN)
@@ -169,24 +167,24 @@ def _visible(*, parents: bool, elsewhere: bool) -> list[Any]:
 
 
 @lru_cache(maxsize=24)
-def _versions(form: _Form, family: str) -> Part:
+def _build_versions(form: _Form, family: str) -> Part:
     numbers = [_S.id, _S.version, _S.audience_id]
     others = [
         _S.owner_kind, _S.owner_id, _S.channel_id, _S.lineage_id, _S.last_updated, _S.summary_updated_at
     ]  # fmt: skip
     made = [literal_column("0", Integer()).label("number"), *numbers, *map(_raw, others)]
-    return Part(_selected(made, form), family, in_order=form.which == "linked")
+    return Part(_select_entries(made, form), family, in_order=form.which == "linked")
 
 
 @lru_cache(maxsize=2)
-def _texts(family: str) -> Part:
+def _build_texts(family: str) -> Part:
     raw = (_S.last_updated, _S.summary_updated_at, _S.messages, _S.server_id, _S.parent_channel_id)
     made = [_S.id, _S.version, *map(_raw, raw), _S.summary, _S.server_name, _S.channel_name, _S.turns_since_summary]
     by_id = _S.id.in_(bindparam("ids", expanding=True))
     return Part(select(*made).where(aside(_S.persona_id, family) == _PERSONA, by_id), family)
 
 
-def _values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> dict[str, Any]:
+def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> dict[str, Any]:
     return {
         "kind": lookup.kind,
         "owner": lookup.owner,
@@ -205,7 +203,7 @@ def _values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> dict[s
 # By version
 
 
-def read(
+def read_entries(
     db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, life: Life, cached: int, narrow: Narrow = tuple
 ) -> Found:
     """Return the entries looked up that live, in no order; texts held of the stored version are not read again.
@@ -217,46 +215,50 @@ def read(
     Raises:
         StoreReadError: nothing could be read.
     """
-    made = Found()
+    read = Found()
     for _ in range(TRIES):
         now = db.clock()
         rows = {row.id: row for row in _read_versions(db, viewer, lookups, now, life)}
-        bare = [as_read(_bare(viewer, row), now, life) for row in rows.values()]
+        bare = [drop_expired(_build_bare(viewer, row), now, life) for row in rows.values()]
         live = [entry for entry in bare if entry is not None]
-        made.expired = sorted(set(rows) - {entry.id for entry in live})
         wanted = narrow(live)
-        texts = _texts_of(db, viewer.scope.persona, {entry.id: rows[entry.id] for entry in wanted}, cached)
-        same = {row_id: found for row_id, found in texts.items() if found.stamp == rows[row_id].stamp}
-        made.entries = [_filled(entry, same[entry.id]) for entry in wanted if entry.id in same]
+        texts = _gather_texts(db, viewer.scope.persona, {entry.id: rows[entry.id] for entry in wanted}, cached)
+        same = {row_id: each for row_id, each in texts.items() if each.stamp == rows[row_id].stamp}
+        read = Found(
+            [_fill_entry(entry, same[entry.id]) for entry in wanted if entry.id in same],
+            sorted(set(rows) - {entry.id for entry in live}),
+        )
         if len(same) == len(texts):
             break
         # A row has changed since its audience was looked at: it may have turned private.
-    return made
+    return read
 
 
 def _read_versions(db: Database, viewer: Viewer, lookups: Sequence[Lookup], now: datetime, life: Life) -> list[_Row]:
     values: list[Any] = []
-    texts = [_versions(each.form, db.family).text(_values(viewer, each, now, life), values) for each in lookups]
+    texts = [
+        _build_versions(each.form, db.family).text(_build_values(viewer, each, now, life), values) for each in lookups
+    ]
     return [_Row(*row) for row in db.read_driver(statements.union(texts, db.family), values, source=SOURCE)]
 
 
-def _texts_of(db: Database, persona: str, rows: Mapping[int, _Row], cached: int) -> dict[int, Texts]:
+def _gather_texts(db: Database, persona: str, rows: Mapping[int, _Row], cached: int) -> dict[int, Texts]:
     """Return the texts of the rows that are still there: those held of the same version, the others as read now."""
-    memory = short_term_cache.of(db)
-    held = {n: memory.take(persona, n, row.stamp) for n, row in rows.items()} if cached else {}
-    found = {n: texts for n, texts in held.items() if texts is not None}
-    wanted = sorted(set(rows) - set(found))
-    memory.count(hits=len(found), misses=len(wanted))
+    cache = open_cache(db)
+    held = {n: cache.find_texts(persona, n, row.stamp) for n, row in rows.items()} if cached else {}
+    by_id = {n: texts for n, texts in held.items() if texts is not None}
+    wanted = sorted(set(rows) - set(by_id))
+    cache.add_counts(hits=len(by_id), misses=len(wanted))
     for n, texts in (_read_texts(db, persona, wanted) if wanted else {}).items():
-        found[n] = texts
+        by_id[n] = texts
         if cached:
-            memory.keep(persona, n, texts, cached)
-    return found
+            cache.hold_texts(persona, n, texts, cached)
+    return by_id
 
 
 def _read_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, Texts]:
     values: list[Any] = []
-    text = _texts(db.family).text({"persona": persona, "ids": ids}, values)
+    text = _build_texts(db.family).text({"persona": persona, "ids": ids}, values)
     return {
         row[0]: Texts(
             stamp=(row[1], row[2], row[3]),
@@ -272,7 +274,7 @@ def _read_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, Tex
     }
 
 
-def _bare(viewer: Viewer, row: _Row) -> Entry:
+def _build_bare(viewer: Viewer, row: _Row) -> Entry:
     """Return an entry without its texts."""
     return Entry(
         id=row.id,
@@ -287,7 +289,7 @@ def _bare(viewer: Viewer, row: _Row) -> Entry:
     )
 
 
-def _filled(entry: Entry, texts: Texts) -> Entry:
+def _fill_entry(entry: Entry, texts: Texts) -> Entry:
     return replace(
         entry,
         items=texts.items,
@@ -340,13 +342,13 @@ def _whole(place: int, form: _Form, family: str) -> Part:
         owner=_S.owner_id,
         updated=_S.last_updated,
     )
-    return Part(_selected(row, form), family, in_order=form.which == "linked")
+    return Part(_select_entries(row, form), family, in_order=form.which == "linked")
 
 
 def section_parts_of(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:
     """Return the branches of a prompt that read these entries; each lookup has a `most`."""
     return [
-        Branch(ENTRIES[place], partial(_whole, place, each.form), _values(viewer, each, now, life), SOURCE)
+        Branch(ENTRIES[place], partial(_whole, place, each.form), _build_values(viewer, each, now, life), SOURCE)
         for place, each in enumerate(lookups)
     ]
 

@@ -1,30 +1,38 @@
-"""Room of `short_term`: keeping a turn, and giving a channel a summary."""
+"""Keeping a turn, and giving a channel a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, cast
 
 from ..base import logs
-from ..calls.defaults import handle, scope_for, settings_for
+from ..calls import screening
+from ..calls.call import Call, GivenSettings, open_call
+from ..calls.defaults import scope_of
 from ..config import Settings
+from ..context.incoming import read_message
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope
-from ..shapes import WriteResult
+from ..shapes import WriteReason, WriteResult
+from ..templates.phrases import load_phrases
+from ..templates.refused import refused_patterns
 from ..text.folding import clean
-from ..text.host_values import as_text
+from ..text.host_values import as_text, has
+from ..text.refusals import judge_refusal
+from ..text.remember_phrases import is_explicit_wish
 from ..text.times import parse_time
-from . import cache as short_term_cache
-from . import capture as keeping
-from . import rules
-from . import table as short_term
-from .rules_turn import read_id, read_lineage, read_messages, read_turn
+from . import cache, places, rules, table, table_held
+from .rules_turn import list_personas, read_field, read_id, read_lineage, read_messages, read_turn
 from .shapes import Turn, TurnResult
-from .table import NewEntry
+from .table import Kept
+from .table_held import NewEntry
 from .table_items import NAME_CHARS
+
+FULL = "full"
 
 # A turn
 
@@ -48,7 +56,7 @@ def write_turn(
     parent_channel: object = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
     """Keep what was said in a turn that has been answered, and say what became of it. It never raises.
@@ -68,6 +76,13 @@ def write_turn(
     Returns:
         `(entries written, reason)`; reason is blank, or `stop`, `no_messages`, `privacy`, `no_response`, `empty`,
         `unchanged` (a later turn is there already) or `error`.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import write_turn
+    >>> db, turn = open_database("sqlite://"), {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}
+    >>> write_turn(turn, "Hello Ann", db=db, scope=Scope("iris"))
+    TurnResult(stored=1, reason='')
+    >>> db.close()
     """
     given = {
         "user": user, "channel": channel, "server": server, "messages": messages, "responses": responses, "stop": stop,
@@ -81,24 +96,96 @@ def write_turn(
             return TurnResult(0, "stop")
         if not turn.messages:
             return TurnResult(0, "no_messages")
-        # 2. what to work with
-        db = handle(db)
-        known = settings_for(settings, db)
-        own = keeping.own_scope(context, scope_for(scope, known), known, db.clock())
+        # 2. what to work with: the scope is that of the host's message where the context brings it
+        call = open_call(db, settings, scope)
+        db = call.db
+        message = read_field(context, "message")
+        if message is not None and has(message, "message_id") and has(message, "date"):
+            own = scope_of(read_message(message, now=db.clock()), call.scope, call.settings)
+            call = replace(call, scope=own)
         # 3. write it
-        return keeping.keep_turn(db, turn, own, known)
+        return _write_turn(call, turn)
     except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it
-        return _lost(db, error)
+        logs.warning("short_term_not_kept", error=type(error).__name__, source=getattr(error, "source", ""))
+        counted = cache.open_cache(db) if isinstance(db, Database) else cache.without_handle
+        counted.add_counts(errors=1)
+        return TurnResult(0, "error", error=type(error).__name__)
 
 
-def _lost(db: Database | None, error: Exception) -> TurnResult:
-    source = getattr(error, "source", "")
-    logs.warning("short_term_not_kept", error=type(error).__name__, source=source)
-    if isinstance(db, Database):
-        short_term_cache.of(db).count(errors=1)
-    else:
-        short_term_cache.without_handle.count(errors=1)
-    return TurnResult(0, "error", error=type(error).__name__)
+def _write_turn(call: Call, turn: Turn) -> TurnResult:
+    """Write what every persona that answered keeps of a turn, or say why nothing is kept.
+
+    Raises:
+        MessageError: an id that cannot be one.
+        StoreError: nothing was written.
+    """
+    db, settings = call.db, call.settings
+    place, _ = places.place_turn(turn, call.scope)
+    if turn.level == FULL:
+        return TurnResult(0, "privacy")
+    if not turn.answers:
+        level = table_held.read_level(db, call.persona, place.user, settings.privacy_default)
+        return TurnResult(0, "privacy" if level == FULL else "no_response")
+    now = db.clock()
+    built = [
+        _build_entry(turn, replace(call.scope, persona=persona), settings, now=now, lineage=lineage)
+        for persona, lineage in list_personas(turn.answers, call.persona).items()
+    ]
+    entries = [entry for entry in built if entry is not None]
+    if not entries:
+        return TurnResult(0, "empty")
+    kept = _write_entries(call, entries)
+    every = settings.short_term_summary_every
+    stored = sum(each.stored for each in kept)
+    reasons = [each.reason for each in kept if each.reason]
+    return TurnResult(
+        stored,
+        "" if stored else cast("Any", reasons[0]),
+        writes=tuple(map(_build_result, kept)),
+        summary_due=any(each.stored and rules.is_summary_due(each.items, each.turns, every) for each in kept),
+    )
+
+
+def _build_entry(turn: Turn, scope: Scope, settings: Settings, *, now: datetime, lineage: str = "") -> NewEntry | None:
+    """Return what the scope's persona keeps of a turn, None without user, channel or text.
+
+    What the host's screen flags is left out, since nothing here waits for an operator.
+    """
+    place, own = places.place_turn(turn, scope)
+    if not place.user or not place.channel:
+        logs.warning("short_term_without_place", user=bool(place.user), channel=bool(place.channel))
+        return None
+    at = turn.at or now
+    answers = [each.item if each.item.at else replace(each.item, at=at) for each in turn.answers]
+    lines = rules.slice_turn(turn.messages, answers, settings.short_term_memory_max_messages_per_channel)
+    items = tuple(
+        replace(
+            item,
+            content=rules.cut_text(item.content, settings.short_term_message_chars),
+            who=places.build_person_key(item.who, turn, own, place.user) if item.role == "user" else "",
+            answers=places.build_person_key(item.answers, turn, own, "") if item.answers else "",
+        )
+        for item in lines
+        if _is_open(item.content, settings)
+    )
+    return NewEntry(replace(place, lineage=lineage), own, items, at) if items else None
+
+
+def _is_open(text: str, settings: Settings) -> bool:
+    return not screening.is_flagged(text, "short_term", settings=settings)[0]
+
+
+def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[Kept]:
+    """Write entries in one transaction and count them."""
+    settings = call.settings
+    life = places.read_life(settings)
+    kept = table.write_entries(call.db, entries, life=life, privacy_default=settings.privacy_default)
+    cache.open_cache(call.db).add_counts(stores=sum(each.stored for each in kept))
+    return kept
+
+
+def _build_result(kept: Kept, notes: tuple[str, ...] = ()) -> WriteResult:
+    return WriteResult(bool(kept.stored), kept.id, cast("WriteReason", kept.reason), notes=notes)
 
 
 def store_short_term_memory(
@@ -118,7 +205,7 @@ def store_short_term_memory(
     interface: str | None = None,
     at: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Keep messages for one persona: an entry of the user and, but for direct messages, one of the server.
@@ -137,10 +224,17 @@ def store_short_term_memory(
     Raises:
         MessageError: an id that cannot be one, a name that is no text.
         StoreWriteError: nothing was written.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import store_short_term_memory
+    >>> db, lines = open_database("sqlite://"), [{"text": "hi"}, {"text": "Hello", "role": "model"}]
+    >>> store_short_term_memory("tg/7", "tg/42", lines, db=db, scope=Scope("iris")).stored
+    True
+    >>> store_short_term_memory("tg/7", "tg/42", [], db=db, scope=Scope("iris")).reason
+    'empty'
+    >>> db.close()
     """
-    db = handle(db)
-    known = settings_for(settings, db)
-    own = keeping.in_persona(scope_for(scope, known), persona)
+    call = places.enter_persona(open_call(db, settings, scope), persona)
     notes: list[str] = []
     given = {"user_name": user_name, "server_name": server_name, "channel_name": channel_name}
     names = {field: rows.name(value, field, NAME_CHARS, notes) for field, value in given.items()}
@@ -149,23 +243,22 @@ def store_short_term_memory(
         channel=channel,
         server=server,
         interface=interface or "",
-        user_name=names["user_name"],
-        server_name=names["server_name"],
-        channel_name=names["channel_name"],
         parent_channel=parent_channel,
         is_direct=is_direct,
         is_private=is_private,
         messages=read_messages(messages, as_text(user)[0] or "", names["user_name"]),
         at=parse_time(at),
+        user_name=names["user_name"],
+        server_name=names["server_name"],
+        channel_name=names["channel_name"],
     )
-    blank = read_id(user, "user", KEY_BYTES["participant"]) is None or read_id(channel, "channel", 512) is None
-    if blank:
+    if read_id(user, "user", KEY_BYTES["participant"]) is None or read_id(channel, "channel", 512) is None:
         logs.warning("short_term_without_place", user=user is not None, channel=channel is not None)
         return WriteResult(False, None, "empty")
-    entry = keeping.entry_for(turn, own, known, now=db.clock(), lineage=read_lineage(lineage))
+    entry = _build_entry(turn, call.scope, call.settings, now=call.db.clock(), lineage=read_lineage(lineage))
     if entry is None:
         return WriteResult(False, None, "empty")
-    return keeping.result_of(keeping.keep(db, [entry], known)[0], tuple(notes))
+    return _build_result(_write_entries(call, [entry])[0], tuple(notes))
 
 
 # The summary
@@ -184,7 +277,7 @@ def update_short_term_memory(
     is_private: bool | None = None,
     interface: str | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Give a channel a summary, which other channels show in place of its lines; at most once a turn.
@@ -203,34 +296,57 @@ def update_short_term_memory(
     Raises:
         MessageError: an id that cannot be one, a summary that is no text.
         StoreWriteError: nothing was written.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.short_term import store_short_term_memory, update_short_term_memory
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "we fly on Friday"}], db=db, scope=scope)
+    >>> update_short_term_memory("tg/7", "tg/42", "They plan a trip.", db=db, scope=scope).stored
+    True
+    >>> db.close()
     """
     # 1. what the summary is
     if summary is not None and not isinstance(summary, str):
         raise MessageError(f"summary is of type {type(summary).__name__}. It must be a text.", fields=("summary",))
-    db = handle(db)
-    known = settings_for(settings, db)
+    call = open_call(db, settings, scope)
+    known = call.settings
     text, cut = rules.read_summary(clean(summary or ""), known.short_term_summary_chars)
-    own = keeping.in_persona(scope_for(scope, known), persona)
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )
-    where = keeping.where_of(turn, own)
-    if not text or not where.place.user or not where.place.channel:
+    place, own = places.place_turn(turn, places.enter_persona(call, persona).scope)
+    if not text or not place.user or not place.channel:
         return WriteResult(False, None, "empty")
     # 2. whether it is one
-    if keeping.is_explicit(said, known):
+    if _is_explicit(said, known):
         return WriteResult(False, None, "explicit")
-    if not keeping.is_open(text, known):
+    if not _is_open(text, known):
         return WriteResult(False, None, "refused", notes=("screen flagged the text",))
     notes = [f"cut {cut}"] if cut else []
-    entry = NewEntry(replace(where.place, lineage=read_lineage(lineage)), where.scope)
+    patterns = refused_patterns(known.templates_dir)
+
+    def judge(current: str, turns: int, alive: bool) -> str:
+        why = judge_refusal(text, current, patterns=patterns, min_ratio=known.recap_min_ratio)
+        if why:
+            notes.append(f"the summary is {why.replace('_', ' ')}")
+            return "refused"
+        return "limit" if rules.is_second(turns, alive) else ""
+
     # 3. write it
-    kept = short_term.summarise(
-        db,
-        entry,
-        text,
-        judge=keeping.judge_of(text, known, notes),
-        life=keeping.life_of(known),
-        privacy_default=known.privacy_default,
-    )
-    return keeping.result_of(kept, tuple(notes))
+    entry = NewEntry(replace(place, lineage=read_lineage(lineage)), own)
+    life = places.read_life(known)
+    kept = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=known.privacy_default)
+    return _build_result(kept, tuple(notes))
+
+
+def _is_explicit(said: object, settings: Settings) -> bool:
+    """Return whether a person's message asks for lasting memory, which is not what a summary is for.
+
+    Raises:
+        MessageError: `said` is neither a text nor None.
+    """
+    if said is None:
+        return False
+    if not isinstance(said, str):
+        raise MessageError(f"said is of type {type(said).__name__}. It must be a text or None.", fields=("said",))
+    return is_explicit_wish(said, load_phrases(settings.languages, settings.remember_phrases))

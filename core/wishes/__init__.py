@@ -7,27 +7,23 @@ wishes of nobody in particular.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from ..audience.view import Request, Viewer
-from ..audience.view_statement import look
 from ..calls import screening
-from ..calls.defaults import handle, scope_for, settings_for
+from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import WishItem, WriteResult
 from ..text.folding import one_line
-from . import rules
-from . import table as store
-from .phrases import load_wish_words
+from . import rules, table
+from .recognition import load_wish_words
 from .rules import Wish
 
 __all__ = ["add_wish", "change_wish", "delete_wish", "list_wishes", "restore_wish"]
 
-_NO_SUCH = WriteResult(False, None, "unchanged", notes=(store.NO_SUCH,))
+_NO_SUCH = WriteResult(False, None, "unchanged", notes=(table.NO_SUCH,))
 BY_HAND = "by hand"
 
 
@@ -36,7 +32,7 @@ def list_wishes(
     everyone: bool = False,
     former: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[WishItem]:
     """Return the wishes of who is asking that the scope sees, oldest first, ties by id.
@@ -47,10 +43,29 @@ def list_wishes(
 
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.wishes import add_wish, list_wishes
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_wish("Call me Jo", db=db, scope=scope)
+    >>> [(wish["text"], wish["topic"]) for wish in list_wishes(db=db, scope=scope)]
+    [('Call me Jo', 'name')]
+    >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    return [_shown(item) for item in store.listed(db, _viewer(db, settings, scope), everyone=everyone, former=former)]
+    call = open_call(db, settings, scope)
+    items = table.read_items(call.db, look_around(call).viewer, everyone=everyone, former=former)
+    return [
+        {
+            "id": item.id,
+            "text": item.text,
+            "topic": item.topic,
+            "kind": item.kind,
+            "said_at": item.at.isoformat() if item.at else "",
+            "participant": item.participant,
+            "former": item.is_former,
+        }
+        for item in items
+    ]
 
 
 def add_wish(
@@ -58,7 +73,7 @@ def add_wish(
     *,
     topic: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a wish of who is asking, whether or not the patterns recognise it; it takes the place of an older one.
@@ -74,16 +89,23 @@ def add_wish(
     Raises:
         MessageError: a value of a wrong type, a topic that is blank or too long.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.wishes import add_wish, list_wishes
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> [add_wish(text, db=db, scope=scope).stored for text in ("Call me Jo", "Call me Kim")]
+    [True, True]
+    >>> [wish["text"] for wish in list_wishes(db=db, scope=scope)]
+    ['Call me Kim']
+    >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    made = _read(text, topic, settings)
-    if isinstance(made, WriteResult):
-        return made
-    flagged, notes = screening.is_flagged(made.text, "memory", settings=settings)
-    ready = store.new(made, at=db.clock(), source=store.BY_HAND, quarantined=flagged)
-    done = store.add(db, scope_for(scope, settings), ready, privacy_default=settings.privacy_default)
-    return WriteResult(done.stored, done.id, done.reason, notes=(*done.notes, *notes))
+    call = open_call(db, settings, scope)
+    wish = _read_wish(text, topic, call.settings)
+    if isinstance(wish, WriteResult):
+        return wish
+    new, notes = _build_wish(call, wish)
+    stored = table.insert_wish(call.db, call.scope, new, privacy_default=call.settings.privacy_default)
+    return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))
 
 
 def change_wish(
@@ -91,7 +113,7 @@ def change_wish(
     text: object,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Put another text in a wish's place; its topic, person and audience stay, the old text can be restored.
@@ -103,28 +125,36 @@ def change_wish(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.wishes import add_wish, change_wish, list_wishes
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> wish = add_wish("Call me Jo", db=db, scope=scope)
+    >>> change_wish(wish.id, "Call me Joanna", db=db, scope=scope).stored
+    True
+    >>> [wish["text"] for wish in list_wishes(db=db, scope=scope)]
+    ['Call me Joanna']
+    >>> db.close()
     """
-    db = handle(db)
-    settings = settings_for(settings, db)
-    viewer = _viewer(db, settings, scope)
-    here = {item.id: item for item in store.listed(db, viewer, everyone=True)}
-    old = here.get(_number(id))
-    made = _read(text, old.topic if old is not None else None, settings)
-    if isinstance(made, WriteResult):
-        return made
+    call = open_call(db, settings, scope)
+    viewer = look_around(call).viewer
+    by_id = {item.id: item for item in table.read_items(call.db, viewer, everyone=True)}
+    old = by_id.get(_read_id(id))
+    wish = _read_wish(text, old.topic if old is not None else None, call.settings)
+    if isinstance(wish, WriteResult):
+        return wish
     if old is None:
         return _NO_SUCH
-    flagged, notes = screening.is_flagged(made.text, "memory", settings=settings)
-    ready = store.new(replace(made, kind=old.kind), at=db.clock(), source=store.BY_HAND, quarantined=flagged)
-    done = store.change(db, viewer.scope, old.id, ready, seen=viewer.audiences, local=viewer.sees_local_only)
-    return WriteResult(done.stored, done.id, done.reason, notes=(*done.notes, *notes))
+    new, notes = _build_wish(call, replace(wish, kind=old.kind))
+    stored = table.replace_wish(call.db, viewer, old.id, new)
+    return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))
 
 
 def delete_wish(
     id: object,  # noqa: A002 - the item's key
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Let a wish hold no more; `restore_wish` brings it back.
@@ -135,18 +165,25 @@ def delete_wish(
     Raises:
         MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.wishes import add_wish, delete_wish, list_wishes
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> wish = add_wish("Call me Jo", db=db, scope=scope)
+    >>> delete_wish(wish.id, db=db, scope=scope).stored, list_wishes(db=db, scope=scope)
+    (True, [])
+    >>> db.close()
     """
-    db = handle(db)
-    viewer = _viewer(db, settings_for(settings, db), scope)
-    number = _number(id)
-    return store.archive(db, viewer.scope, number, seen=viewer.audiences, local=viewer.sees_local_only)
+    call = open_call(db, settings, scope)
+    viewer = look_around(call).viewer
+    return table.archive_wish(call.db, viewer, _read_id(id))
 
 
 def restore_wish(
     id: object,  # noqa: A002 - the item's key
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Bring a former wish back; what holds now about its topic is a former one from then on.
@@ -157,14 +194,28 @@ def restore_wish(
     Raises:
         MessageError: an id that is no whole number.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.wishes import add_wish, delete_wish, restore_wish
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> wish = add_wish("Call me Jo", db=db, scope=scope)
+    >>> _ = delete_wish(wish.id, db=db, scope=scope)
+    >>> [restore_wish(wish.id, db=db, scope=scope).reason for _ in range(2)]
+    ['', 'unchanged']
+    >>> db.close()
     """
-    db = handle(db)
-    viewer = _viewer(db, settings_for(settings, db), scope)
-    number = _number(id)
-    return store.restore(db, viewer.scope, number, seen=viewer.audiences, local=viewer.sees_local_only)
+    call = open_call(db, settings, scope)
+    viewer = look_around(call).viewer
+    return table.restore_wish(call.db, viewer, _read_id(id))
 
 
-def _read(text: object, topic: object, settings: Settings) -> Wish | WriteResult:
+def _build_wish(call: Call, wish: Wish) -> tuple[table.NewWish, tuple[str, ...]]:
+    """Return a wish handed in by the host, ready to be stored, and notes where the screening hook flags it."""
+    flagged, notes = screening.is_flagged(wish.text, "memory", settings=call.settings)
+    return table.build_wish(wish, at=call.db.clock(), source=table.BY_HAND, quarantined=flagged), notes
+
+
+def _read_wish(text: object, topic: object, settings: Settings) -> Wish | WriteResult:
     """Return the wish a host hands in, or why it is none."""
     if not isinstance(text, str):
         raise MessageError(f"text is of type {type(text).__name__}. It must be a text.", fields=("text",))
@@ -174,12 +225,12 @@ def _read(text: object, topic: object, settings: Settings) -> Wish | WriteResult
     if len(said) > rules.SENTENCE_CHARS:
         note = f"it has {len(said)} characters; a wish may have {rules.SENTENCE_CHARS}"
         return WriteResult(False, None, "too_long", notes=(note,))
-    found = rules.find_wishes(said, load_wish_words(said, settings.languages))
-    known = found[0] if found else Wish(said, rules.topic_of(said), BY_HAND)
-    return Wish(said, _topic(topic) if topic is not None else known.topic, known.kind)
+    wishes = rules.find_wishes(said, load_wish_words(said, settings.languages))
+    wish = wishes[0] if wishes else Wish(said, rules.build_topic(said), BY_HAND)
+    return Wish(said, _read_topic(topic) if topic is not None else wish.topic, wish.kind)
 
 
-def _topic(topic: object) -> str:
+def _read_topic(topic: object) -> str:
     if not isinstance(topic, str) or not topic.strip() or len(topic) > rules.TOPIC_CHARS:
         shown = f"{len(topic)} characters long" if isinstance(topic, str) else f"of type {type(topic).__name__}"
         raise MessageError(
@@ -188,27 +239,7 @@ def _topic(topic: object) -> str:
     return topic.strip()
 
 
-def _number(value: object) -> int:
+def _read_id(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise MessageError(f"id is of type {type(value).__name__}. It must be a whole number.", fields=("id",))
     return value if 0 < value < 2**63 else 0
-
-
-def _viewer(db: Database, settings: Settings, scope: Scope | None) -> Viewer:
-    asking = scope_for(scope, settings)
-    destination = asking.destination or settings.prompt_destination
-    return look(
-        db, asking, Request(), destination=destination, private_stays_private=settings.private_stays_private
-    ).viewer
-
-
-def _shown(item: store.Item) -> WishItem:
-    return {
-        "id": item.id,
-        "text": item.text,
-        "topic": item.topic,
-        "kind": item.kind,
-        "said_at": item.at.isoformat() if item.at else "",
-        "participant": item.participant,
-        "former": item.is_former,
-    }

@@ -1,16 +1,73 @@
-"""Recognises the wishes of a message, for the doors that store it: patterns, rule and screening put together.
+"""Recognises the wishes of a message: patterns of its languages, the rules that match them, and screening.
 
-Called by `chat_history_cache` and `wishes`.
+The patterns stand in `prompts/wishes/<language>.yaml`; how they are matched is decided in `wishes.rules`. Called by
+the doors that store what was said, and by `wishes`.
 """
 
 from __future__ import annotations
 
-from ..base import logs
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from ..base import logs, resources
 from ..calls import screening
 from ..config import Settings
+from ..config.file import read_yaml_value
 from ..memories.rules_modes import MODES
-from .phrases import load_wish_words
+from ..text.languages import likely_languages
 from .rules import MOST_CHARS, Wish, find_wishes
+from .rules_patterns import WishWords
+
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
+"""Languages in Latin letters with a file; the others are told by their script."""
+
+_LISTS = {"not": "not_wishes", "not_names": "not_names", "name_ends": "after_names"}
+
+
+@lru_cache(maxsize=32)
+def _read_file(path: str, changed: int) -> WishWords:  # noqa: ARG001 - the key
+    """Read one language's file; `changed` is part of the key, so that an edited file is read anew."""
+    data = read_yaml_value(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} does not map names to lists. Restore the file.")
+    return WishWords(
+        language=Path(path).stem,
+        lists=_read_lists(data.get("lists")),
+        wishes=_read_lists(data.get("wishes")),
+        topic_words=_read_lists(data.get("topics")),
+        **{name: _read_texts(data.get(key)) for key, name in _LISTS.items()},
+    )
+
+
+def _read_lists(value: object) -> Mapping[str, Sequence[str]]:
+    return {str(key): _read_texts(items) for key, items in value.items()} if isinstance(value, dict) else {}
+
+
+def _read_texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
+
+
+def load_wish_words(text: str, languages: Iterable[str]) -> dict[str, WishWords]:
+    """Return the patterns of the languages a text may be in, the likeliest first; all there are where that is unclear.
+
+    Raises:
+        FileNotFoundError: the installation has no `prompts`.
+        ValueError: a file is no mapping.
+
+    >>> list(load_wish_words("Ich bin schon lange kein Vegetarier mehr", ["en"]))
+    ['de']
+    >>> list(load_wish_words("nenne mich Jo", ["en"]))[:2]
+    ['de', 'en']
+    """
+    folder = resources.find("prompts") / "wishes"
+    words: dict[str, WishWords] = {}
+    for language in likely_languages(text, (*languages, *LANGUAGES)):
+        path = folder / f"{language}.yaml"
+        # A code is a word, never a way out of the folder.
+        if language.isalpha() and path.is_file():
+            words[language] = _read_file(str(path), path.stat().st_mtime_ns)
+    return words
 
 
 def read_wishes(
@@ -28,8 +85,8 @@ def read_wishes(
     if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
         return ()
     try:
-        found = find_wishes(text, load_wish_words(text, settings.languages))
+        wishes = find_wishes(text, load_wish_words(text, settings.languages))
     except (OSError, ValueError) as error:
         logs.warning("wishes_unread", error=type(error).__name__)
         return ()
-    return tuple((wish, screening.is_flagged(wish.text, "memory", settings=settings)[0]) for wish in found)
+    return tuple((wish, screening.is_flagged(wish.text, "memory", settings=settings)[0]) for wish in wishes)

@@ -118,7 +118,7 @@ def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
                 continue
             found = known.pattern.match(said, words)
             if found is not None:
-                return Wish(sentence.text, _topic(known.kind, found, said, words), known.kind)
+                return Wish(sentence.text, _choose_topic(known.kind, found, said, words), known.kind)
     return None
 
 
@@ -141,61 +141,61 @@ def _readings(sentence: _Sentence, whole: Tokens, words: WishWords) -> Iterator[
                 yield said, is_end
 
 
-def _topic(kind: Kind, found: Mapping[str, tuple[str, ...]], said: Tokens, words: WishWords) -> str:
+def _choose_topic(kind: Kind, found: Mapping[str, tuple[str, ...]], said: Tokens, words: WishWords) -> str:
     if kind == "name":
         # What somebody is not to be called stands beside what they are called.
         negated = said.bare[:1] and words.begins_with("dont", said.bare)
-        return _cut(f"name:not {' '.join(found.get('name', ()))}") if negated else "name"
+        return _cut_topic(f"name:not {' '.join(found.get('name', ()))}") if negated else "name"
     if kind in ("pronouns", "diet", "address"):
         return kind
     if kind == "abstain":
-        return _cut(f"diet:{' '.join(found.get('food', ()))}")
+        return _cut_topic(f"diet:{' '.join(found.get('food', ()))}")
     if kind in ("allergy", "access"):
         what = found.get("condition") or found.get("food") or found.get("*") or said.bare
-        return _cut(f"{kind}:{words.joined(what)}")
+        return _cut_topic(f"{kind}:{words.joined(what)}")
     for topic, phrases in words.topics.items():
         # What holds for one kind of question alone leaves what holds for all others as it is.
         if "ask" not in found and "here" not in found and any(words.holds(said.bare, phrase) for phrase in phrases):
             return topic
-    return _cut(f"{kind}:{words.joined(_telling(said.bare, words))}")
+    return _cut_topic(f"{kind}:{words.joined(_keep_telling(said.bare, words))}")
 
 
-def _telling(tokens: Sequence[str], words: WishWords) -> list[str]:
+def _keep_telling(tokens: Sequence[str], words: WishWords) -> list[str]:
     """Return the words a wish is about, without those that say always or never, in the order of the alphabet."""
     common = common_words(words.language) | words.unimportant
     kept = {token for token in tokens if token not in common and len(token) > 1} if words.spaced else None
     return sorted(kept or tokens) if kept is not None else list(tokens)
 
 
-def topic_of(text: str) -> str:
+def build_topic(text: str) -> str:
     """Return the topic of a wish that no pattern knows: its words, in the order of the alphabet.
 
-    >>> topic_of("Never serve soup on Mondays")
+    >>> build_topic("Never serve soup on Mondays")
     'instruction:mondays never on serve soup'
     """
     language = language_of(text)
     tokens = tokens_of(text, language not in WITHOUT_SPACES)
     kept = sorted({token for token in tokens.bare if token not in common_words(language)} or set(tokens.bare))
-    return _cut(f"instruction:{' '.join(kept)}")
+    return _cut_topic(f"instruction:{' '.join(kept)}")
 
 
-def _cut(topic: str) -> str:
+def _cut_topic(topic: str) -> str:
     if len(topic) <= TOPIC_CHARS:
         return topic
     digest = hashlib.sha256(topic.encode("utf-8")).hexdigest()[:16]
     return f"{topic[: TOPIC_CHARS - 17]}:{digest}"
 
 
-def wish_form(text: str) -> str:
+def fold_wish(text: str) -> str:
     """Return what two wishes are compared by: folded, bare of accents, white space collapsed, no full stop.
 
-    >>> wish_form("Call me  JO!") == wish_form("call me jo")
+    >>> fold_wish("Call me  JO!") == fold_wish("call me jo")
     True
     """
     return bare(phrase_form(text)).strip(" .!?…。！？")
 
 
-def holding(topics: Sequence[str], most: int) -> list[int]:
+def choose_holding(topics: Sequence[str], most: int) -> list[int]:
     """Return the places of the wishes a prompt shows, in the order given: of each topic the last, of these the newest.
 
     Args:
@@ -203,7 +203,7 @@ def holding(topics: Sequence[str], most: int) -> list[int]:
             in private and in public: the newer counts.
         most: WISHES_IN_PROMPT.
 
-    >>> holding(["name", "units", "name"], 20), holding(["name", "units"], 1), holding(["name"], 0)
+    >>> choose_holding(["name", "units", "name"], 20), choose_holding(["name", "units"], 1), choose_holding(["name"], 0)
     ([1, 2], [1], [])
     """
     last = {topic: at for at, topic in enumerate(topics)}

@@ -12,7 +12,7 @@ from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from . import table_shown as wishes_shown
-from .rules import holding
+from .rules import choose_holding
 
 KEY = "saved_memories"
 CUT, SAID_AGAIN = "cut", "superseded"
@@ -29,7 +29,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows) -> Built:
     """Return the newest WISHES_IN_PROMPT wishes that hold, oldest first; of each topic the newest counts."""
     items = wishes_shown.read_items(wishes_shown.SHOWN.rows_in(rows))
-    places = holding([item.topic for item in items], asked.settings.wishes_in_prompt)
+    places = choose_holding([item.topic for item in items], asked.settings.wishes_in_prompt)
     shown = [items[at] for at in places]
     topics = {item.topic for item in shown}
     kept = {item.id for item in shown}

@@ -9,7 +9,7 @@ A prompt shows the wishes of the person it answers (`wishes.table_shown`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -17,18 +17,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from ..audience import table as audiences
-from ..audience import table_conversations as conversations
+from ..audience import table as audience_table
+from ..audience import table_conversations
 from ..audience.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import memories as table
-from ..database.schema import participants as people
+from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..index import indexed
-from ..memories import new_item as memory_input
-from ..memories import table as memories
+from ..memories import new_item
+from ..memories import table as memories_table
 from ..memories.new_item import NewMemory
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -41,7 +40,7 @@ SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and handed in by the host."""
 NO_SUCH = "there is no such wish"
 NEWER = "a newer wish says otherwise"
-_C = table.c
+_C = memories.c
 
 
 class Item(NamedTuple):
@@ -70,7 +69,7 @@ class NewWish:
     memory: NewMemory
 
 
-def new(
+def build_wish(
     wish: Wish, *, at: datetime, source: str = SAID, quarantined: bool = False, message_id: int | None = None
 ) -> NewWish:
     """Return a wish ready to be stored, pinned so that nothing prunes it.
@@ -78,7 +77,7 @@ def new(
     Args:
         message_id: row of the message it was said in.
     """
-    made = memory_input.read(
+    made = new_item.read(
         wish.text,
         now=at,
         author=AUTHOR,
@@ -100,11 +99,11 @@ Holding = dict[tuple[int, str | None], dict[str, list[Item]]]
 """Audience and person to topic to the wishes that hold, as one transaction has read them, which holds the audiences."""
 
 
-def record(
+def record_wishes(
     connection: Connection,
     db: Database,
     scope: Scope,
-    place: conversations.Place,
+    place: table_conversations.Place,
     wishes: Sequence[NewWish],
     *,
     privacy_default: str,
@@ -121,23 +120,23 @@ def record(
     """
     if not wishes:
         return []
-    if memories.is_private(connection, scope, "long_term", privacy_default, True):
+    if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
         return [WriteResult(False, None, "privacy") for _ in wishes]
-    audiences.lock(connection, scope.persona, place.audience_id)
+    audience_table.lock(connection, scope.persona, place.audience_id)
     known = {} if holding is None else holding
-    return [_record_one(connection, db, scope, place, wish, known) for wish in wishes]
+    return [_record_wish(connection, db, scope, place, wish, known) for wish in wishes]
 
 
-def _record_one(
+def _record_wish(
     connection: Connection,
     db: Database,
     scope: Scope,
-    place: conversations.Place,
+    place: table_conversations.Place,
     new_wish: NewWish,
     holding: Holding,
 ) -> WriteResult:
     memory, wish = new_wish.memory, new_wish.wish
-    by_topic = _by_topic(connection, scope, place, holding)
+    by_topic = _read_by_topic(connection, scope, place, holding)
     about = by_topic.get(wish.topic, [])
     same = next((item for item in about if content_digest(item.text) == memory.digest), None)
     newer = [item for item in about if item.at is not None and item.at > memory.at]
@@ -145,11 +144,11 @@ def _record_one(
         return WriteResult(False, None, "unchanged", notes=(NEWER,))
     if same is not None and not memory.quarantined:
         at = max(memory.at, same.at or memory.at)
-        memories.renew(connection, db, scope.persona, same.id, at)
+        memories_table.renew(connection, db, scope.persona, same.id, at)
         by_topic[wish.topic] = [item._replace(at=at) if item is same else item for item in about]
         return WriteResult(False, same.id, "duplicate")
     row_id = db.ids.one()
-    memories.write(connection, db, scope, [(row_id, memory)], place)
+    memories_table.write(connection, db, scope, [(row_id, memory)], place)
     if not memory.quarantined:
         # A wish that was flagged takes nobody's place: it is not shown.
         _supersede(connection, db, scope.persona, [item.id for item in about], row_id)
@@ -157,15 +156,15 @@ def _record_one(
     return WriteResult(True, row_id, notes=memory.notes)
 
 
-def _by_topic(
-    connection: Connection, scope: Scope, place: conversations.Place, holding: Holding
+def _read_by_topic(
+    connection: Connection, scope: Scope, place: table_conversations.Place, holding: Holding
 ) -> dict[str, list[Item]]:
     """Return the wishes of the scope's person that hold in the place, by topic, each topic's oldest first."""
     key = place.audience_id, scope.participant
     if key not in holding:
         values = {"persona": scope.persona, "audience": place.audience_id, "participant": scope.participant}
         made: dict[str, list[Item]] = {}
-        for item in map(item_of, connection.execute(_there(scope.participant is not None), values)):
+        for item in map(read_item, connection.execute(_read_holding(scope.participant is not None), values)):
             made.setdefault(item.topic, []).append(item)
         holding[key] = made
     return holding[key]
@@ -176,23 +175,21 @@ def _supersede(connection: Connection, db: Database, persona: str, ids: Sequence
         indexed.set_hidden(connection, db, MEMORIES, persona, ids, superseded_by=by, updated_at=db.clock())
 
 
-def add(db: Database, scope: Scope, new_wish: NewWish, *, privacy_default: str) -> WriteResult:
-    """Store one wish in the scope; the result is that of `record`.
+def insert_wish(db: Database, scope: Scope, new_wish: NewWish, *, privacy_default: str) -> WriteResult:
+    """Store one wish in the scope; the result is that of `record_wishes`.
 
     Raises:
         StoreWriteError: nothing was stored.
     """
 
     def work(connection: Connection) -> WriteResult:
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        return record(connection, db, scope, place, [new_wish], privacy_default=privacy_default)[0]
+        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        return record_wishes(connection, db, scope, place, [new_wish], privacy_default=privacy_default)[0]
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
 
 
-def change(
-    db: Database, scope: Scope, row_id: int, new_wish: NewWish, *, seen: Collection[int], local: bool
-) -> WriteResult:
+def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -> WriteResult:
     """Put a wish in the place of a visible one: its person, audience and conversation stay.
 
     Returns:
@@ -200,35 +197,35 @@ def change(
     """
 
     def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not is_seen(row, seen, local) or item_of(row).is_former:
+        row = connection.execute(_ONE, {"persona": viewer.scope.persona, "id": row_id}).first()
+        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or read_item(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
-        own = replace(scope, conversation=row.conversation_key, participant=row.participant_key)
-        place = conversations.Place(row.audience_id, bool(row.local_only))
+        own = replace(viewer.scope, conversation=row.conversation_key, participant=row.participant_key)
+        place = table_conversations.Place(row.audience_id, bool(row.local_only))
         new_id = db.ids.one()
-        memories.write(connection, db, own, [(new_id, new_wish.memory)], place)
-        _supersede(connection, db, scope.persona, [row_id], new_id)
+        memories_table.write(connection, db, own, [(new_id, new_wish.memory)], place)
+        _supersede(connection, db, viewer.scope.persona, [row_id], new_id)
         return WriteResult(True, new_id, notes=new_wish.memory.notes)
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
 
 
-def archive(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+def archive_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Let a visible wish hold no more; `unchanged` where there is none, whoever's it may be."""
 
     def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": scope.persona, "id": row_id}).first()
-        if not is_seen(row, seen, local) or item_of(row).is_former:
+        row = connection.execute(_ONE, {"persona": viewer.scope.persona, "id": row_id}).first()
+        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or read_item(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         now = db.clock()
-        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], archived_at=now, updated_at=now)
+        indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
 
 
-def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], local: bool) -> WriteResult:
+def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Bring a former wish back; what holds now about its topic is superseded by it.
 
     Returns:
@@ -236,23 +233,23 @@ def restore(db: Database, scope: Scope, row_id: int, *, seen: Collection[int], l
     """
 
     def work(connection: Connection) -> WriteResult:
-        values = {"persona": scope.persona, "id": row_id}
-        found = connection.execute(_PLACE, values).first()
-        if found is not None:
-            audiences.lock(connection, scope.persona, found.audience_id)
+        values = {"persona": viewer.scope.persona, "id": row_id}
+        place = connection.execute(_PLACE, values).first()
+        if place is not None:
+            audience_table.lock(connection, viewer.scope.persona, place.audience_id)
         row = connection.execute(_ONE, values).first()
-        if not is_seen(row, seen, local) or not item_of(row).is_former:
+        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or not read_item(row).is_former:
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         assert row is not None
-        item = item_of(row)
-        of = {"persona": scope.persona, "audience": row.audience_id, "participant": item.participant}
-        there = [item_of(other) for other in connection.execute(_there(item.participant is not None), of)]
-        _supersede(connection, db, scope.persona, [o.id for o in there if o.topic == item.topic], row_id)
+        item = read_item(row)
+        of = {"persona": viewer.scope.persona, "audience": row.audience_id, "participant": item.participant}
+        there = [read_item(other) for other in connection.execute(_read_holding(item.participant is not None), of)]
+        _supersede(connection, db, viewer.scope.persona, [o.id for o in there if o.topic == item.topic], row_id)
         # It is the newest word about its topic from now on.
         now = db.clock()
-        held = {"archived_at": None, "superseded_by": None, "updated_at": now}
-        indexed.set_hidden(connection, db, MEMORIES, scope.persona, [row_id], **held)
-        memories.renew(connection, db, scope.persona, row_id, now)
+        shown = {"archived_at": None, "superseded_by": None, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], **shown)
+        memories_table.renew(connection, db, viewer.scope.persona, row_id, now)
         return WriteResult(True, row_id)
 
     return db.transaction(work, source="memories", confirm=lambda _: None)
@@ -267,16 +264,16 @@ _ONE = (
 )
 
 
-def holds() -> tuple[Any, ...]:
+def match_holding() -> tuple[Any, ...]:
     """Return the conditions of a wish that holds."""
     return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
 @lru_cache(maxsize=2)
-def _there(known: bool) -> Any:
+def _read_holding(known: bool) -> Any:
     whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
     chosen = select(*_ITEM).where(
-        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *holds()
+        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *match_holding()
     )
     return chosen.order_by(_C.timestamp, _C.id)
 
@@ -284,7 +281,7 @@ def _there(known: bool) -> Any:
 # Reading
 
 
-def item_of(row: Any) -> Item:
+def read_item(row: Any) -> Item:
     """Return a row whose first columns are those of `_ITEM`."""
     told = rows.read_object(row[2]) or {}
     topic, kind = str(told.get("topic") or ""), str(told.get("kind") or "")
@@ -292,26 +289,26 @@ def item_of(row: Any) -> Item:
 
 
 @lru_cache(maxsize=8)
-def whose(known: bool, everyone: bool) -> Any:
+def match_person(known: bool, everyone: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
     if everyone:
         return _C.id.is_not(None)
     if not known:
         return _C.participant_key.is_(None)
-    p = people.c
+    p = participants.c
     linked = select(p.participant_key).where(
         p.persona_id == bindparam("persona", type_=Key(64)), p.person_key == bindparam("person", type_=Key(255))
     )
     return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
 
 
-def of_viewer(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
-    """Return whether it is known who is asking, and the values of `whose`."""
+def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `match_person`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
 
-def listed(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
+def read_items(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool = False) -> list[Item]:
     """Return the visible wishes of who is asking, oldest first, ties by id.
 
     Args:
@@ -323,15 +320,15 @@ def listed(db: Database, viewer: Viewer, *, everyone: bool = False, former: bool
     """
     if not viewer.audiences:
         return []
-    known, values = of_viewer(viewer)
-    wanted = (_C.kind == KIND, _C.quarantined == 0) if former else holds()
+    known, values = describe_person(viewer)
+    wanted = (_C.kind == KIND, _C.quarantined == 0) if former else match_holding()
     chosen = select(*_ITEM).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        whose(known, everyone),
+        match_person(known, everyone),
         *wanted,
     )
     values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
     values |= {"local_only": int(viewer.sees_local_only)}
-    return [item_of(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
+    return [read_item(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]

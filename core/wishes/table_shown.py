@@ -42,15 +42,15 @@ def _part(known: bool, family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        wishes.whose(known, False),
-        *wishes.holds(),
+        wishes.match_person(known, False),
+        *wishes.match_holding(),
     )
     return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def section_part(viewer: Viewer) -> Branch:
     """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
-    known, values = wishes.of_viewer(viewer)
+    known, values = wishes.describe_person(viewer)
     return Branch(SHOWN, lambda family: _part(known, family), values, memories.name)
 
 

@@ -25,7 +25,7 @@ from core.database.schema import conversations
 from core.database.schema_recent import short_term_memories
 from core.scope import Scope
 from core.short_term.shapes import Item
-from core.short_term.table_items import stored_items
+from core.short_term.table_items import build_stored
 from tests.bench.figures import Times, judged, load, table
 from tests.bench.loading import SQLITE, say
 from tests.servers import SERVERS
@@ -104,7 +104,7 @@ def fill(db: Database, entries: int) -> None:
     """Store entries of servers with 20 channels and 20 people, as many servers as it takes."""
     servers = max(1, entries // (CHANNELS + USERS * THEIRS))
     now = db.clock()
-    messages = stored_items([Item("user", line, "Ann", now, who="bench/s0u0") for line in LINES])
+    messages = build_stored([Item("user", line, "Ann", now, who="bench/s0u0") for line in LINES])
 
     def home(server: int) -> int:
         key = AudienceKey("server", f"s{server}")

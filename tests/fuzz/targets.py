@@ -87,7 +87,7 @@ from core.transfer.items.reader import Rows
 from core.transfer.items.sources import File
 from core.upkeep import check as checking
 from core.wishes import rules as wishes
-from core.wishes.phrases import load_wish_words
+from core.wishes.recognition import load_wish_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
@@ -150,8 +150,8 @@ def _remember(value: str) -> object:
 
 
 def _tool_calls(value: str) -> object:
-    tool_calls.decoded(value)
-    return memory_tool.parse(value)
+    tool_calls.decode_entities(value)
+    return memory_tool.parse_tool_call(value)
 
 
 def _markdown(value: str) -> object:
@@ -208,7 +208,8 @@ def _texts(value: str) -> object:
         text.fold(value), text.collapsed(value), list(text.runs(text.fold(value))), words.words(value),
         words.salient_words(value, ("en", "de")), words.index_terms(text.fold(value)), hits.snippet(value, 200),
         hits.find_match(value, ["a", "猫"]), hits.content_digest(value), lines.one_line(value), lines.quoted(value),
-        summaries.as_entities(value), counters.estimate_tokens(value), tags.normal(value), rows.short_interface(value),
+        summaries.escape_brackets(value), counters.estimate_tokens(value), tags.normal(value),
+        rows.short_interface(value),
     )  # fmt: skip
 
 
@@ -231,7 +232,7 @@ def _secondary(value: str) -> object:
 
 
 def _rewrite(value: str) -> object:
-    return rewrites.read(value, ["a", "b"], most_chars=100, patterns=_patterns())
+    return rewrites.read_rewrite(value, ["a", "b"], most_chars=100, patterns=_patterns())
 
 
 TEXT_TARGETS: tuple[Target, ...] = (
@@ -363,7 +364,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
     Target("times", _any_time),
     Target("action payloads", lambda value: windows.check_action_payload(value, NOW), _ARGUMENT),
-    Target("native tool calls", memory_tool.parse, _ARGUMENT),
+    Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("contributions", contributions.read_contributions),
     Target("hits of a host", context.read_hits),
     Target("recap values", _recap_keys, _ARGUMENT),

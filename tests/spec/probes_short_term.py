@@ -99,7 +99,7 @@ def _short_term_cross_server(stage: Stage, value: Any) -> object:
 def _short_term_cache_entries(stage: Stage, value: Any) -> object:
     assert stage.db is not None
     _turn(stage, "tg/cached")
-    counts = short_term_cache.of(stage.db).counts
+    counts = short_term_cache.open_cache(stage.db).counts
     before = counts.hits
     for _ in range(2):
         _read(stage, SHORT_TERM_CACHE_ENTRIES=value)

@@ -9,7 +9,7 @@ import pytest
 
 from core.admin.archive_reasons import Former, find_cause
 from core.conversations import add_saved_memory, update_saved_memory
-from core.conversations.table_rewrites import REPLACED
+from core.conversations.table_saved import REPLACED
 from core.database.engine import Database
 from core.scope import Scope
 from tests.spec.admin_world import Operator

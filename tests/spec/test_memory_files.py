@@ -19,8 +19,8 @@ from core.conversations import (
     import_markdown,
     list_recent_conversations,
     list_saved_memories,
+    table_summaries,
 )
-from core.conversations import table_summary_edits as summary_edits
 from core.database.engine import Database
 from core.errors import TransferError
 from core.scope import Scope
@@ -42,7 +42,7 @@ class Mirror:
         """Put a summary on the list."""
         db: Database = self.known["db"]
         at = datetime(2026, 3, 10, 14, 5, tzinfo=UTC) + timedelta(minutes=minutes)
-        made = summary_edits.insert(db, self.scope, title=title, summary=text, at=at, most=30)
+        made = table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30)
         assert made.id is not None
         return made.id
 
@@ -159,7 +159,7 @@ def test_c32_notes_of_a_section_that_leaves_the_buffer_are_kept(mirror: Mirror) 
         mirror.summary(f"T{n}", "x.", n + 1)
     mirror.write()
     mirror.put(RECENT, mirror.text(RECENT).replace("one.\n", "one.\nmy note\n"))
-    summary_edits.insert(
+    table_summaries.insert_summary(
         mirror.known["db"], mirror.scope, title="Last", summary="y.", at=datetime(2026, 3, 11, tzinfo=UTC), most=10
     )
     assert first not in [one["id"] for one in list_recent_conversations(**mirror.known)]
@@ -206,7 +206,7 @@ def test_c33_what_the_program_changed_meanwhile_is_not_taken_for_an_edit(mirror:
     mirror.save("I like tea")
     mirror.write()
     mirror.save("newer than the file")
-    summary_edits.change(
+    table_summaries.update_summary(
         mirror.known["db"], mirror.scope.persona, row, title="Journey", summary="Rome.", at=None, by="somebody"
     )
     for _ in range(2):

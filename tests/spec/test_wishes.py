@@ -199,7 +199,7 @@ def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
     def fails(*_: object, **__: object) -> object:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(store, "record", fails)
+    monkeypatch.setattr(store, "record_wishes", fails)
     with pytest.raises((RuntimeError, StoreWriteError)):
         stage.say("Call me Jo")
     monkeypatch.undo()

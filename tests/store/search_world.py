@@ -100,7 +100,7 @@ def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conv
 
 def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more: Any) -> int:
     """Store one diary entry."""
-    result = diary.insert(db, scope, diary.NewEntry(content=content, at=at, **more), privacy_default="none")
+    result = diary.insert_entry(db, scope, diary.NewEntry(content=content, at=at, **more), privacy_default="none")
     assert result.id is not None
     return result.id
 

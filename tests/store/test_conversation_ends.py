@@ -97,9 +97,9 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
         new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
         def work(connection: Connection) -> None:
-            place = summaries.place_of(connection, db, persona, None)
+            place = summaries.find_place(connection, db, persona, None)
             assert place is not None
-            summaries.keep(connection, db, persona, new, place, most=most)
+            summaries.enlist_summary(connection, db, persona, new, place, most=most)
             inside.set()
             time.sleep(hold_seconds)
 

@@ -271,7 +271,7 @@ def test_d34_a_lost_commit_is_counted_once(db: Database, persona: str, wanted: A
 
 
 def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, persona: str) -> None:
-    from core.privacy import table_links as linking
+    from core.privacy import table_people
 
     clock: Any = db.clock
     before = clock.now
@@ -283,7 +283,7 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
         clock.now = before
     change(db, persona, "tg/never", affinity=1)
     assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/a", "tg/never"]
-    linking.link(db, persona, "tg/a", "dc/a")
+    table_people.link_people(db, persona, "tg/a", "dc/a")
     assert [row.user_id for row in reading.read_recent(db, persona, 9)] == ["tg/c", "dc/a", "tg/b", "tg/never"]
     assert [row.user_id for row in reading.read_recent(db, persona, 2)] == ["tg/c", "dc/a"]
     assert found(db, persona, "tg/a") == found(db, persona, "dc/a")

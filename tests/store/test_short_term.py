@@ -294,16 +294,16 @@ def test_m14_other_processes_are_seen_and_a_restart_forgets_nothing(world: World
 
 
 def test_m14_the_memory_holds_at_most_what_the_flag_says(db: Database) -> None:
-    memory = short_term_cache.of(db)
+    memory = short_term_cache.open_cache(db)
     for most, hits in ((2, 2), (0, 0)):
         world = World(db, Settings(short_term_cache_entries=most))
         for n in range(3):
             world.turn(channel=f"c{n}")
-        memory.drop(world.scope.persona)
+        memory.drop_persona(world.scope.persona)
         before = memory.counts.hits
         world.of_user()
         world.of_user("u1", "c2")  # c2 was read first and is held no longer, or nothing is
-        held = [key for key in memory._held if key[0] == world.scope.persona]
+        held = [key for key in memory._texts if key[0] == world.scope.persona]
         assert len(held) <= most
         assert (memory.counts.hits > before) == bool(hits)
 
@@ -358,7 +358,7 @@ def test_m15_statements_and_rows_do_not_grow(world: World) -> None:
             found = world.context(channel="c0")
             event.remove(engine, "after_cursor_execute", note)
         counts.append((len(statements), rows, len(found)))
-        short_term_cache.of(world.db).drop(world.scope.persona)
+        short_term_cache.open_cache(world.db).drop_persona(world.scope.persona)
     assert counts[0] == counts[1] and counts[0][0] == 3
 
 
@@ -624,7 +624,7 @@ def test_f21_a_turn_waits_for_who_turns_private(world: World) -> None:
 def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nobody knew the person before: what was being written is taken out."""
     under_way, go_on = threading.Event(), threading.Event()
-    hold = short_term_held.hold
+    hold = short_term_held.hold_entries
 
     def slow(*arguments: Any, **more: Any) -> Any:
         held = hold(*arguments, **more)
@@ -632,7 +632,7 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
         go_on.wait(5)
         return held
 
-    monkeypatch.setattr(short_term_table, "hold", slow)
+    monkeypatch.setattr(short_term_table, "hold_entries", slow)
     turn = threading.Thread(target=lambda: world.turn("tg/new", "tg/c1"))
     private = threading.Thread(target=lambda: set_privacy("tg/new", "full", **world.given()))
     turn.start()

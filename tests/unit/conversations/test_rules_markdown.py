@@ -111,18 +111,18 @@ def test_c32_lines_between_bullets_keep_their_place() -> None:
 
 def test_c33_what_a_person_changed_is_told_from_what_is_new() -> None:
     before = {1: TRIP, 2: CATS, 3: TEA}
-    assert files.compare(before, [TRIP, CATS, TEA]).changed == {}
+    assert files.compare_items(before, [TRIP, CATS, TEA]).changed == {}
     title = Item("Roma", TRIP.time, TRIP.text)
     text = Item(CATS.title, CATS.time, "Tofu is a dog.")
-    told = files.compare(before, [title, text, Item("New", "", "here")])
+    told = files.compare_items(before, [title, text, Item("New", "", "here")])
     assert told.changed == {1: title, 2: text}
     assert told.gone == (3,) and told.new == (2,)
-    assert files.compare({1: TRIP, 2: TRIP}, [TRIP]).gone == (2,)
-    assert files.compare(before, []).gone == (1, 2, 3)
+    assert files.compare_items({1: TRIP, 2: TRIP}, [TRIP]).gone == (2,)
+    assert files.compare_items(before, []).gone == (1, 2, 3)
 
 
 def test_c33_another_bullet_is_another_memory() -> None:
-    told = files.compare(
+    told = files.compare_items(
         {1: Item(text="I like tea"), 2: Item(text="b")}, [Item(text="I like green tea"), Item(text="b")]
     )
     assert (told.gone, told.new, told.places) == ((1,), (0,), {2: 1})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.conversations.rules_rewrites import MERGED, ImpossibleError, Rewrite, one_line, read
+from core.conversations.rules_rewrites import MERGED, ImpossibleError, Rewrite, one_line, read_rewrite
 
 ITEMS = ["I like tea", "I live in Rome", "My cat is Tofu", "I work at night", "Ada is my sister"]
 
@@ -17,7 +17,7 @@ def answer(*operations: Any) -> str:
 
 
 def done(reply: str, items: list[str] | None = None) -> Rewrite:
-    return read(reply, ITEMS if items is None else items, most_chars=100, patterns=(r"(?i)^error\b",))
+    return read_rewrite(reply, ITEMS if items is None else items, most_chars=100, patterns=(r"(?i)^error\b",))
 
 
 @pytest.mark.parametrize("breaks", ["\n", "\r\n", "\r", "\v", "\x1c", "\x85", "\u2028", "\n\n \n"])

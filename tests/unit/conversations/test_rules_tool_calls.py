@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from core.conversations import rules_tool_calls as tool_calls
-from core.conversations.rules_tool_calls import NAME, answer, calls_in, definition, native_calls
+from core.conversations.rules_tool_calls import NAME, build_answer, build_definition, read_native_calls, read_text_calls
 from core.shapes import ToolCall
 
 
@@ -20,17 +20,17 @@ def xml(content: str, name: str = NAME) -> str:
 
 
 def test_c26_three_forms_of_one_definition() -> None:
-    openai, anthropic, written = (definition(form) for form in ("openai", "anthropic", "xml"))
+    openai, anthropic, written = (build_definition(form) for form in ("openai", "anthropic", "xml"))
     assert openai["type"] == "function" and openai["function"]["name"] == anthropic["name"] == written["name"] == NAME
-    assert openai["function"]["parameters"] == anthropic["input_schema"] == tool_calls.schema()
+    assert openai["function"]["parameters"] == anthropic["input_schema"] == tool_calls.build_schema()
     assert openai["function"]["description"] == anthropic["description"] == written["description"]
-    assert calls_in(written["call"])[0].content == "..."
+    assert read_text_calls(written["call"])[0].content == "..."
     with pytest.raises(ValueError, match="'json'"):
-        definition("json")
+        build_definition("json")
 
 
 def test_c26_the_schema_takes_one_required_text_and_nothing_unknown() -> None:
-    check = jsonschema.Draft202012Validator(tool_calls.schema())
+    check = jsonschema.Draft202012Validator(tool_calls.build_schema())
     assert check.is_valid({"memoryContent": "I like tea"})
     assert check.is_valid({"memoryContent": "I like tea", "statement": "I like tea"})
     for wrong in ({}, {"memoryContent": 7}, {"memoryContent": "x", "persona_id": "other"}, {"text": "x"}):
@@ -56,7 +56,7 @@ def test_c26_the_schema_takes_one_required_text_and_nothing_unknown() -> None:
     ],
 )  # fmt: skip
 def test_c27_calls_are_found_anywhere_in_a_reply(reply: str, contents: list[str]) -> None:
-    found = calls_in(reply)
+    found = read_text_calls(reply)
     assert [call.content for call in found] == contents
     assert all(call.error == "" and call.form == "xml" for call in found)
 
@@ -72,9 +72,9 @@ def test_c27_calls_are_found_anywhere_in_a_reply(reply: str, contents: list[str]
     ],
 )
 def test_c27_a_broken_call_is_an_error_with_its_reason(reply: str, why: str) -> None:
-    (found,) = calls_in(reply)
+    (found,) = read_text_calls(reply)
     assert found.content == "" and why in found.error
-    assert [call.content for call in calls_in(reply + xml("good"))][-1] == "good"
+    assert [call.content for call in read_text_calls(reply + xml("good"))][-1] == "good"
 
 
 def test_c27_native_calls_of_both_kinds_are_read() -> None:
@@ -82,11 +82,11 @@ def test_c27_native_calls_of_both_kinds_are_read() -> None:
     function = {"id": "c1", "type": "function", "function": {"name": NAME, "arguments": arguments}}
     other = {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "tool_calls": [other, function]}
-    assert native_calls(message) == [ToolCall(NAME, "I like tea", "openai", "c1")]
+    assert read_native_calls(message) == [ToolCall(NAME, "I like tea", "openai", "c1")]
     block = {"type": "tool_use", "id": "t1", "name": NAME, "input": {"statement": "I like tea"}}
     content = {"role": "assistant", "content": [{"type": "text", "text": "ok"}, block]}
-    assert native_calls(content) == native_calls([block]) == [ToolCall(NAME, "I like tea", "anthropic", "t1")]
-    assert native_calls([7, "x", None]) == native_calls({}) == native_calls("x") == []
+    assert read_native_calls(content) == read_native_calls([block]) == [ToolCall(NAME, "I like tea", "anthropic", "t1")]
+    assert read_native_calls([7, "x", None]) == read_native_calls({}) == read_native_calls("x") == []
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,18 @@ def test_c27_native_calls_of_both_kinds_are_read() -> None:
 )
 def test_c26_native_arguments_of_another_shape_are_refused(arguments: str, why: str) -> None:
     """F3: a call cannot name a persona, a participant or anything else beside the text."""
-    (found,) = native_calls([{"id": "c1", "function": {"name": NAME, "arguments": arguments}}])
+    (found,) = read_native_calls([{"id": "c1", "function": {"name": NAME, "arguments": arguments}}])
     assert why in found.error and found.content == "" and found.call_id == "c1"
 
 
 def test_c28_the_answer_has_the_form_of_the_call() -> None:
     told = {"success": False, "message": "empty: <b>"}
-    assert answer(ToolCall(NAME, ""), False, "empty: <b>") == (
+    assert build_answer(ToolCall(NAME, ""), False, "empty: <b>") == (
         f"<tool_result><name>{NAME}</name><success>false</success><message>empty: &lt;b&gt;</message></tool_result>"
     )
-    openai = answer(ToolCall(NAME, "", "openai", "c1"), False, "empty: <b>")
+    openai = build_answer(ToolCall(NAME, "", "openai", "c1"), False, "empty: <b>")
     assert (openai["role"], openai["tool_call_id"], json.loads(openai["content"])) == ("tool", "c1", told)
-    anthropic = answer(ToolCall(NAME, "", "anthropic", "t1"), False, "empty: <b>")
+    anthropic = build_answer(ToolCall(NAME, "", "anthropic", "t1"), False, "empty: <b>")
     assert (anthropic["type"], anthropic["tool_use_id"], anthropic["is_error"]) == ("tool_result", "t1", True)
     assert json.loads(anthropic["content"]) == told
 
@@ -124,5 +124,5 @@ def test_f30_hostile_replies_are_read_in_time() -> None:
     hostile += [f"<use_tool><name>memoryTool</name>{'<memoryContent>' * 60_000}", xml("&" * 1_000_000)]
     for text in hostile:
         started = time.process_time()
-        found = calls_in(text)
+        found = read_text_calls(text)
         assert time.process_time() - started < 2 and len(found) <= tool_calls.MOST_CALLS

@@ -11,26 +11,26 @@ import pytest
 
 from core.errors import MessageError
 from core.short_term.rules import (
-    as_read,
-    choose,
-    cut,
-    entry_key,
+    build_key,
+    build_life,
+    build_section,
+    choose_entries,
+    cut_text,
+    describe_age,
+    drop_expired,
+    drop_shown,
     is_expired,
     is_second,
     is_summary_due,
-    life_of,
     read_summary,
-    relative_age,
-    section,
     slice_turn,
-    without_shown,
 )
-from core.short_term.rules_turn import personas_of, read_answers, read_messages, read_turn
+from core.short_term.rules_turn import list_personas, read_answers, read_messages, read_turn
 from core.short_term.shapes import Entry, Item, TurnResult
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-LIFE = life_of(12, 24)
+LIFE = build_life(12, 24)
 
 
 def said(*texts: str) -> list[dict[str, str]]:
@@ -115,10 +115,10 @@ def test_m5_each_persona_that_answered_is_written_once() -> None:
     answers = read_answers(
         [{"text": "1", "personaId": "a"}, {"text": "2", "personaId": "b"}, {"text": "3", "personaId": "a"}]
     )
-    assert personas_of(answers, "default") == {"a": "", "b": ""}
-    assert personas_of(read_answers(["hi"]), "default") == {"default": ""}
+    assert list_personas(answers, "default") == {"a": "", "b": ""}
+    assert list_personas(read_answers(["hi"]), "default") == {"default": ""}
     told = read_answers([{"text": "1", "persona": {"id": "a", "lineage_id": "l1", "name": "Iris"}}])
-    assert personas_of(told, "default") == {"a": "l1"} and told[0].item.speaker == "Iris"
+    assert list_personas(told, "default") == {"a": "l1"} and told[0].item.speaker == "Iris"
 
 
 def test_m2_the_seeds_own_names_are_read() -> None:
@@ -160,16 +160,16 @@ def test_f70_an_id_that_cannot_be_one_is_refused() -> None:
 
 
 def test_m7_keys_in_text_form() -> None:
-    assert entry_key("user", "u1", "c") == "shortterm:user:u1:c"
-    assert entry_key("user", "u1", "c", "0") == "shortterm:user:u1:c:0"
-    assert entry_key("server", "s%1", "c", "a:b") == "shortterm:server:s%251:c:a%3Ab"
-    assert entry_key("user", "a:b", "c") == "shortterm:user:a%3Ab:c"
-    assert entry_key("user", "a", "b:c") == "shortterm:user:a:b%3Ac"
+    assert build_key("user", "u1", "c") == "shortterm:user:u1:c"
+    assert build_key("user", "u1", "c", "0") == "shortterm:user:u1:c:0"
+    assert build_key("server", "s%1", "c", "a:b") == "shortterm:server:s%251:c:a%3Ab"
+    assert build_key("user", "a:b", "c") == "shortterm:user:a%3Ab:c"
+    assert build_key("user", "a", "b:c") == "shortterm:user:a:b%3Ac"
 
 
 def test_m10_a_text_is_cut_with_three_dots() -> None:
-    assert cut("x" * 4000, 4000) == "x" * 4000
-    assert cut("x" * 4001, 4000) == "x" * 4000 + "..."
+    assert cut_text("x" * 4000, 4000) == "x" * 4000
+    assert cut_text("x" * 4001, 4000) == "x" * 4000 + "..."
 
 
 # M12, M20
@@ -189,7 +189,7 @@ def test_m10_a_text_is_cut_with_three_dots() -> None:
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
     found = Entry(1, "default", "user", "u1", "c", NOW - age, summary="s", summary_at=written)
-    read = as_read(found, NOW, LIFE)
+    read = drop_expired(found, NOW, LIFE)
     assert (read is not None) == lives == (not is_expired(found.updated, written, NOW, LIFE))
     assert bool(read and written and read.summary) == has_summary
 
@@ -218,7 +218,7 @@ def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
     ],
 )
 def test_m20_ages_in_words(seconds: float, words: str) -> None:
-    assert relative_age(NOW - timedelta(seconds=seconds), NOW) == words
+    assert describe_age(NOW - timedelta(seconds=seconds), NOW) == words
 
 
 # M17, M19, M21
@@ -227,46 +227,50 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 def test_m17_the_newest_other_channels_and_the_own_summary() -> None:
     line = (Item("user", "hi"),)
     others = [entry(f"c{n}", n, id=n, items=line) for n in range(1, 6)]
-    assert [e.channel for e in choose([*others, entry("own", 0)], {"own"}, 3).all] == ["c1", "c2", "c3"]
+    assert [e.channel for e in choose_entries([*others, entry("own", 0)], {"own"}, 3).all] == ["c1", "c2", "c3"]
     own = entry("own", 2.5, summary="s", summary_at=NOW)
-    assert [e.channel for e in choose([*others, own], {"own"}, 3).all] == ["c1", "c2", "own", "c3"]
-    assert choose(others, set(), 0).all == ()
+    assert [e.channel for e in choose_entries([*others, own], {"own"}, 3).all] == ["c1", "c2", "own", "c3"]
+    assert choose_entries(others, set(), 0).all == ()
 
 
 def test_m17_a_channel_under_two_keys_appears_once() -> None:
     mine, servers = entry("c", 5, id=1), entry("c", 1, "server", id=2)
-    assert choose([mine, servers], set(), 3).others == (servers,)
+    assert choose_entries([mine, servers], set(), 3).others == (servers,)
     same = entry("c", 5, "server", id=3)
-    assert choose([same, mine], set(), 3).others == (mine,)
+    assert choose_entries([same, mine], set(), 3).others == (mine,)
 
 
 def test_m16_ties_go_by_channel() -> None:
     found = [entry(name, 1) for name in ("b", "c", "a")]
-    assert [e.channel for e in choose(found, set(), 3).others] == ["a", "b", "c"]
+    assert [e.channel for e in choose_entries(found, set(), 3).others] == ["a", "b", "c"]
 
 
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
     items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
-    assert section(entry("c", 2, items=items), NOW, UTC) == {
+    assert build_section(entry("c", 2, items=items), NOW, UTC) == {
         "channel": "c",
         "age": "2 minutes ago",
         "lines": ["[10/03/26:1200] Ann: \"say 'hi' now\"", 'self: "ok"'],
     }
     with_summary = entry("c", 2, items=items, summary="s", summary_at=NOW)
-    assert section(with_summary, NOW, UTC, own=True) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
-    assert section(entry("c", 2, items=items), NOW, UTC, own=True) is None
-    assert section(entry("c", 2), NOW, UTC) is None
+    assert build_section(with_summary, NOW, UTC, own=True) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
+    assert build_section(entry("c", 2, items=items), NOW, UTC, own=True) is None
+    assert build_section(entry("c", 2), NOW, UTC) is None
 
 
 def test_m19_nobody_is_told_where_an_entry_of_another_server_is() -> None:
     found = entry("c", 2, items=(Item("user", "hi"),), channel_name="den", server_name="Home", elsewhere=True)
-    assert section(found, NOW, UTC) == {"channel": "another place", "age": "2 minutes ago", "lines": ['Unknown: "hi"']}
+    assert build_section(found, NOW, UTC) == {
+        "channel": "another place",
+        "age": "2 minutes ago",
+        "lines": ['Unknown: "hi"'],
+    }
 
 
 def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
     items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
     shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
-    assert [item.content for item in without_shown(entry("c", items=items), shown).items] == ["bye"]
+    assert [item.content for item in drop_shown(entry("c", items=items), shown).items] == ["bye"]
 
 
 # M22, M23

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.wishes import rules_patterns as wish_patterns
-from core.wishes.phrases import load_wish_words
-from core.wishes.rules import MOST_WISHES, Wish, find_wishes, topic_of, wish_form
+from core.wishes.recognition import load_wish_words
+from core.wishes.rules import MOST_WISHES, Wish, build_topic, find_wishes, fold_wish
 from tests.unit.wishes.wishes_corpus import LINES, OTHERS, WISHES
 
 
@@ -118,11 +118,11 @@ def test_a_message_has_at_most_five_wishes_and_a_topic_at_most_eighty_characters
     assert len(found(" ".join(f"I don't eat {food}." for food in foods))) == MOST_WISHES
     long = found("Always explain " + "antidisestablishmentarianism " * 8 + "when I ask about it")
     assert [len(wish.topic) <= 80 for wish in long] == [True]
-    assert len(topic_of("word" * 70)) == 80
+    assert len(build_topic("word" * 70)) == 80
 
 
 def test_two_spellings_of_one_wish_compare_equal() -> None:
-    assert wish_form("Call me  JO!") == wish_form("call me jo")
+    assert fold_wish("Call me  JO!") == fold_wish("call me jo")
 
 
 @settings(max_examples=150, deadline=None)

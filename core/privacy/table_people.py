@@ -1,0 +1,186 @@
+"""People: what may be kept of them, what goes at once when nothing may be, and which identities are one person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from ..audience import table as audience_table
+from ..audience import table_participants
+from ..audience.rules import AudienceKey, split_key
+from ..audience.table_conversations import facts_of, relocate
+from ..audience.table_participants import checked_key, hold
+from ..audience.view import ConversationFacts
+from ..database import followers
+from ..database.engine import Database
+from ..database.schema import chat_history_cache, conversations, memories, participants
+from ..database.schema_lifelong import user_relationships
+from ..database.sources import ALL, MEMORIES
+from ..errors import MessageError
+from ..index import indexed
+from ..short_term.table_items import remove_person
+
+_P = participants.c
+
+
+def set_privacy(db: Database, persona: str, participant: object, level: str) -> dict[str, Any]:
+    """Set what may be kept of a person from now on.
+
+    Returns:
+        `level`: what holds for the person, the strictest of all linked identities. `remaining`: rows of theirs that are
+        stored, per table, for the host to offer forgetting. `removed`: rows removed at once, per table.
+
+    Raises:
+        MessageError: an unknown level, a blank or over-long key.
+        StoreWriteError: nothing was changed.
+    """
+    if level not in table_participants.LEVELS:
+        raise MessageError(f"level is {level!r}. It must be none, partial or full.", fields=("level",))
+    key = checked_key(participant)
+    if "/" not in key:
+        raise MessageError(
+            f"participant is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.",
+            fields=("participant",),
+        )
+
+    def work(connection: Connection) -> dict[str, Any]:
+        group = hold(connection, db, persona, [key])
+        values = {"privacy": level, "updated_at": db.clock()}
+        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
+        connection.execute(one.values(values))
+        strictest = table_participants.known(connection, persona, [key], level)[key].level
+        removed: dict[str, int] = {}
+        if strictest == "full":  # key and level are all that is kept
+            nameless = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(group)))
+            connection.execute(nameless.values(display_name=""))
+            gone, _ = remove_person(connection, persona, group)
+            removed = {"short_term_memories": gone} if gone else {}
+        return {
+            "level": strictest,
+            "removed": removed,
+            "remaining": _count_remaining(connection, persona, sorted(group)),
+        }
+
+    return db.transaction(work, source="participants", confirm=lambda _: None)
+
+
+def _count_remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
+    counts = {}
+    c, m, u = chat_history_cache.c, memories.c, user_relationships.c
+    for whose in (c.participant_key, m.participant_key, u.user_id):
+        table = whose.table
+        mine = select(func.count()).where(table.c.persona_id == persona, whose.in_(keys))
+        counts[table.name] = int(connection.execute(mine).scalar_one())
+    return counts
+
+
+# Identities
+
+
+def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
+    """Make two participants one person; what was said in direct messages with either meets.
+
+    Returns:
+        Changed rows per table; all 0 where they were linked already.
+    """
+    one, other = checked_key(a, "a"), checked_key(b, "b")
+
+    def work(connection: Connection) -> dict[str, int]:
+        group = hold(connection, db, persona, [one, other])
+        target, gone = group[one], group[other]
+        if target == gone:
+            return dict(Counter())
+        return _assign_person(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
+
+    return _fill_counts(db.transaction(work, source="participants", confirm=lambda _: None))
+
+
+def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
+    """Make a participant a person of their own again; their direct messages go with them.
+
+    Returns:
+        Changed rows per table; all 0 where they were linked to nobody.
+    """
+    key = checked_key(participant)
+
+    def work(connection: Connection) -> dict[str, int]:
+        group = hold(connection, db, persona, [key])
+        others = sorted(set(group) - {key})
+        if not others:
+            return dict(Counter())
+        person = group[key]
+        # The key of the whole group belongs to the one who leaves: the others go by the first of theirs.
+        changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
+        return _assign_person(connection, db, persona, changes, person)
+
+    return _fill_counts(db.transaction(work, source="participants", confirm=lambda _: None))
+
+
+def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
+    names = ("participants", "conversations", *(source.table.name for source in ALL), *followers.NAMES)
+    return {name: changed.get(name, 0) for name in names}
+
+
+def _assign_person(
+    connection: Connection, db: Database, persona: str, changes: Mapping[str, str], person: str
+) -> dict[str, int]:
+    """Give identities of `person` another person, and move the direct messages that are with them."""
+    counts: Counter[str] = Counter()
+    c = conversations.c
+    members = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key == person)
+    group = list(connection.execute(members).scalars())
+    everybody = set(group) <= set(changes)
+    for key, target in sorted(changes.items()):
+        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
+        connection.execute(one.values(person_key=target, updated_at=db.clock()))
+        counts["participants"] += 1
+    direct = audience_table.find(connection, persona, AudienceKey("direct", "", person))
+    if direct is None:
+        return counts
+    held = select(conversations).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
+    for row in connection.execute(held.with_for_update()).all():
+        facts = facts_of(row)
+        to = changes.get(_find_identity(connection, persona, facts, group) or (group[0] if everybody else ""))
+        if to is not None:
+            new = replace(
+                facts, direct_person=to, audience_id=_find_direct(connection, db, persona, to), is_private=True
+            )
+            counts.update(relocate(connection, db, persona, facts, new))
+    if everybody:
+        left_over = [(source, select(source.table.c.id), min(changes.values())) for source in ALL]
+    else:
+        m = memories.c
+        mine = select(m.id).where(m.conversation_key.is_(None))
+        left_over = [
+            (MEMORIES, mine.where(m.participant_key == key), target) for key, target in sorted(changes.items())
+        ]
+    for source, chosen, target in left_over:  # what stands in the audience and in no conversation
+        c = source.table.c
+        ids = connection.execute(chosen.where(c.persona_id == persona, c.audience_id == direct)).scalars().all()
+        if ids:
+            home = _find_direct(connection, db, persona, target)
+            counts[source.table.name] += indexed.move(connection, db, source, persona, ids, home)
+    return counts
+
+
+def _find_direct(connection: Connection, db: Database, persona: str, person: str) -> int:
+    return audience_table.find_or_make(connection, db, persona, AudienceKey("direct", "", person))
+
+
+def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
+    """Return with which identity of a person a direct conversation is: who spoke in it, else whose interface it is."""
+    c = chat_history_cache.c
+    spoke = select(c.participant_key).where(
+        c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
+    )
+    found = list(connection.execute(spoke.distinct().limit(2)).scalars())
+    if len(found) != 1:
+        interface, chat, _ = split_key(facts.key)
+        found = [key for key in group if key == f"{interface}/{chat}"] or [
+            key for key in group if split_key(key)[0] == interface
+        ]
+    return found[0] if len(found) == 1 else None

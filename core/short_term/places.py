@@ -1,0 +1,83 @@
+"""Whose entries of which channel are meant by what a host names, and how long they are read.
+
+Called by the doors of `short_term`, all of which take ids alone or as keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..audience.rules import said_privacy
+from ..calls.call import Call
+from ..config import Settings
+from ..errors import MessageError
+from ..scope import KEY_BYTES, Privacy, Scope
+from . import rules
+from .rules_turn import NO_SERVER, qualify_id, read_id
+from .shapes import Life, Place, Turn
+
+
+def read_life(settings: Settings) -> Life:
+    """Return how long entries and summaries are read."""
+    return rules.build_life(settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours)
+
+
+def _read_interface(given: object, scope: Scope) -> str:
+    """Return the surface that ids without one are of: as given, else that of the scope; blank when neither says."""
+    if isinstance(given, str) and given:
+        return given
+    key = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
+    return key.partition("/")[0]
+
+
+def build_user_key(user: object, scope: Scope, interface: object = None) -> str | None:
+    """Return the participant key of a user id, None for none."""
+    return qualify_id(user, _read_interface(interface, scope), "user", KEY_BYTES["participant"])
+
+
+def build_channel_key(channel: object, scope: Scope, interface: object = None) -> str | None:
+    """Return the conversation key of a channel id, None for none."""
+    return qualify_id(channel, _read_interface(interface, scope), "channel", KEY_BYTES["conversation"])
+
+
+def enter_persona(call: Call, persona: object) -> Call:
+    """Return the call in the persona named; None and blank leave it as it is."""
+    name = read_id(persona, "persona", KEY_BYTES["persona"])
+    return call if name is None else replace(call, scope=replace(call.scope, persona=name))
+
+
+def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
+    """Return the participant key of a line's id; an id no column takes counts as that of who is speaking."""
+    try:
+        return build_user_key(who or None, scope, turn.interface) or otherwise
+    except MessageError:
+        return otherwise
+
+
+def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
+    """Return place and scope of a turn in the scope's persona; what the host leaves out is taken from the scope."""
+    interface = turn.interface
+    user = build_user_key(turn.user, scope, interface) or scope.participant
+    channel = build_channel_key(turn.channel, scope, interface) or scope.conversation
+    server_id = read_id(turn.server, "server", KEY_BYTES["server"])
+    server = scope.server if server_id is None else server_id
+    same = channel == scope.conversation
+    direct = turn.is_direct or server_id == NO_SERVER or (same and scope.privacy == "direct")
+    server = "" if direct or server == NO_SERVER else server
+    privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
+    if not direct and turn.is_private is not None:
+        privacy = said_privacy(turn.is_private, None, None, None, server)
+    speakers = [item for item in turn.messages if item is not None and item.role == "user"]
+    keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
+    names = {key: speaker for key, speaker in keyed if key and speaker}
+    place = Place(
+        persona=scope.persona,
+        user=user,
+        channel=channel,
+        server=server,
+        server_name=turn.server_name,
+        channel_name=turn.channel_name,
+        parent_channel=build_channel_key(turn.parent_channel, scope, interface),
+        names=names | ({user: turn.user_name} if user and turn.user_name else {}),
+    )
+    return place, replace(scope, conversation=channel, participant=user, server=server, privacy=privacy)
