@@ -35,7 +35,7 @@ class MessageError(CoreError):
 
     def __init__(self, text: str, *, fields: Sequence[str] = ()) -> None:
         super().__init__(text)
-        self.fields = tuple(fields)
+        self.fields: tuple[str, ...] = tuple(fields)
 
 
 class ItemNotFoundError(MessageError):
@@ -65,7 +65,7 @@ class PromptTooLargeError(CoreError):
         )
         self.size = size
         self.limit = limit
-        self.parts = dict(parts)
+        self.parts: dict[str, int] = dict(parts)
         self.unit = unit
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 from .base import logs
 from .calls.defaults import handle, scope_for, settings_for
@@ -173,5 +173,5 @@ def list_tags(
     ]
 
 
-ORIGINALS = {"extract_tags": extract_tags, "expand_tags": expand_tags}
+ORIGINALS: dict[str, Callable[..., Any]] = {"extract_tags": extract_tags, "expand_tags": expand_tags}
 """What stands here while no host has put something else in its place; noted at once, before anybody can."""

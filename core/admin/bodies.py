@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Depends, Query, Request, Security
 from fastapi.dependencies.models import Dependant
@@ -159,7 +159,7 @@ _MEANING = {
 class Body(BaseModel):
     """A body of a request."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 class EditBody(Body):

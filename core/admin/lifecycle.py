@@ -23,7 +23,7 @@ from .answers import (
 )
 from .bodies import DryRun, HistoryUid, Limit, MemoryAdmin, Reason, refusals
 
-router = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
+router: APIRouter = APIRouter(prefix="/memory", tags=["Consolidation and pruning"])
 
 MOST_SHOWN = 1000
 """Items that a pruning names; further ones are counted."""

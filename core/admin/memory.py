@@ -33,7 +33,7 @@ from .bodies import (
 )
 from .context import AdminCall
 
-router = APIRouter(prefix="/memory", tags=["Memory items"])
+router: APIRouter = APIRouter(prefix="/memory", tags=["Memory items"])
 
 EDITOR = "admin"
 """Who changed a text, in its history."""

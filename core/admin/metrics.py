@@ -21,7 +21,7 @@ from .bodies import Admin, refusals_beside_text
 from .context import AdminCall
 from .errors import Refused
 
-router = APIRouter(tags=["Metrics"])
+router: APIRouter = APIRouter(tags=["Metrics"])
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _NAME = "prompt_engine_"

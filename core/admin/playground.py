@@ -20,7 +20,7 @@ from .bodies import Admin, ExplainBody, refusals
 from .context import AdminContext
 from .errors import refuse_bad_values
 
-router = APIRouter(prefix="/prompt", tags=["Playground"])
+router: APIRouter = APIRouter(prefix="/prompt", tags=["Playground"])
 
 MESSAGE_ID = "playground"
 

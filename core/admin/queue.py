@@ -15,7 +15,7 @@ from .bodies import Admin, Limit, OperationBody, refusals
 from .context import AdminCall
 from .errors import Refused, refuse_bad_values
 
-router = APIRouter(prefix="/jobs", tags=["Jobs"])
+router: APIRouter = APIRouter(prefix="/jobs", tags=["Jobs"])
 
 MOST_LISTED = 10_000
 

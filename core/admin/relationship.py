@@ -11,7 +11,7 @@ from ..relationships.rules import MOST_LISTED, MOST_POINTS
 from .answers import PointsAnswer, RelationshipAnswer, RelationshipChanged, RelationshipsAnswer
 from .bodies import Admin, RelationshipBody, refusals
 
-router = APIRouter(prefix="/relationship", tags=["Relationships"])
+router: APIRouter = APIRouter(prefix="/relationship", tags=["Relationships"])
 
 UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
 

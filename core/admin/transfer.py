@@ -21,7 +21,7 @@ from .answers import ImportAnswer, ImportProgress, StoppedAnswer
 from .bodies import DryRun, Kinds, MemoryAdmin, refusals, refusals_beside_text, split_commas
 from .errors import Refused, refuse_bad_values
 
-router = APIRouter(prefix="/memory", tags=["Export and import"])
+router: APIRouter = APIRouter(prefix="/memory", tags=["Export and import"])
 
 CHUNK_CHARS = 65_536
 """What is sent at once: a piece of text an item would cost a change of threads each."""

@@ -11,7 +11,7 @@ from .answers import ForgottenAnswer, QuarantineAnswer, ReleasedAnswer
 from .bodies import Admin, DryRun, ForgetBody, ReleaseBody, refusals
 from .errors import Refused
 
-router = APIRouter(tags=["Upkeep"])
+router: APIRouter = APIRouter(tags=["Upkeep"])
 
 
 @router.get("/quarantine", name="listed", responses=refusals())

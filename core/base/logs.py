@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-logger = logging.getLogger("prompt_engine")
+logger: logging.Logger = logging.getLogger("prompt_engine")
 
 
 def event(level: int, name: str, **fields: object) -> None:

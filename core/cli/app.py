@@ -17,7 +17,7 @@ NAME = "prompt-engine"
 _WrongUsage: Any = typer.BadParameter.__base__
 """The class of every error in a command line; the library it comes from differs between versions of typer."""
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name=NAME,
     add_completion=False,
     pretty_exceptions_enable=False,

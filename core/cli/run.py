@@ -73,7 +73,7 @@ _COMMON = {
 }
 _DEFAULTS: dict[str, Any] = {"debug": False}
 
-debugging = False
+debugging: bool = False
 """Whether the run at hand was asked for tracebacks; read by `cli.app` when it failed."""
 
 

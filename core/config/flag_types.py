@@ -139,6 +139,9 @@ class Whole(Kind):
     """A whole number from `low` to `high`; a bool or a number with a decimal point is none."""
 
     def __init__(self, low: int, high: int, unit: str = "") -> None:
+        self.low: int
+        self.high: int
+        self.unit: str
         self.low, self.high, self.unit = low, high, unit
 
     def read(self, value: object) -> int:
@@ -162,6 +165,10 @@ class Number(Kind):
     """A finite number from `low` to `high`, or one of `also`; kept as float."""
 
     def __init__(self, low: float, high: float, unit: str = "", also: tuple[float, ...] = ()) -> None:
+        self.low: float
+        self.high: float
+        self.unit: str
+        self.also: tuple[float, ...]
         self.low, self.high, self.unit, self.also = low, high, unit, also
 
     def read(self, value: object) -> float:
@@ -307,6 +314,8 @@ class Texts(Kind):
     """A list of texts, none blank; kept as tuple. As text: a JSON or YAML list, or texts between commas."""
 
     def __init__(self, options: frozenset[str] | None = None, meaning: str = "a list of texts, none blank") -> None:
+        self.options: frozenset[str] | None
+        self.meaning: str
         self.options, self.meaning = options, meaning
 
     def read(self, value: object) -> tuple[str, ...]:

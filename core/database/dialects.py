@@ -38,8 +38,8 @@ NEVER_US = -(2**62)
 class Key(TypeDecorator[str]):
     """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
 
-    impl = LargeBinary
-    cache_ok = True
+    impl: Any = LargeBinary
+    cache_ok: bool | None = True
 
     def __init__(self, length: int) -> None:
         super().__init__()
@@ -62,8 +62,8 @@ class Key(TypeDecorator[str]):
 class JsonText(TypeDecorator[Any]):
     """A JSON column; letters are stored as they are, since MariaDB compares escapes as they were written."""
 
-    impl = Text
-    cache_ok = True
+    impl: Any = Text
+    cache_ok: bool | None = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name == "sqlite":
@@ -91,8 +91,8 @@ class _MysqlJson(mysql.JSON):
 class Time(TypeDecorator[datetime]):
     """A time in UTC with microseconds: DATETIME(6), and on SQLite text that sorts alike."""
 
-    impl = String
-    cache_ok = True
+    impl: Any = String
+    cache_ok: bool | None = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name == "sqlite":
@@ -158,8 +158,8 @@ class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names func
     Typed as a number: a function typed Boolean gets `= 1` appended and loses its index.
     """
 
-    inherit_cache = True
-    type = Integer()
+    inherit_cache: bool | None = True
+    type: Integer = Integer()
     name = "json_has_text"
 
 
@@ -182,8 +182,8 @@ def _json_has_text(element: json_has_text, compiler: SQLCompiler, **kw: Any) -> 
 class whole_days(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
     """The whole days from an earlier time to a later one, to the microsecond; NULL where one cannot be read."""
 
-    inherit_cache = True
-    type = Integer()
+    inherit_cache: bool | None = True
+    type: Integer = Integer()
     name = "whole_days"
 
 

@@ -34,10 +34,10 @@ class Call:
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
-        self.spent = 0.0
+        self.spent: float = 0.0
         self.since: float | None = None
         """When the read under way began; None between reads."""
-        self.reserved = 0.0
+        self.reserved: float = 0.0
         """Seconds kept for what comes after."""
 
     @property

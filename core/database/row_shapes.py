@@ -80,7 +80,9 @@ class Shape(Generic[R]):
     __slots__ = ("_kinds", "_places", "number", "row")
 
     def __init__(self, number: int, row: Callable[..., R], /, **kinds: Kind) -> None:
-        self.number, self.row, self._kinds = number, row, kinds
+        self.number: int = number
+        self.row: Callable[..., R] = row
+        self._kinds = kinds
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
         self._places = [(2 + next(texts if kind.is_text else plain), kind.read) for kind in kinds.values()]
 

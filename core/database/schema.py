@@ -8,12 +8,12 @@ serves.
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, UniqueConstraint, text
+from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import COUNT16, HASH, ID, LONG_TEXT, SMALL, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
-audiences = table(
+audiences: Table = table(
     "audiences",
     Column("audience_id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -25,7 +25,7 @@ audiences = table(
     UniqueConstraint("persona_id", "kind", "server_id", "ref", name="uq_audiences_owner"),
 )
 
-conversations = table(
+conversations: Table = table(
     "conversations",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -61,7 +61,7 @@ conversations = table(
     *checks("conversations", "metadata"),
 )
 
-participants = table(
+participants: Table = table(
     "participants",
     persona(),
     key("participant_key", 255),
@@ -76,7 +76,7 @@ participants = table(
     clustered=True,
 )
 
-chat_history_cache = table(
+chat_history_cache: Table = table(
     "chat_history_cache",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -114,7 +114,7 @@ chat_history_cache = table(
     *checks("chat", "metadata"),
 )
 
-memories = table(
+memories: Table = table(
     "memories",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -162,7 +162,7 @@ memories = table(
     *checks("memories", "tags", "source_message_ids", "metadata"),
 )
 
-ai_diary = table(
+ai_diary: Table = table(
     "ai_diary",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -191,7 +191,7 @@ ai_diary = table(
     *checks("diary", "emotions", "context_tags", "involved_users"),
 )
 
-tags = table(
+tags: Table = table(
     "tags",
     persona(),
     key("tag", 255),
@@ -201,7 +201,7 @@ tags = table(
     clustered=True,
 )
 
-tag_aliases = table(
+tag_aliases: Table = table(
     "tag_aliases",
     persona(),
     key("alias", 255),
@@ -210,7 +210,7 @@ tag_aliases = table(
     clustered=True,
 )
 
-tag_links = table(
+tag_links: Table = table(
     "tag_links",
     persona(),
     key("tag", 255),
@@ -222,7 +222,7 @@ tag_links = table(
     clustered=True,
 )
 
-search_tag = table(
+search_tag: Table = table(
     "search_tag",
     Column("audience_id", ID, nullable=False),
     key("tag", 255),
@@ -235,7 +235,7 @@ search_tag = table(
     clustered=True,
 )
 
-search_term = table(
+search_term: Table = table(
     "search_term",
     Column("audience_id", ID, nullable=False),
     key("term", 160),
@@ -250,7 +250,7 @@ search_term = table(
     clustered=True,
 )
 
-search_count = table(
+search_count: Table = table(
     "search_count",
     Column("audience_id", ID, nullable=False),
     Column("kind", SMALL, nullable=False),
@@ -262,7 +262,7 @@ search_count = table(
     clustered=True,
 )
 
-search_stats = table(
+search_stats: Table = table(
     "search_stats",
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
@@ -272,7 +272,7 @@ search_stats = table(
     clustered=True,
 )
 
-search_vocab = table(
+search_vocab: Table = table(
     "search_vocab",
     Column("head", SMALL, nullable=False),
     key("part", 160),
@@ -282,7 +282,7 @@ search_vocab = table(
     clustered=True,
 )
 
-search_progress = table(
+search_progress: Table = table(
     "search_progress",
     Column("source", SMALL, nullable=False, autoincrement=False),
     flag("ready"),
@@ -293,7 +293,7 @@ search_progress = table(
     PrimaryKeyConstraint("source"),
 )
 
-memory_recalls = table(
+memory_recalls: Table = table(
     "memory_recalls",
     persona(),
     Column("memory_id", ID, nullable=False, autoincrement=False),
@@ -303,7 +303,7 @@ memory_recalls = table(
     clustered=True,
 )
 
-counters = table(
+counters: Table = table(
     "counters",
     persona(),
     key("name", 64),
@@ -314,7 +314,7 @@ counters = table(
     clustered=True,
 )
 
-config = table(
+config: Table = table(
     "config",
     key("config_key", 128),
     Column("value", LONG_TEXT, nullable=False),

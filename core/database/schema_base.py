@@ -8,7 +8,7 @@ from sqlalchemy import CheckConstraint, Column, MetaData, Table, text
 
 from .dialects import COLLATION, FLAG, JsonText, Key
 
-metadata = MetaData()
+metadata: MetaData = MetaData()
 
 _OPTIONS: dict[str, Any] = {
     "mysql_engine": "InnoDB",

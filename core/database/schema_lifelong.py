@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, text
+from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, Table, text
 from sqlalchemy.types import Date
 
 from .dialects import ID, LONG_TEXT, SMALL, Time, name_type
 from .schema_base import checks, json_text, key, persona, table
 
-user_relationships = table(
+user_relationships: Table = table(
     "user_relationships",
     persona(),
     key("user_id", 255),
@@ -28,7 +28,7 @@ user_relationships = table(
     clustered=True,
 )
 
-relationship_log = table(
+relationship_log: Table = table(
     "relationship_log",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -41,7 +41,7 @@ relationship_log = table(
     Index("ix_relationship_log_user", "persona_id", "user_id", "id"),
 )
 
-consolidation_runs = table(
+consolidation_runs: Table = table(
     "consolidation_runs",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -59,7 +59,7 @@ consolidation_runs = table(
     Index("ix_runs_persona", "persona_id", "id"),
 )
 
-archived_memories = table(
+archived_memories: Table = table(
     "archived_memories",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, UniqueConstraint, text
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import ID, LONG_TEXT, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
-conversation_summaries = table(
+conversation_summaries: Table = table(
     "conversation_summaries",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -30,7 +30,7 @@ conversation_summaries = table(
     UniqueConstraint("persona_id", "conversation_key", "last_message_row", name="uq_summaries_end"),
 )
 
-item_history = table(
+item_history: Table = table(
     "item_history",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -45,7 +45,7 @@ item_history = table(
     Index("ix_item_history_item", "persona_id", "item_table", "item_id", "id"),
 )
 
-short_term_memories = table(
+short_term_memories: Table = table(
     "short_term_memories",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),

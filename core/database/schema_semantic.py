@@ -5,12 +5,12 @@ Empty where no embedder is configured. A part of the one declaration that `datab
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint
+from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint, Table
 
 from .dialects import ID, SMALL
 from .schema_base import key, table
 
-search_vector = table(
+search_vector: Table = table(
     "search_vector",
     Column("audience_id", ID, nullable=False),
     key("model", 100),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, UniqueConstraint, text
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import FLAG, ID, LONG_TEXT, SMALL, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
-message_recaps = table(
+message_recaps: Table = table(
     "message_recaps",
     persona(),
     Column("message_row", ID, nullable=False),
@@ -31,7 +31,7 @@ message_recaps = table(
     *checks("recaps", "data"),
 )
 
-message_alternatives = table(
+message_alternatives: Table = table(
     "message_alternatives",
     persona(),
     Column("message_row", ID, nullable=False),
@@ -43,7 +43,7 @@ message_alternatives = table(
     *checks("alternatives", "metadata"),
 )
 
-scenes = table(
+scenes: Table = table(
     "scenes",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -60,7 +60,7 @@ scenes = table(
     Index("ix_scenes_conversation", "persona_id", "conversation_key", "break_row"),
 )
 
-scene_recaps = table(
+scene_recaps: Table = table(
     "scene_recaps",
     persona(),
     Column("scene_id", ID, nullable=False),
@@ -74,7 +74,7 @@ scene_recaps = table(
     *checks("scene_recaps", "metadata"),
 )
 
-running_recaps = table(
+running_recaps: Table = table(
     "running_recaps",
     persona(),
     key("conversation_key", 512),
@@ -93,7 +93,7 @@ running_recaps = table(
     *checks("running_recaps", "data"),
 )
 
-refused_recaps = table(
+refused_recaps: Table = table(
     "refused_recaps",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),
@@ -112,7 +112,7 @@ refused_recaps = table(
     *checks("refused_recaps", "data"),
 )
 
-memory_jobs = table(
+memory_jobs: Table = table(
     "memory_jobs",
     Column("id", ID, nullable=False, autoincrement=False),
     persona(),

@@ -35,7 +35,7 @@ class Guard:
         self.report = report
         self.hook_seconds = hook_seconds
         self._db: Database | None = None
-        self.down = False
+        self.down: bool = False
         """The database did not answer: nothing stored is asked for again in this call."""
         self.last: Exception | None = None
         """What failed last."""

@@ -7,7 +7,7 @@ context.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any
@@ -248,5 +248,5 @@ def _labelled(hit: Hit, places: Mapping[tuple[str, int], str], tz: tzinfo) -> Hi
     return {**hit, "label": label(hit["source"], hit["timestamp"], places.get((hit["source"], hit["id"])), tz)}
 
 
-ORIGINAL_BUILD = HistoryEngine.build_context
+ORIGINAL_BUILD: Callable[..., dict[str, Any]] = HistoryEngine.build_context
 """What stands here while no host has put something else in its place; noted at once, before anybody can."""

@@ -51,7 +51,7 @@ class Report:
             clock: seconds that only ever rise, for the duration of stages.
         """
         self.scope = scope
-        self.flags = dict(flags or {})
+        self.flags: dict[str, Any] = dict(flags or {})
         self.tags: list[str] = []
         self.words: list[str] = []
         self.expansion: list[str] = []
@@ -60,7 +60,7 @@ class Report:
         self.limit_tokens: int | None = None
         self.size: int | None = None
         self.tokens: int | None = None
-        self.over_limit = False
+        self.over_limit: bool = False
         self.counter: str | None = None
         self.extra: dict[str, Any] = {}
         """Further accounts by name, such as that of the search; they come last and replace no key of the report."""

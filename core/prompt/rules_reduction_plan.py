@@ -97,9 +97,13 @@ class Plan:
             steps: the removals in their order.
             dumps: another way of sending.
         """
+        self.prompt: dict[str, Any]
+        self.bare: dict[str, Any]
+        self.steps: list[Step]
+        self.dumps: Dumps | None
         self.prompt, self.bare, self.steps, self.dumps = prompt, bare, steps, dumps
-        self.context = context_of(bare)
-        self.measure = Measure(dumps)
+        self.context: Mapping[str, Any] = context_of(bare)
+        self.measure: Measure = Measure(dumps)
         self.items: dict[str, list[int]] = {}
         """Sizes of the items of each list that is cut item by item."""
         self.members: dict[str, int] = {}

@@ -59,12 +59,16 @@ class _Held:
         self.of = rows
         """The row of each vector."""
         self.at_us = at_us
+        self.matrix: Any
+        self.lengths: Any
         self.matrix, self.lengths = matrix, lengths
+        self.read_at: float
+        self.most: int
         self.read_at, self.most = read_at, most
-        self.starts = [n for n, row in enumerate(rows) if n == 0 or row != rows[n - 1]]
+        self.starts: list[int] = [n for n, row in enumerate(rows) if n == 0 or row != rows[n - 1]]
         """The first vector of each row."""
-        self.rows = [rows[n] for n in self.starts]
-        self.number = {row: n for n, row in enumerate(self.rows)}
+        self.rows: list[Place] = [rows[n] for n in self.starts]
+        self.number: dict[Place, int] = {row: n for n, row in enumerate(self.rows)}
 
     def likeness(self, asked: Any) -> Any:
         """Return the cosine of the best vector of each row."""

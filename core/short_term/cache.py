@@ -93,5 +93,5 @@ def open_cache(db: Database) -> TextCache:
     return cache
 
 
-without_handle = TextCache()
+without_handle: TextCache = TextCache()
 """Counts the turns that were lost before there was a database to count them with."""

@@ -96,7 +96,7 @@ class Saver:
         self._under_way: dict[_Key, Pending] = {}
         self._burst = Debounce()
         self._thread: threading.Thread | None = None
-        self.writes = 0
+        self.writes: int = 0
         """Transactions written so far."""
 
     def note(self, persona: str, conversation: str, change: Pending, pause_seconds: float) -> None:

@@ -75,7 +75,7 @@ class TagIndex:
 
     def __init__(self, vocabulary: Vocabulary, languages: Sequence[str]) -> None:
         self.vocabulary = vocabulary
-        self.languages = tuple(languages)
+        self.languages: tuple[str, ...] = tuple(languages)
         self._exact: dict[str, str] = {}
         self._spelt: dict[tuple[str, ...], list[tuple[str, int, str]]] = {}
         self._longest: dict[str, int] = {}

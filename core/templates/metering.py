@@ -44,8 +44,8 @@ class Meter:
     __slots__ = ("limit", "used", "values")
 
     def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
+        self.limit: int = limit
+        self.used: int = 0
         self.values: list[Any] = []
 
     def charge(self, steps: int) -> None:

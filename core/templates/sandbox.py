@@ -107,7 +107,7 @@ def _put_json(_context: Context, value: Any) -> str:
 class Room(ImmutableSandboxedEnvironment):
     """An environment in which a template can compute little and reach nothing."""
 
-    intercepted_binops = frozenset({"*", "**", "+", "%"})
+    intercepted_binops: frozenset[str] = frozenset({"*", "**", "+", "%"})
 
     def __init__(
         self, kind: Kind, loader: BaseLoader, folders: list[Path], known: Callable[[str], Iterable[str] | None]
@@ -127,11 +127,11 @@ class Room(ImmutableSandboxedEnvironment):
         """Template that does not compile to (file, its version, facts of the error)."""
         self.known = known
         """Variables a template is given, by its name; None when nobody has written them down."""
-        self.globals = {"range": metering.bounded_range}
+        self.globals: dict[str, Any] = {"range": metering.bounded_range}
         own: dict[str, Callable[..., Any]] = {"join": metering.joined, "replace": metering.replace}
         if kind == "text":
             own["tojson"] = metering.to_json
-        self.filters = {
+        self.filters: dict[str, Any] = {
             **{name: metering.charged(name, FILTERS[name]) for name in _FILTERS},
             **{name: metering.charged(name, made) for name, made in own.items()},
             "counted": metering.counted,
@@ -139,7 +139,8 @@ class Room(ImmutableSandboxedEnvironment):
             "measured": metering.measured,
             "sized": metering.sized,
         }
-        self.tests = {name: metering.tested(cast("Callable[..., Any]", test)) for name, test in self.tests.items()}
+        tested = {name: metering.tested(cast("Callable[..., Any]", test)) for name, test in self.tests.items()}
+        self.tests: dict[str, Any] = tested
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)

@@ -114,13 +114,13 @@ class Measure:
     def __init__(self, dumps: Dumps | None = None) -> None:
         self.dumps = dumps
         self._write: Dumps = _encode if dumps is None else dumps
-        self.brackets = 2
+        self.brackets: int = 2
         """Characters of an empty list."""
-        self.braces = 2
+        self.braces: int = 2
         """Characters of an empty object."""
-        self.comma = 2
+        self.comma: int = 2
         """Characters between two items, and between two members."""
-        self.additive = dumps is None or self._probe()
+        self.additive: bool = dumps is None or self._probe()
 
     def value(self, value: Any) -> int:
         """Return the size of one value written on its own."""

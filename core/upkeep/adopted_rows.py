@@ -150,7 +150,7 @@ class Reader:
         self._needed &= set(present)
         self._carried = [name for name in present if name not in table.c]
         self._table = table
-        self.columns = [*self._readers, *self._carried]
+        self.columns: list[str] = [*self._readers, *self._carried]
 
     def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[Broken]]:
         """Return the values to store and what had to be mended. NULL where ours may not be gets the default."""

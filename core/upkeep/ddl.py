@@ -26,7 +26,7 @@ ALREADY = frozenset({1050, 1060, 1061})
 
 _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
 
-schema_version = Table(
+schema_version: Table = Table(
     "schema_version", MetaData(), Column("version_num", name_type(32), primary_key=True, nullable=False)
 )
 """The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""

@@ -83,9 +83,9 @@ class Page:
         self.context = context
         self.request = request
         self.form = form
-        self.persona = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
-        self.root = guard.root_path(request.scope, context.prefix)
-        self.base = self.root + BASE
+        self.persona: str = self.query("conf_uid") or "default"  # as it is written: a blank more is another one
+        self.root: str = guard.root_path(request.scope, context.prefix)
+        self.base: str = self.root + BASE
 
     # What was asked
 
@@ -249,7 +249,7 @@ class Pages:
 
     def __init__(self, context: AdminContext) -> None:
         self.context = context
-        self.router = APIRouter()
+        self.router: APIRouter = APIRouter()
 
     def add(self, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
         """Put a screen under its path below the prefix.

@@ -49,8 +49,8 @@ class ItemExport:
         self._syntax: Syntax = syntax
         self._limit = limit
         self._left_bytes = max_bytes
-        self.media_type = MEDIA_TYPES[syntax]
-        self.count = 0
+        self.media_type: str = MEDIA_TYPES[syntax]
+        self.count: int = 0
         """Items written so far."""
         self.next_after: str | None = None
         """What `after` takes to go on where this export ends; None where nothing follows, and before its end."""

@@ -45,7 +45,7 @@ class Rows:
     def __init__(self, file: File, syntax: Syntax | None = None) -> None:
         self._file = file
         self.syntax: Syntax = syntax or syntax_of(file)
-        self.format = ""
+        self.format: str = ""
 
     def __iter__(self) -> Iterator[Row]:
         """Yield every row that holds an item or was meant to, in order.

@@ -60,6 +60,7 @@ class File:
         self._max_bytes = max_bytes
         self._path: Path | None = None
         self._stream: Any = None
+        self.name: str
         if isinstance(source, (bytes, bytearray)):
             self._stream, self.name = io.BytesIO(source), ""
         elif isinstance(source, (str, os.PathLike)):

@@ -110,8 +110,8 @@ class Importing:
         self._imported = self._duplicates = 0
         self.blank = 0
         self.rows_read = 0
-        self.rows_done = 0
-        self.row = 0
+        self.rows_done: int = 0
+        self.row: int = 0
         """The last row that was stored or found there."""
 
     def refuse(self, problem: ItemProblem) -> None:
