@@ -1,6 +1,7 @@
 """The degrade point: where a source or a hook that fails becomes an empty section and a note.
 
-Owns the one broad `except` of the prompt. Called by the doors that read for a prompt.
+Whatever a source or hook raises in a prompt ends here. Elsewhere a broad `except` stands only around code of others (a
+host's object, a model, an embedder, a template) and at the outermost point of a face or worker.
 """
 
 from __future__ import annotations

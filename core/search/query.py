@@ -134,7 +134,8 @@ def prepare(
     """Return the arguments of `search_memories`, checked and in normal form.
 
     Raises:
-        TypeError, ValueError: as named in F66 and F68.
+        TypeError: tags, keywords or exclusions are of a type that cannot be read.
+        ValueError: a limit, time, ranking or source is none of those there are.
     """
     wanted_tags, notes = read_tags(tags)
     wanted_words, more = read_keywords(keywords)

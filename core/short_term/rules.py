@@ -89,7 +89,7 @@ def _encoded(part: str) -> str:
 
 
 def build_life(entry_hours: float, summary_hours: float) -> Life:
-    """Return the two lifetimes of rule M12.
+    """Return how long entries and summaries are read, from hours.
 
     >>> build_life(12, 24).entry
     datetime.timedelta(seconds=43200)

@@ -145,7 +145,10 @@ class ShortTermEntry(TypedDict):
     """One entry as `get_for_user` and `get_for_server` give it. Keys stand in this order."""
 
     key: str
-    """Text form of rule M7; blank for an entry of another server, as are channel, server and their names."""
+    """Whose entry it is and of which channel, as one text.
+
+    Blank for an entry of another server, as are channel, server and their names.
+    """
     channel: str
     channel_name: str
     server: str

@@ -204,7 +204,7 @@ def sort_key(found: Hit) -> tuple[bool, int, int, int]:
 
 
 def newest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits in the order of T32, as a new list.
+    """Return the hits newest first, of one instant by source, then the higher id; as a new list.
 
     >>> [found["id"] for found in newest_first([hit("memories", n, "2026-03-10", "", []) for n in (3, 9)])]
     [9, 3]
@@ -213,7 +213,7 @@ def newest_first(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def content_digest(text: str) -> bytes:
-    """Return 32 bytes that are the same for texts equal in the sense of T36: folded, white space collapsed.
+    """Return 32 bytes that are the same for texts that are equal once folded, white space collapsed.
 
     >>> content_digest("Jay  likes tea") == content_digest("jay likes TEA"), len(content_digest(""))
     (True, 32)
@@ -230,7 +230,7 @@ def dedupe(
     """Return the rows without those that say again what an earlier one said; what stays keeps its order.
 
     Args:
-        rows: in the order of T32, so that the newest stays.
+        rows: newest first, so that the newest stays.
         identity: `(source, id, snippet)`; the snippet counts by its first 80 characters.
         content: the full text, or its `content_digest`; None where it is not known, and then identity alone counts.
 

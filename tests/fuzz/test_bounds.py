@@ -68,7 +68,7 @@ deep = value = {}
 for _ in range(95):
     value["a"] = value = {}
 value["a"] = "end"
-running_parts.read({"recap": {"open": [deep], "developments": deep, "state": deep}, "entities": {"x": deep}})
+running_parts.read_story({"recap": {"open": [deep], "developments": deep, "state": deep}, "entities": {"x": deep}})
 _secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
 """
 

@@ -264,7 +264,8 @@ _reads("core.transfer.exports.export_chat", _chat_file, "own right", about=True)
 
 WRITERS = {
     "core.ai_diary": "add_diary_entry cleanup_old_entries unarchive_entries",
-    "core.chat_history_cache": "clear_chat_history delete_chat_message edit_chat_message save_chat_message",
+    "core.chat_history_cache": "clear_chat_history delete_chat_message edit_chat_message save_chat_message "
+    "save_message",
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
     "import_markdown update_saved_memory",
     "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
@@ -300,7 +301,7 @@ BARE = {
     "Database",
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_json_text_for_transmission reduce_prompt_for_llm_limit "
-    "set_hook to_json to_messages expand_tags",
+    "parse_answer set_hook to_json to_messages expand_tags",
     "core.privacy": "scope_of set_screen",
     "core.scope": "use_scope",
     "core.short_term": "relative_age",
@@ -318,7 +319,7 @@ def public_names() -> Iterator[str]:
         for name in names if names is not None else module.__all__:
             value = getattr(module, name)
             if inspect.isroutine(value) or name in _CLASSES:
-                yield f"{door}.{name}"
+                yield f"core{door.removeprefix('prompt_engine')}.{name}"
 
 
 _CLASSES = {"HistoryEngine", "Worker", "Scheduler", "Database"}

@@ -1,5 +1,7 @@
-"""The plain predicates of T20 to T22: what a search means. They serve sources whose index is not built, and are the
-oracle that tests compare the index with."""
+"""The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means.
+
+They serve sources whose index is not built, and are the oracle that tests compare the index with.
+"""
 
 from __future__ import annotations
 
