@@ -157,7 +157,8 @@ def extract(
         text: as said; None and blank give nothing.
         vocabulary: None gives every word worth looking for. With one, only its tags come back: stretches of one to
             three words that are a tag or alias, then for words that are in none a tag of the same stem, then one
-            spelt nearly alike. limit: most tags (TAGS_LIMIT).
+            spelt nearly alike.
+        limit: most tags (TAGS_LIMIT).
         languages: ISO 639-1 codes for the stems.
         fuzzy_score: least `fuzz.ratio` of a near spelling, 0 to 100; 0 switches near spelling off.
 
