@@ -21,9 +21,9 @@ from weakref import WeakKeyDictionary
 
 from ..errors import ConfigError
 from ..shapes import WriteResult
+from .bad_values import BadValueError
 from .file import ConfigFile, find_and_read, find_file, read_entries
 from .flag_base import ValueSource
-from .flag_types import BadValueError
 from .flags import FLAGS, Settings
 from .levels import (
     CONFIG_FILE,

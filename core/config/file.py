@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..base import resources
 from ..errors import ConfigError
-from .flag_types import BadValueError, shown
+from .bad_values import BadValueError, shown
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20

@@ -8,7 +8,8 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self
 
 from ..errors import ConfigError
-from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, Whole, shown
+from .bad_values import BadValueError, shown
+from .flag_types import DOTS, Choice, Frozen, Kind, Number, Switch, Whole
 
 ValueSource = Literal["default", "file", "database", "environment", "argument"]
 """Where a value came from, lowest first."""

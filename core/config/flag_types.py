@@ -12,10 +12,11 @@ import json
 import math
 import os
 import re
-import reprlib
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from .bad_values import BadValueError, shown
 
 DOTS = "......"
 """What is shown in place of a secret."""
@@ -26,18 +27,6 @@ _SWITCH_WORDS = {
     word: state for state, words in ((True, "1 true yes on"), (False, "0 false no off")) for word in words.split()
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = _short.maxlong = 60
-_short.maxlevel = 2
-
-
-class BadValueError(ValueError):
-    """A value is of the wrong type or outside its range. `hint` is one more sentence that helps, or blank."""
-
-    def __init__(self, hint: str = "") -> None:
-        super().__init__(hint)
-        self.hint = hint
 
 
 class Frozen(Mapping[str, Any]):
@@ -73,18 +62,6 @@ class Frozen(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self._held)
-
-
-def shown(value: object) -> str:
-    """Return a value as messages quote it: its `repr`, cut where it is long.
-
-    >>> shown("ten"), len(shown("x" * 1_000_000))
-    ("'ten'", 60)
-    """
-    try:
-        return _short.repr(value)
-    except ValueError:  # a whole number of more digits than Python prints
-        return f"a {type(value).__name__}"
 
 
 class Kind:

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..base import logs
 from ..errors import ConfigError
+from .bad_values import BadValueError, shown
 from .file import ConfigFile, flag_name
 from .flag_base import Flag, ValueSource
-from .flag_types import DOTS, BadValueError, Frozen, shown
+from .flag_types import DOTS, Frozen
 from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"

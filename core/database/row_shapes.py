@@ -40,11 +40,13 @@ class Kind(NamedTuple):
 
 
 def _number(value: Any) -> int | None:
-    return None if value is None else int(value)
+    return value if value is None or type(value) is int else int(value)
 
 
 def _key(value: Any) -> str | None:
-    return None if value is None else from_key(value)
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if type(value) is bytes else from_key(value)
 
 
 TEXT = Kind(True, None)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.config import load
+from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
-from core.config.flag_types import BadValueError
 from core.search.question.kind import time_expressions
 from core.stories.running import parts as running_parts
 

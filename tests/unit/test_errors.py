@@ -60,7 +60,7 @@ def test_g25_exceptions_form_one_family() -> None:
 INSIDE = {
     "core.admin.errors.Refused",  # answered with its status, by the web framework
     "core.admin.pages.page.PageError",
-    "core.config.flag_types.BadValueError",
+    "core.config.bad_values.BadValueError",
     "core.templates.metering.TooManyStepsError",
     "core.text.loose_json.TooDeepError",
     "core.conversations.rules_rewrites.ImpossibleError",

@@ -12,7 +12,7 @@ import pytest
 import core.cli
 
 ROOT = Path(__file__).resolve().parents[3]
-SAMPLE = ROOT / "core" / "cli" / "sample"
+SAMPLE = Path(core.cli.__path__[0]) / "sample"
 KITCHEN = "demo/kitchen"
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
 from core.config import docs as config_docs
-from core.config.flag_types import BadValueError
+from core.config.bad_values import BadValueError
 from core.config.flags import GROUPS
 
 ROOT = Path(__file__).resolve().parents[3]
