@@ -17,6 +17,7 @@ from .calls.defaults import scope_of
 from .config import Settings
 from .context import attachments
 from .context.incoming import read_message
+from .context.live import read_message as read_live
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
@@ -28,6 +29,7 @@ from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
 from .stories.calls import open_conversation
 from .stories.recaps import refresh as refreshing
+from .text.host_values import get
 from .wishes import recognition as wishing
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
@@ -144,7 +146,7 @@ def save_message(
         scope: gives persona and destination, and what the message does not say.
 
     Returns:
-        As `save_chat_message`; the message is seen where it was said.
+        As `save_chat_message`; the message is seen where it was said. What of it could not be read stands in `notes`.
 
     Raises:
         MessageError: the message cannot be used, or names no conversation.
@@ -167,8 +169,12 @@ def save_message(
             fields=("interface_path",),
         )
     quoted = attachments.reply(incoming.raw)
-    reply = quoted and {"text": quoted["text"], "timestamp": quoted["timestamp"], **quoted["from"]}
-    return save_chat_message(
+    reply = quoted and {
+        "text": quoted["text"],
+        "timestamp": quoted["timestamp"],
+        "username": _quoted_name(incoming.raw),
+    }
+    stored = save_chat_message(
         incoming.interface_path,
         incoming.text,
         incoming.sender.name or incoming.sender.username,
@@ -180,6 +186,13 @@ def save_message(
         settings=call.settings,
         scope=scope_of(incoming, scope, call.settings),
     )
+    return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
+
+
+def _quoted_name(raw: Any) -> str:
+    """Return who said what a message replies to: the name, else the username, else the id; blank where none is told."""
+    told = read_live({"text": "", "reply_to_message": get(raw, "reply_to_message")}, "", 0)
+    return told.reply.name if told is not None and told.reply is not None else ""
 
 
 def load_chat_history(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..text.replies import is_unreadable, read_object, without_thoughts
+from ..text.replies import MAX_CHARS, read_object, without_thoughts
 
 TEXTS = ("text", "content", "message")
 """Fields in which an answer or the payload of an action holds words, the first one filled counts."""
+
+
+_OBJECT = re.compile(r"""(?:```[\w.+#-]*\s*)?[\[{]\s*["'\[{\]}]""")
+"""How an answer begins that is meant as JSON, in a fence or not."""
 
 
 class Answer(TypedDict):
@@ -27,34 +32,44 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
 
     Args:
         text: the answer as it came, with think-blocks, code fences and words around an object or without; JSON that is
-            cut off or nearly right is mended.
-        prompt: the prompt that was answered; an action that is not listed in its `actions` is left out and told.
+            cut off or nearly right is mended. At most 1,000,000 characters.
+        prompt: the prompt that was answered: an action that is not listed in its `actions` is left out and told. None
+            takes every action.
 
     Returns:
-        `text`: the object's own words, else those of its first action that has some, else the bare text. `actions`:
-        a list, maybe empty. `problems`: a list, empty when all is well.
+        A dict with `text`: the object's own words, else those of its first action that has some, else the bare text;
+        `actions`: a list, maybe empty; `problems`: a list, empty when all is well.
 
     >>> parse_answer('```json\\n{"actions": [{"type": "message_web", "payload": {"text": "Tofu!"}}]}\\n```')
     {'text': 'Tofu!', 'actions': [{'type': 'message_web', 'payload': {'text': 'Tofu!'}}], 'problems': []}
-    >>> parse_answer("She is called Tofu.")
-    {'text': 'She is called Tofu.', 'actions': [], 'problems': []}
+    >>> parse_answer("She is called Tofu.")["text"]
+    'She is called Tofu.'
     """
     if not isinstance(text, str):
         return Answer(text="", actions=[], problems=[f"the answer is of type {type(text).__name__}, not a text"])
+    if len(text) > MAX_CHARS:
+        return Answer(text="", actions=[], problems=[f"the answer has {len(text)} characters, more than {MAX_CHARS}"])
     said = without_thoughts(text)
-    found = read_object(text, ("actions", *TEXTS))
+    if not said:
+        return Answer(text="", actions=[], problems=["the answer is empty"])
+    found = read_object(text, ("actions",))
+    if found is None and not _OBJECT.match(said):
+        return Answer(text=said, actions=[], problems=[])
     if found is None:
-        if not said:
-            return Answer(text="", actions=[], problems=["the answer is empty"])
-        unreadable = is_unreadable(said)
-        problems = ["the answer looks like JSON and cannot be read"] if unreadable else []
-        return Answer(text="" if unreadable else said, actions=[], problems=problems)
-    actions, problems = _read_actions(found.get("actions"), (prompt or {}).get("actions"))
+        found = read_object(text, ("type",), fits=lambda each: isinstance(each.get("payload"), Mapping))
+        found = {"actions": [found]} if found is not None else read_object(text, TEXTS)
+    if found is None:
+        return Answer(text="", actions=[], problems=["the answer looks like JSON and cannot be read"])
+    actions, problems = _read_actions(found.get("actions"), prompt)
+    if _OBJECT.match(said) and not said.rstrip("` \n").endswith(("}", "]")) and said.count("{") > said.count("}"):
+        problems.append("the answer is cut off: the last of it may be incomplete")
     words = _words(found) or next(filter(None, (_words(each["payload"]) for each in actions)), "")
+    if not words and not actions and not problems:
+        problems = ["the answer holds neither words nor actions"]
     return Answer(text=words, actions=actions, problems=problems)
 
 
-def _read_actions(given: Any, listed: Any) -> tuple[list[dict[str, Any]], list[str]]:
+def _read_actions(given: Any, prompt: object) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the actions that can be run, and what is wrong with the others."""
     if given is None:
         return [], []
@@ -62,17 +77,19 @@ def _read_actions(given: Any, listed: Any) -> tuple[list[dict[str, Any]], list[s
         return [], [f"actions is of type {type(given).__name__}, not a list"]
     actions: list[dict[str, Any]] = []
     problems = []
+    listed = prompt.get("actions") if isinstance(prompt, Mapping) else prompt
     for place, each in enumerate(given):
         kind = each.get("type") if isinstance(each, Mapping) else None
         payload = each.get("payload") if isinstance(each, Mapping) else None
         if not isinstance(kind, str) or not kind:
             problems.append(f"action {place} names no type")
-        elif isinstance(listed, Mapping) and listed and kind not in listed:
+        elif prompt is not None and not (isinstance(listed, Mapping) and kind in listed):
             problems.append(f"action {place} is {kind[:64]!r}, which the prompt does not list")
         elif payload is not None and not isinstance(payload, Mapping):
             problems.append(f"action {place}: its payload is of type {type(payload).__name__}, not an object")
         else:
-            actions.append({"type": kind, "payload": dict(payload or {})})
+            beside = {name: value for name, value in each.items() if name not in ("type", "payload")}
+            actions.append({"type": kind, "payload": dict(beside if payload is None else payload)})
     return actions, problems
 
 

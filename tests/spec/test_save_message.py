@@ -39,6 +39,15 @@ def test_p70_replies_stand_in_the_history(db: Database) -> None:
     assert len(shown) == len(prompt["context"]["history_current_chat"])
 
 
+def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
+    by: dict[str, Any] = {"db": db, "settings": Settings()}
+    quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}
+    stored = save_message(said(1, "Yes", reply_to_message=quoted, is_private="true", interface_path="discord/8"), **by)
+    assert stored.stored and any("is_private" in note for note in stored.notes)
+    prompt = build_json_prompt(said(2, "and now?", interface_path="discord/8"), history_scope="local", **by)
+    assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
+
+
 def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
     """Its own privacy counts, as for a prompt."""
     by: dict[str, Any] = {"db": db, "settings": Settings()}
