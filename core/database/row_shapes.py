@@ -44,8 +44,8 @@ def _number(value: Any) -> int | None:
 
 
 def _key(value: Any) -> str | None:
-    if value is None:
-        return None
+    if value is None or type(value) is str:
+        return value
     return value.decode("utf-8", "replace") if type(value) is bytes else from_key(value)
 
 
