@@ -204,16 +204,6 @@ def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> S
     return current_scope(scope)
 
 
-def call_with(
-    db: Any = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
-) -> tuple[Any, Settings, Scope]:
-    """Return what the call of a door works with: handle, settings and scope, those of the process where none is
-    passed."""
-    known_db = handle(db)
-    known = settings_for(settings, known_db)
-    return known_db, known, scope_for(scope, known)
-
-
 def destination_for(scope: Scope | None, settings: Settings) -> str:
     """Return where the prompt goes: what the scope says, else PROMPT_DESTINATION."""
     return current_scope(scope).destination or settings.prompt_destination
