@@ -37,6 +37,11 @@ class MessageError(CoreError):
         super().__init__(text)
         self.fields: tuple[str, ...] = tuple(fields)
 
+    @classmethod
+    def of_type(cls, field: str, value: object, wanted: str) -> MessageError:
+        """Return the error of a part whose value has a type it cannot have, such as a number for a text."""
+        return cls(f"{field} is of type {type(value).__name__}. It must be {wanted}.", fields=(field,))
+
 
 class ItemNotFoundError(MessageError):
     """No item of the scope has the id: there is none, or it belongs to somebody else."""

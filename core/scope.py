@@ -38,9 +38,7 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     ('42', 'u1 ')
     """
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise MessageError(
-            f"{field} is of type {type(value).__name__}. It must be a text or a whole number.", fields=(field,)
-        )
+        raise MessageError.of_type(field, value, "a text or a whole number")
     if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python writes out no more than 4300 digits
         raise MessageError(
             f"{field} is a number of more than {limit_bytes} digits. At most {limit_bytes} bytes are allowed. "

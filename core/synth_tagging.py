@@ -56,7 +56,7 @@ def extract_tags(
 
 def _text(text: object) -> str:
     if text is not None and not isinstance(text, str):
-        raise MessageError(f"text is of type {type(text).__name__}. It must be a text or None.", fields=("text",))
+        raise MessageError.of_type("text", text, "a text or None")
     return text or ""
 
 

@@ -259,7 +259,7 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
         ids = connection.execute(chosen).scalars().all()
         return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
 
-    return db.transaction(work, source="ai_diary", confirm=lambda _: None)
+    return db.repeat(work, source="ai_diary")
 
 
 # Reading

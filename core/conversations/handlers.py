@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..calls.call import Call
+from ..database.engine import Connection
 from ..errors import ModelError
 from ..jobs.tools import Effect, Tools, operation_scope
 from ..shapes import Operation
 from . import summaries
 from .rules_summaries import build_substitute
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 MODEL_TRIES = 3
 """Tries in which a model that fails is asked again later; after these the extract is stored."""

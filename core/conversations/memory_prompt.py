@@ -62,7 +62,7 @@ def get_system_prompt_with_memory(
     >>> db.close()
     """
     if not isinstance(base, str):
-        raise MessageError(f"base is of type {type(base).__name__}. It must be a text.", fields=("base",))
+        raise MessageError.of_type("base", base, "a text")
     memory = _build_prompt(open_call(db, settings, scope))
     return base if memory is None else f"{base}\n\n{memory}"
 

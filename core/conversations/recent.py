@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..audience import table_conversations
 from ..audience.view import Viewer
 from ..calls.call import Call, GivenSettings, look_around, open_call
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..errors import MessageError
 from ..jobs import table as jobs_table
 from ..scope import Scope
@@ -21,10 +21,6 @@ from ..shapes import RecentConversation, WriteResult
 from . import rules_summaries, summaries, table_ended, table_summaries
 from .rules_summaries import Line
 from .summaries import End
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 # Reporting an end
 
@@ -83,7 +79,7 @@ def add_recent_conversation(
         return _report_end(connection, call, lines, summary_id, queue=not wait)
 
     # Run again after a commit whose answer was lost, it finds its own operation.
-    end = call.db.transaction(work, source="memory_jobs", confirm=lambda _: None)
+    end = call.db.repeat(work, source="memory_jobs")
     # 3. its summary, where it is waited for
     return _finish_report(call, end, model, wait=wait)
 
@@ -229,10 +225,9 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     if not lines:
         return WriteResult(False, None, "privacy")
     summary = summaries.make_summary(call.settings, lines, summaries.choose_model(call, model))
-    return call.db.transaction(
+    return call.db.repeat(
         lambda connection: summaries.store_summary(connection, call, end, lines, summary),
         source="conversation_summaries",
-        confirm=lambda _: None,
     )
 
 

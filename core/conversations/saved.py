@@ -90,7 +90,7 @@ def _read_fact(settings: Settings, text: object, said: object) -> str | WriteRes
     """
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
-            raise MessageError(f"{name} is of type {type(value).__name__}. It must be a text.", fields=(name,))
+            raise MessageError.of_type(name, value, "a text")
     fact = one_line(str(text)).strip()
     if not settings.enable_saved_memory:
         return WriteResult(False, None, "disabled")
@@ -239,7 +239,7 @@ def _check_id(row_id: object) -> int:
         MessageError: it is no whole number.
     """
     if isinstance(row_id, bool) or not isinstance(row_id, int):
-        raise MessageError(f"id is of type {type(row_id).__name__}. It must be a whole number.", fields=("id",))
+        raise MessageError.of_type("id", row_id, "a whole number")
     return row_id if 0 < row_id < 2**63 else 0
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import llm
 from ..audience import table_conversations, table_participants
@@ -17,7 +17,7 @@ from ..base import logs
 from ..calls import screening
 from ..calls.call import Call
 from ..config import Settings
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
 from ..shapes import WriteResult
 from ..templates.refused import refused_patterns
@@ -25,9 +25,6 @@ from ..templates.render import Renderer
 from ..text.times import parse_time
 from . import rules_summaries, table_ended, table_summaries
 from .rules_summaries import Line, Summary
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 TEMPLATE = "conversation_summary.txt.j2"
 _MODELS, _MOST_MODELS = "conversation_models", 1000

@@ -150,7 +150,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -179,7 +179,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **there)
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 _PLACE = select(_C.audience_id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND)
@@ -218,7 +218,7 @@ def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> Lis
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         return ListBefore(tuple(_read_own_items(connection, scope, place, hold=False)), place.local_only)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def apply_rewrite(

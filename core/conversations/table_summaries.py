@@ -177,7 +177,7 @@ def update_summary(
         connection.execute(update(conversation_summaries).where(_is_listed(persona, row_id)).values(new))
         return True
 
-    return db.transaction(work, source="conversation_summaries", confirm=lambda _: None)
+    return db.repeat(work, source="conversation_summaries")
 
 
 def archive_summary(db: Database, persona: str, row_id: int) -> bool:
@@ -187,7 +187,7 @@ def archive_summary(db: Database, persona: str, row_id: int) -> bool:
         StoreWriteError: nothing was changed.
     """
     gone = update(conversation_summaries).where(_is_listed(persona, row_id)).values(archived_at=db.clock())
-    done = db.transaction(lambda c: c.execute(gone).rowcount, source="conversation_summaries", confirm=lambda _: None)
+    done = db.repeat(lambda c: c.execute(gone).rowcount, source="conversation_summaries")
     return bool(done)
 
 

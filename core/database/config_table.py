@@ -32,7 +32,7 @@ def write_value(db: Database, name: str, text: str) -> None:
         row = {"config_key": name, "value": text, "created_at": now, "updated_at": now}
         connection.execute(upsert(config, db.family, update=["value", "updated_at"]), row)
 
-    db.transaction(work, source="config", confirm=lambda _: None)
+    db.repeat(work, source="config")
 
 
 def delete_value(db: Database, name: str) -> bool:
@@ -41,7 +41,7 @@ def delete_value(db: Database, name: str) -> bool:
     def work(connection: Connection) -> bool:
         return bool(connection.execute(_DELETE, {"name": name}).rowcount)
 
-    return db.transaction(work, source="config", confirm=lambda _: None)
+    return db.repeat(work, source="config")
 
 
 _DELETE = delete(config).where(config.c.config_key == bindparam("name"))

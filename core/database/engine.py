@@ -22,6 +22,8 @@ from ..shapes import now_utc
 from . import connections, failures
 from .ids import Ids
 
+__all__ = ["Connection", "Database"]
+
 T = TypeVar("T")
 
 TRIES = 5
@@ -262,6 +264,10 @@ class Database:
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    def repeat(self, work: Callable[[Connection], T], *, source: str) -> T:
+        """Run `work` as `transaction` does, and again also where it may be stored already, which it must bear."""
+        return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[None]:

@@ -50,7 +50,7 @@ def text(value: object, field: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise MessageError(f"{field} is of type {type(value).__name__}. It must be a text.", fields=(field,))
+        raise MessageError.of_type(field, value, "a text")
     made = clean(value)
     check_size(made, field)
     return made
@@ -107,9 +107,7 @@ def number(value: object, field: str) -> int | None:
         value = int(value)
     low, high = INT_RANGE
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MessageError(
-            f"{field} is of type {type(value).__name__}. It must be a whole number or None.", fields=(field,)
-        )
+        raise MessageError.of_type(field, value, "a whole number or None")
     if not low <= value <= high:
         raise MessageError(f"{field} is out of range. It must be a whole number, {low} to {high}.", fields=(field,))
     return value
@@ -126,7 +124,7 @@ def yes_no(value: object, field: str) -> int:
     """
     if value in (0, 1) and isinstance(value, (bool, int)):
         return int(value)
-    raise MessageError(f"{field} is of type {type(value).__name__}. It must be True or False.", fields=(field,))
+    raise MessageError.of_type(field, value, "True or False")
 
 
 def json_value(value: object, field: str, notes: list[str]) -> Any:

@@ -112,7 +112,7 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
         return done
 
     try:
-        return db.transaction(work, source="forgetting", confirm=lambda _: None)
+        return db.repeat(work, source="forgetting")
     except _DryRunError as counted:
         return counted.done
 
@@ -143,7 +143,7 @@ def forget_late(db: Database, persona: str, target: Target, people: Collection[s
         words = finish(removal, thoroughly=False)
         return Done(dict(removal.counts), removal.operations, words=tuple(words))
 
-    return db.transaction(work, source="forgetting", confirm=lambda _: None)
+    return db.repeat(work, source="forgetting")
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:

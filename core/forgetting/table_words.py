@@ -118,4 +118,4 @@ def teach_again(db: Database, words: Collection[str]) -> int:
         index_table.learn(connection, db.family, set(said))
         return len(said)
 
-    return db.transaction(work, source="search_vocab", confirm=lambda _: None)
+    return db.repeat(work, source="search_vocab")

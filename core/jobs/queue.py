@@ -313,9 +313,7 @@ def _read_payload(metadata: object) -> dict[str, Any]:
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
-        raise MessageError(
-            f"metadata is of type {type(metadata).__name__}. It must be a mapping.", fields=("metadata",)
-        )
+        raise MessageError.of_type("metadata", metadata, "a mapping")
     made, changed = make_strict(dict(metadata))
     if changed:
         raise MessageError(
@@ -326,7 +324,7 @@ def _read_payload(metadata: object) -> dict[str, Any]:
 
 def _read_ids(values: object, field: str = "depends_on") -> list[int]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise MessageError(f"{field} is of type {type(values).__name__}. It must be a list of ids.", fields=(field,))
+        raise MessageError.of_type(field, values, "a list of ids")
     made = list(values)
     wrong = [each for each in made if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < 2**63]
     if wrong:

@@ -167,9 +167,7 @@ def clear(db: Database, persona: str) -> int:
     """
     row = {"persona_id": persona, "name": VERSION, "value": 1}
     # A version raised twice drops no more than one raised once.
-    db.transaction(
-        lambda c: c.execute(upsert(counters, db.family, add=["value"]), row), source="counters", confirm=lambda _: None
-    )
+    db.repeat(lambda c: c.execute(upsert(counters, db.family, add=["value"]), row), source="counters")
     found = db.read(_OPEN, {"persona": persona}, source="memory_jobs")
     return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(row.id for row in found), PART))
 
@@ -254,4 +252,4 @@ def prune(db: Database, persona: str) -> int:
 
 
 def _remove(db: Database, statement: Any) -> int:
-    return db.transaction(lambda c: c.execute(statement).rowcount, source="memory_jobs", confirm=lambda _: None)
+    return db.repeat(lambda c: c.execute(statement).rowcount, source="memory_jobs")

@@ -206,7 +206,7 @@ def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
         .values(lease_until=until)
     )
     # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
-    return db.transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE, confirm=lambda _: None)
+    return db.repeat(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 # What becomes of it

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..calls.call import Call
 from ..config import Settings
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..scope import Scope
 from ..shapes import Operation
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 Effect: TypeAlias = "Callable[[Connection], None]"
 """What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation

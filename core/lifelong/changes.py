@@ -68,9 +68,7 @@ def edit_item(
 
 def _read_content(value: object) -> str:
     if not isinstance(value, str):
-        raise MessageError(
-            f"new_content is of type {type(value).__name__}. It must be a text.", fields=("new_content",)
-        )
+        raise MessageError.of_type("new_content", value, "a text")
     text = read_text(value, "new_content")
     if not text.strip():
         raise MessageError(
@@ -261,7 +259,7 @@ def pin_items(
     BulkResult(count=2, unknown=())
     """
     if not isinstance(pinned, bool):
-        raise MessageError(f"pinned is of type {type(pinned).__name__}. It must be True or False.", fields=("pinned",))
+        raise MessageError.of_type("pinned", pinned, "True or False")
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
     return item_changes.set_pinned(call.db, find_seen(call, operator), wanted, pinned=pinned)

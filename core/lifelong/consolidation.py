@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import llm
 from ..audience import table_conversations as conversations
@@ -21,7 +21,7 @@ from ..calls.call import Call
 from ..config import Settings
 from ..conversations import summaries
 from ..conversations.rules_summaries import Line
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..memories import new_item, table_merges
@@ -36,9 +36,6 @@ from . import rules_consolidation as rules
 from . import table_windows
 from .rules_consolidation import Fact
 from .table_windows import Window
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"

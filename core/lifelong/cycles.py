@@ -10,11 +10,11 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base import logs
 from ..calls.call import Call, GivenSettings
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..errors import MessageError, StoreError
 from ..jobs import table as jobs_table
 from ..memories.shapes import Added, CycleResult
@@ -26,9 +26,6 @@ from .call import open_persona_call
 from .consolidation import DEEP_OPERATION, OPERATION, Outcome
 from .pruning import read_limits
 from .table_runs import Counts
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 LEASE = "consolidation"
 """Whoever holds it runs a cycle of the persona."""

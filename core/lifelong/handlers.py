@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..calls.call import Call
+from ..database.engine import Connection
 from ..jobs import table as jobs_table
 from ..jobs.tools import Effect, Tools, operation_call
 from ..scope import Scope
@@ -26,9 +26,6 @@ from .consolidation import OPERATION, Work
 from .cycles import DISABLED
 from .pruning import read_limits
 from .table_runs import Counts
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 def consolidate(operation: Operation, tools: Tools) -> Effect | None:

@@ -115,9 +115,7 @@ def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen
         MessageError: it is no list, or an entry cannot be used; the message names its number.
     """
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
-        raise MessageError(
-            f"entries is of type {type(entries).__name__}. It must be a list of texts or mappings.", fields=("entries",)
-        )
+        raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)
     new = []
     for number, given in enumerate(entries, 1):
@@ -223,7 +221,7 @@ def search_items(
 
 def _read_words(q: object) -> tuple[str, ...]:
     if q is not None and not isinstance(q, str):
-        raise MessageError(f"q is of type {type(q).__name__}. It must be a text of words.", fields=("q",))
+        raise MessageError.of_type("q", q, "a text of words")
     words = items.folded_words(clean(q or ""))
     _check_number(words, "q", "words")
     return words

@@ -68,7 +68,7 @@ def edit(
         indexed.exchange(connection, db, MEMORIES, old, new)
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def set_archived(db: Database, seen: Seen, ids: Sequence[int], *, archived: bool) -> BulkResult:
@@ -98,7 +98,7 @@ def _change(
         there = {row.id for row in rows}
         return BulkResult(work(connection, rows), tuple(each for each in ids if each not in there))
 
-    return db.transaction(change, source="memories", confirm=lambda _: None)
+    return db.repeat(change, source="memories")
 
 
 def set_pinned(db: Database, seen: Seen, ids: Sequence[int], *, pinned: bool) -> BulkResult:

@@ -85,9 +85,7 @@ def finish(db: Database, persona: str, run_id: int, counts: Counts) -> None:
     change = (
         update(consolidation_runs).where(_R.persona_id == persona, _R.id == run_id).values(counts.columns(db.clock()))
     )
-    db.transaction(
-        lambda connection: connection.execute(change).rowcount, source="consolidation_runs", confirm=lambda _: None
-    )
+    db.repeat(lambda connection: connection.execute(change).rowcount, source="consolidation_runs")
 
 
 def insert_finished(

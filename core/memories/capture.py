@@ -50,7 +50,7 @@ def should_remember(
     """
     for name, value in (("user_text", user_text), ("response_text", response_text)):
         if value is not None and not isinstance(value, str):
-            raise MessageError(f"{name} is of type {type(value).__name__}. It must be a text or None.", fields=(name,))
+            raise MessageError.of_type(name, value, "a text or None")
     settings = settings_for(settings, db)
     phrases = load_phrases(settings.languages, settings.remember_phrases)
     return remember.should_remember(user_text, response_text, phrases)

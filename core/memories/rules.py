@@ -100,7 +100,7 @@ def read_entry(given: object, default_kind: str) -> Entry | None:
     if text is None or (isinstance(text, str) and not text.strip()):
         return None
     if not isinstance(text, str):
-        raise MessageError(f"text is of type {type(text).__name__}. It must be a text.", fields=("text",))
+        raise MessageError.of_type("text", text, "a text")
     kind = given.get("kind")
     more = {name: given[name] for name in _FIELDS if given.get(name) is not None}
     known = {*_FIELDS, *_TEXTS, "kind", "metadata", "id"}
@@ -183,7 +183,7 @@ def read_ids(ids: object) -> tuple[int, ...]:
     (1, 2, 999)
     """
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
-        raise MessageError(f"ids is of type {type(ids).__name__}. It must be a list of ids.", fields=("ids",))
+        raise MessageError.of_type("ids", ids, "a list of ids")
     made = tuple(dict.fromkeys(read_id(each) for each in ids))
     if len(made) > MOST_IDS:
         raise MessageError(

@@ -282,7 +282,7 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     def work(connection: Connection) -> int:
         return indexed.remove(connection, db, MEMORIES, persona, wanted)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 __all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "insert", "is_private", "nearest", "read", "remove",

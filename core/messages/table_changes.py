@@ -64,7 +64,7 @@ def edit_message(
         )
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
+    return db.repeat(work, source="chat_history_cache")
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
@@ -124,7 +124,7 @@ def delete_message(db: Database, scope: Scope, row_id: int, *, audiences: Collec
         indexed.remove(connection, db, CHAT, scope.persona, [row_id])
         return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
 
-    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
+    return db.repeat(work, source="chat_history_cache")
 
 
 def clear_conversation(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:
@@ -145,4 +145,4 @@ def clear_conversation(db: Database, scope: Scope, conversation: str, *, audienc
         table_story_rows.delete_conversation(connection, scope.persona, conversation)
         return gone
 
-    return db.transaction(work, source="chat_history_cache", confirm=lambda _: None)
+    return db.repeat(work, source="chat_history_cache")

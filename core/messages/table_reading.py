@@ -194,10 +194,10 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
         key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
         return find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
     if isinstance(message, bool) or not isinstance(message, int):
-        raise MessageError(
-            f"message is of type {type(message).__name__}. It must be the row id that saving returned, or the "
-            "platform's message id together with interface_path.",
-            fields=("message",),
+        raise MessageError.of_type(
+            "message",
+            message,
+            "the row id that saving returned, or the platform's message id together with interface_path",
         )
     return find_row(db, persona, message) if 0 <= message < 2**63 else None
 

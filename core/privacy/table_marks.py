@@ -53,7 +53,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         person = _find_person(connection, scope, facts) if privacy == "direct" else None
         return table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
 
-    return db.transaction(work, source="conversations", confirm=lambda _: None)
+    return db.repeat(work, source="conversations")
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
@@ -95,7 +95,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
             counts.update(_mark_conversation(connection, db, scope.persona, each, local, items=local or items))
         return dict(counts)
 
-    return db.transaction(work, source="conversations", confirm=lambda _: None)
+    return db.repeat(work, source="conversations")
 
 
 def _read_threads(
@@ -179,5 +179,5 @@ def release_row(db: Database, persona: str, source: str, row_id: int) -> bool:
         ids = connection.execute(flagged.with_for_update()).scalars().all()
         return indexed.set_hidden(connection, db, table, persona, ids, quarantined=0)
 
-    changed: Any = db.transaction(work, source=table.table.name, confirm=lambda _: None)
+    changed: Any = db.repeat(work, source=table.table.name)
     return bool(changed)

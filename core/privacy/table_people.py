@@ -65,7 +65,7 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
             "remaining": _count_remaining(connection, persona, sorted(group)),
         }
 
-    return db.transaction(work, source="participants", confirm=lambda _: None)
+    return db.repeat(work, source="participants")
 
 
 def _count_remaining(connection: Connection, persona: str, keys: list[str]) -> dict[str, int]:
@@ -96,7 +96,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
             return dict(Counter())
         return _assign_person(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
 
-    return _fill_counts(db.transaction(work, source="participants", confirm=lambda _: None))
+    return _fill_counts(db.repeat(work, source="participants"))
 
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
@@ -117,7 +117,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
         changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
         return _assign_person(connection, db, persona, changes, person)
 
-    return _fill_counts(db.transaction(work, source="participants", confirm=lambda _: None))
+    return _fill_counts(db.repeat(work, source="participants"))
 
 
 def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:

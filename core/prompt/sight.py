@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..audience import table_conversations as conversations_table
 from ..audience.view import Request, Seen
 from ..calls.call import look_around
 from ..config import database_values_of
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..shapes import Vocabulary
 from . import live_visibility, reading
 from .call import MessageTags, PromptCall, Sight
 from .words import choose_words, close_words, find_tags, plan_request, possible_tags, salient_words
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 Reason = Literal["settings", "privacy", "memory", "vocabulary"]
 """Why there is a second look. settings: the database stores others than this process knew. privacy: the conversation

@@ -177,7 +177,7 @@ def read_name(value: object, field: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise MessageError(f"{field} is of type {type(value).__name__}. It must be a text.", fields=(field,))
+        raise MessageError.of_type(field, value, "a text")
     return clean(value).strip()[:NAME_CHARS]
 
 

@@ -213,11 +213,11 @@ def fade_all(db: Database, persona: str, *, decay_days: int, privacy_default: st
     """
     total, after = 0, ""
     while True:
-        written, last = db.transaction(
-            lambda connection, after=after: _fade(connection, db, persona, after, decay_days, privacy_default),  # type: ignore[misc]
-            source=SOURCE,
-            confirm=lambda _: None,
-        )
+
+        def work(connection: Connection, after: str = after) -> tuple[int, str | None]:
+            return _fade(connection, db, persona, after, decay_days, privacy_default)
+
+        written, last = db.repeat(work, source=SOURCE)
         total += written
         if last is None:
             return total

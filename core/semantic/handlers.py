@@ -6,18 +6,14 @@ leaves to others. The vectors are stored in the transaction that marks the opera
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..calls import defaults
+from ..database.engine import Connection
 from ..index import embeddings_writing
 from ..jobs import table as jobs_table
 from ..jobs.embedding import OPERATION, PRIORITY
 from ..jobs.tools import Effect, Tools, operation_call
 from ..shapes import Operation
 from . import batches
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 def embed(operation: Operation, tools: Tools) -> Effect | None:

@@ -63,7 +63,7 @@ def write_entries(db: Database, entries: Sequence[NewEntry], *, life: Life, priv
         done = {n: _write_entry(connection, db, entries[n], life, privacy_default, begun) for n in order}
         return [done[n] for n in range(len(entries))]
 
-    return db.transaction(work, source=SOURCE, confirm=lambda _: None)
+    return db.repeat(work, source=SOURCE)
 
 
 def _write_entry(connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int) -> Kept:
@@ -207,7 +207,7 @@ def write_summary(db: Database, new: NewEntry, summary: str, *, judge: Judge, li
         mine = held.entries.get("user")
         return Kept(len(held.entries) + len(made), mine.id if mine else made.get("user"))
 
-    return db.transaction(work, source=SOURCE, confirm=lambda _: None)
+    return db.repeat(work, source=SOURCE)
 
 
 def _judged(held: Held, judge: Judge, now: datetime, life: Life) -> str:
@@ -242,9 +242,7 @@ def delete_entries(
     where += [_S.owner_kind == owner[0], _S.owner_id == owner[1]] if owner else []
     where += [_S.channel_id == channel] if channel is not None else []
     gone = delete(short_term_memories).where(*where)
-    return db.transaction(
-        lambda connection: int(connection.execute(gone).rowcount), source=SOURCE, confirm=lambda _: None
-    )
+    return db.repeat(lambda connection: int(connection.execute(gone).rowcount), source=SOURCE)
 
 
 _DEAD = and_(
@@ -267,9 +265,7 @@ def delete_expired(db: Database, persona: str, ids: Sequence[int], *, life: Life
     """
     values = _times(db.clock(), life) | {"persona": persona, "ids": sorted(ids)}
     gone = delete(short_term_memories).where(*_by_id(db.family), _DEAD)
-    return db.transaction(
-        lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE, confirm=lambda _: None
-    )
+    return db.repeat(lambda connection: int(connection.execute(gone, values).rowcount), source=SOURCE)
 
 
 def delete_all_expired(db: Database, persona: str, *, life: Life) -> int:

@@ -307,7 +307,7 @@ def update_short_term_memory(
     """
     # 1. what the summary is
     if summary is not None and not isinstance(summary, str):
-        raise MessageError(f"summary is of type {type(summary).__name__}. It must be a text.", fields=("summary",))
+        raise MessageError.of_type("summary", summary, "a text")
     call = open_call(db, settings, scope)
     known = call.settings
     text, cut = rules.read_summary(clean(summary or ""), known.short_term_summary_chars)
@@ -348,5 +348,5 @@ def _is_explicit(said: object, settings: Settings) -> bool:
     if said is None:
         return False
     if not isinstance(said, str):
-        raise MessageError(f"said is of type {type(said).__name__}. It must be a text or None.", fields=("said",))
+        raise MessageError.of_type("said", said, "a text or None")
     return is_explicit_wish(said, load_phrases(settings.languages, settings.remember_phrases))

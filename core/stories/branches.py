@@ -8,7 +8,7 @@ from ..audience import table_conversations
 from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database import readers
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..database.readers import Reader
 from ..errors import MessageError
 from ..messages import table_lines, table_recaps, table_scenes
@@ -25,8 +25,6 @@ from .scenes.positions import Layout
 from .scenes.rules import BEFORE_ALL
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from ..audience.view import ConversationFacts
 
 FROM = "from"
@@ -148,10 +146,7 @@ def _index(told: Layout, at_message: object) -> int | None:
     if at_message is None:
         return len(told.rows) - 1
     if isinstance(at_message, bool) or not isinstance(at_message, int):
-        raise MessageError(
-            f"at_message is of type {type(at_message).__name__}. It must be a row id or an index.",
-            fields=("at_message",),
-        )
+        raise MessageError.of_type("at_message", at_message, "a row id or an index")
     if at_message in told.rows:
         return told.rows.index(at_message)
     return at_message if 0 <= at_message < len(told.rows) else None
@@ -225,7 +220,7 @@ def copy_recaps(
             return WriteResult(False, None, "privacy")
         return _brought(connection, there, call.conversation, text)
 
-    return call.db.transaction(work, source="scenes", confirm=lambda _: None)
+    return call.db.repeat(work, source="scenes")
 
 
 def _said(read: Reader, persona: str, conversation: str) -> str:

@@ -14,18 +14,14 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..audience import table_conversations
 from ..base import logs
 from ..base.debounce import Debounce
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..errors import CoreError
 from ..messages import table_hidden, table_recaps
 from ..messages.table_hidden import Place
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _NAME = __name__
 _RETRY_SECONDS = 5.0

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .. import llm
 from ..audience import table_conversations
 from ..calls import screening
 from ..config import Settings
+from ..database.engine import Connection
 from ..jobs.tools import Tools
 from ..messages import table_lines
 from ..messages.table_lines import Line, StoryPlace
@@ -24,9 +25,6 @@ from ..text.refusals import judge_refusal
 from ..text.replies import read_object, without_thoughts
 from ..text.sizes import to_json
 from . import table_refused
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 T = TypeVar("T")
 
@@ -123,7 +121,7 @@ def keep_refused(
                 connection, tools.db, persona, conversation, target, content, reason, target_id=target_id, data=data
             )
 
-    tools.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
+    tools.db.repeat(work, source="refused_recaps")
 
 
 def room_tokens(settings: Settings) -> int:

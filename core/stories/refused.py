@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import Any, TypedDict, get_args
 
 from ..calls.call import GivenSettings, open_call
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..messages import table_changes, table_recaps, table_scenes
 from ..scope import Scope
 from ..shapes import RecapTarget, WriteResult
@@ -16,10 +16,6 @@ from .running import table as running_table
 from .running.table import NewVersion
 from .scenes.breaks import queue_running_if_kept
 from .table_refused import Refused
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 NO_REFUSED = WriteResult(False, None, "unchanged", notes=("there is no such refused text",))
 _GONE = WriteResult(False, None, "unchanged", notes=("what the text was meant for is gone",))
@@ -102,7 +98,7 @@ def accept_refused(
             return NO_REFUSED
         return _accepted(connection, call, found)
 
-    return call.db.transaction(work, source="refused_recaps", confirm=lambda _: None)
+    return call.db.repeat(work, source="refused_recaps")
 
 
 def _accepted(connection: Connection, call: StoryCall, found: Refused) -> WriteResult:
@@ -163,10 +159,8 @@ def dismiss_refused(
     found = _find(call, refused_id)
     if found is None:
         return NO_REFUSED
-    gone = call.db.transaction(
-        lambda connection: table_refused.delete_refused(connection, call.persona, found.id),
-        source="refused_recaps",
-        confirm=lambda _: None,
+    gone = call.db.repeat(
+        lambda connection: table_refused.delete_refused(connection, call.persona, found.id), source="refused_recaps"
     )
     return WriteResult(True, found.id) if gone else NO_REFUSED
 

@@ -7,12 +7,12 @@ Each key of `recaps.rules_keys` lies where it belongs: those of a scene on the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..calls.call import GivenSettings, open_call
 from ..database import readers, rows
 from ..database.bulk import chunks
-from ..database.engine import Database
+from ..database.engine import Connection, Database
 from ..database.readers import Reader
 from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
@@ -25,9 +25,6 @@ from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .delayed_writes import Pending
 from .recaps import refresh, rules, rules_keys
 from .recaps.rules import Provenance
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_keys.KINDS.items() if kind == "switch")
@@ -133,7 +130,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
 
-    done = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    done = call.db.repeat(work, source="message_recaps")
     if done == _GONE:
         return NO_MESSAGE
     if done == _PRIVATE:
@@ -196,7 +193,7 @@ def edit_memory(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
         )
 
-    done = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    done = call.db.repeat(work, source="message_recaps")
     if done == _GONE:
         return NO_MESSAGE
     if done == _PRIVATE or not done:
@@ -314,7 +311,7 @@ def clear_all(
 
     saver = delayed_writes.get_saver(call.db)
     saver.flush()  # what is still to be written counts as kept
-    counts = call.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    counts = call.db.repeat(work, source="message_recaps")
     saver.forget(call.persona, call.conversation)
     return {name: counts[name] for name in rules_keys.KINDS if name in counts}
 

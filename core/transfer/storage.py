@@ -245,10 +245,9 @@ def _store_conversation(call: Call, plan: Plan, reader: Reader, outcome: Outcome
             )
             for version in versions
         )
-    outcome.story["running_recaps"] += call.db.transaction(
+    outcome.story["running_recaps"] += call.db.repeat(
         lambda connection: table_imported.keep_conversation(
             connection, call.persona, conversation, metadata or None, versions, header.current
         ),
         source="conversations",
-        confirm=lambda _: None,
     )

@@ -218,7 +218,7 @@ def _build_wish(call: Call, wish: Wish) -> tuple[table.NewWish, tuple[str, ...]]
 def _read_wish(text: object, topic: object, settings: Settings) -> Wish | WriteResult:
     """Return the wish a host hands in, or why it is none."""
     if not isinstance(text, str):
-        raise MessageError(f"text is of type {type(text).__name__}. It must be a text.", fields=("text",))
+        raise MessageError.of_type("text", text, "a text")
     said = one_line(text).strip()
     if not said:
         return WriteResult(False, None, "empty")
@@ -241,5 +241,5 @@ def _read_topic(topic: object) -> str:
 
 def _read_id(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MessageError(f"id is of type {type(value).__name__}. It must be a whole number.", fields=("id",))
+        raise MessageError.of_type("id", value, "a whole number")
     return value if 0 < value < 2**63 else 0

@@ -186,7 +186,7 @@ def insert_wish(db: Database, scope: Scope, new_wish: NewWish, *, privacy_defaul
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         return record_wishes(connection, db, scope, place, [new_wish], privacy_default=privacy_default)[0]
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -> WriteResult:
@@ -208,7 +208,7 @@ def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -
         _supersede(connection, db, viewer.scope.persona, [row_id], new_id)
         return WriteResult(True, new_id, notes=new_wish.memory.notes)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def archive_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -222,7 +222,7 @@ def archive_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -252,7 +252,7 @@ def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         memories_table.renew(connection, db, viewer.scope.persona, row_id, now)
         return WriteResult(True, row_id)
 
-    return db.transaction(work, source="memories", confirm=lambda _: None)
+    return db.repeat(work, source="memories")
 
 
 _PLACE = select(_C.audience_id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND)

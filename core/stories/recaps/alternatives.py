@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from ...calls.call import GivenSettings, open_call
 from ...database import readers, rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...errors import MessageError
 from ...messages import table_alternatives, table_changes, table_recaps, table_story_rows
 from ...messages.table_alternatives import Alternative
@@ -17,10 +17,6 @@ from ...shapes import WriteResult
 from .. import delayed_writes
 from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
 from . import refresh
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 _PRIVATE = -1
 
@@ -140,11 +136,7 @@ def choose_alternative(
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    result = call.db.transaction(
-        lambda connection: _choose(connection, call, row_id, number),
-        source="message_alternatives",
-        confirm=lambda _: None,
-    )
+    result = call.db.repeat(lambda connection: _choose(connection, call, row_id, number), source="message_alternatives")
     if result.stored:
         delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
         refresh.refresh_later(call)

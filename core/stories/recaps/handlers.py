@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...calls import screening
 from ...database import readers
+from ...database.engine import Connection
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_changes, table_lines, table_reading, table_recaps, table_story_rows
@@ -19,9 +20,6 @@ from .. import delayed_writes, model_calls, table_refused, token_counts
 from ..model_calls import FLAGGED, reason_against
 from . import inclusion, refresh, rules
 from .rules import Provenance
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 KEYS = ("recap", "memory", "summary")
 """Keys of a reply under which the text may stand."""
@@ -184,4 +182,4 @@ def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: 
                 connection, tools.db, operation.persona, conversation, "message", said, reason, target_id=row_id
             )
 
-    tools.db.transaction(work, source="message_recaps", confirm=lambda _: None)
+    tools.db.repeat(work, source="message_recaps")

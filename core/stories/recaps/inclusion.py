@@ -49,10 +49,7 @@ def build_rules(settings: Settings, disabled: Collection[str] = ()) -> rules.Rul
     """
     is_list = isinstance(disabled, Collection) and not isinstance(disabled, (str, bytes))
     if not is_list or not all(isinstance(name, str) for name in disabled):
-        raise MessageError(
-            f"disabled is of type {type(disabled).__name__}. It must be a list of sender ids or names.",
-            fields=("disabled",),
-        )
+        raise MessageError.of_type("disabled", disabled, "a list of sender ids or names")
     return rules.Rules(
         user=settings.include_user_messages,
         system=settings.include_system_messages,

@@ -13,13 +13,13 @@ shown. A refresh that has nothing to change asks for the breaks and whether a me
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from ...audience import table_conversations
 from ...calls.call import GivenSettings, open_call
 from ...config import Settings
 from ...database import readers, rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...database.readers import Reader
 from ...messages import table_hidden
 from ...messages.table_hidden import Place, Row
@@ -29,9 +29,6 @@ from .. import delayed_writes, token_counts
 from ..calls import StoryCall, open_conversation
 from ..delayed_writes import Pending
 from . import inclusion, rules_hiding
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class Done(NamedTuple):

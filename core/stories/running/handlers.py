@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...database import readers
+from ...database.engine import Connection
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_scenes
@@ -27,9 +28,6 @@ from .injection import render_story
 from .parts import Story
 from .plan import Plan
 from .table import NewVersion, Version
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
@@ -12,7 +12,7 @@ from ...config import Settings
 from ...context import injection as context_injection
 from ...context.injection import Injection
 from ...database import rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...scope import Scope
 from ...shapes import WriteResult
 from ...templates.render import Renderer
@@ -23,9 +23,6 @@ from ..recaps import refresh
 from ..recaps.rules import corrected, limit_tokens
 from . import table as running_table
 from .parts import Story, fit, read_story
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 TEMPLATE = "running_recap.txt.j2"
 
@@ -201,7 +198,7 @@ def switch_stories(
     def work(connection: Connection) -> bool:
         return running_table.update_stories_off(connection, call.persona, call.conversation, off=not switched)
 
-    changed = call.db.transaction(work, source="conversations", confirm=lambda _: None)
+    changed = call.db.repeat(work, source="conversations")
     return WriteResult(True, None) if changed else NO_CONVERSATION
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from ...base import logs
 from ...calls.call import GivenSettings, open_call
 from ...database import readers, rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...errors import MessageError
 from ...messages import table_lines
 from ...scope import Scope
@@ -25,9 +25,6 @@ from ..calls import NO_CONVERSATION, StoryCall, open_conversation
 from ..recaps.rules import check_provenance
 from . import table as running_table
 from .table import NewVersion, Version
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class RunningRecapVersion(TypedDict):
@@ -246,10 +243,9 @@ def set_current_running_recap(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    chosen = call.db.transaction(
+    chosen = call.db.repeat(
         lambda connection: running_table.set_current(connection, call.persona, call.conversation, number),
         source="running_recaps",
-        confirm=lambda _: None,
     )
     if chosen:
         return WriteResult(True, number)
@@ -282,10 +278,9 @@ def delete_running_recap_version(
     if call.place is None:
         return NO_CONVERSATION
     now = call.db.clock()
-    gone = call.db.transaction(
+    gone = call.db.repeat(
         lambda connection: running_table.delete_version(connection, call.persona, call.conversation, number, now),
         source="running_recaps",
-        confirm=lambda _: None,
     )
     return WriteResult(True, number) if gone else WriteResult(False, None, "unchanged")
 
@@ -306,10 +301,7 @@ def _call(
 ) -> StoryCall:
     """Return the call, about the conversation named, else the scope's, else that of the storage handed in."""
     if storage is not None and not isinstance(storage, Mapping):
-        raise MessageError(
-            f"storage is of type {type(storage).__name__}. It must be what get_running_recap_storage gave.",
-            fields=("storage",),
-        )
+        raise MessageError.of_type("storage", storage, "what get_running_recap_storage gave")
     if conversation is None and storage is not None and (scope is None or scope.conversation is None):
         conversation = storage.get("chat_id")
     return open_conversation(open_call(db, settings, scope), conversation)

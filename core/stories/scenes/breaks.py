@@ -7,11 +7,11 @@ one before it ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from ...calls.call import Call, GivenSettings, open_call
 from ...database import rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...errors import MessageError
 from ...jobs import table as jobs_table
 from ...messages import table_changes, table_scenes
@@ -21,9 +21,6 @@ from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, o
 from ..recaps import refresh
 from . import positions
 from .positions import Layout, PlacedScene
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 NO_BREAK = WriteResult(False, None, "unchanged", notes=("no scene break lies on this message",))
@@ -97,7 +94,7 @@ def add_scene_break(
     def work(connection: Connection) -> WriteResult:
         return make_break(connection, call.db, call.persona, call.conversation, row_id, called, shown == 1, queues)
 
-    made = call.db.transaction(work, source="scenes", confirm=lambda _: None)
+    made = call.db.repeat(work, source="scenes")
     if made.stored:
         refresh.refresh_later(call)
     return WriteResult(*made, notes=(*made.notes, *notes))
@@ -180,10 +177,9 @@ def edit_scene_break(
     changes = {key: value for key, value in wanted.items() if now[key] != value}
     if not changes:
         return WriteResult(False, scene.id, "unchanged")
-    stored = call.db.transaction(
+    stored = call.db.repeat(
         lambda connection: table_scenes.update_scene(connection, call.persona, scene.break_row, changes),
         source="scenes",
-        confirm=lambda _: None,
     )
     if stored:
         refresh.refresh_later(call)
@@ -210,10 +206,9 @@ def remove_scene_break(
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
         return NO_BREAK
-    gone = call.db.transaction(
-        lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes",
-        confirm=lambda _: None,
-    )  # fmt: skip
+    gone = call.db.repeat(
+        lambda connection: table_scenes.delete_scene(connection, call.persona, scene.break_row), source="scenes"
+    )
     if gone:
         refresh.refresh_later(call)
     return WriteResult(True, scene.id) if gone else NO_BREAK

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...base import logs
 from ...database import readers
+from ...database.engine import Connection
 from ...jobs import table as jobs_table
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_recaps, table_scenes
@@ -26,9 +27,6 @@ from . import positions, rules
 from .breaks import make_break
 from .positions import Layout
 from .rules import Limits
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 DETECTION = "SCENE_DETECTION"
 KEY = "sceneBreakAt"

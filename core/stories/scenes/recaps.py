@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...audience import table_conversations
 from ...base import logs
 from ...database import readers
+from ...database.engine import Connection
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
 from ...messages import table_lines, table_scenes
@@ -22,9 +22,6 @@ from ..recaps.rules import corrected
 from . import positions
 from .breaks import queue_recap, queue_running
 from .positions import Layout, PlacedScene
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 KEYS = ("recap", "scene_recap", "summary")
 """Keys of a reply under which the text may stand."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from ...calls.call import GivenSettings, open_call
 from ...database import rows
-from ...database.engine import Database
+from ...database.engine import Connection, Database
 from ...messages import table_scenes
 from ...scope import Scope
 from ...shapes import WriteResult
 from .breaks import NO_BREAK, open_scene, queue_running_if_kept
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap of this number",))
 
@@ -100,7 +97,7 @@ def set_scene_recap(
         queue_running_if_kept(connection, call)
         return made
 
-    version = call.db.transaction(work, source="scene_recaps", confirm=lambda _: None)
+    version = call.db.repeat(work, source="scene_recaps")
     return NO_BREAK if version is None else WriteResult(True, version)
 
 
@@ -135,5 +132,5 @@ def choose_scene_recap(
             queue_running_if_kept(connection, call)
         return chosen
 
-    chosen = call.db.transaction(work, source="scenes", confirm=lambda _: None)
+    chosen = call.db.repeat(work, source="scenes")
     return WriteResult(True, number) if chosen else NO_VERSION
