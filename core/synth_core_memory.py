@@ -219,7 +219,7 @@ def preview_search(
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
     inside = defaults.scope_for(scope, known)
-    local = defaults.destination_for(scope, known) == "local"
+    local = (inside.destination or known.prompt_destination) == "local"
     limits = query.limits(inside.persona, local_only=local)
     words = [Wanted(t, is_keyword=t in query.keywords, is_tag=t in query.tags) for t in query.texts]
     family = db.family if db is not None else "mysql"

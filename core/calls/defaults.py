@@ -204,11 +204,6 @@ def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> S
     return current_scope(scope)
 
 
-def destination_for(scope: Scope | None, settings: Settings) -> str:
-    """Return where the prompt goes: what the scope says, else PROMPT_DESTINATION."""
-    return current_scope(scope).destination or settings.prompt_destination
-
-
 def clock() -> Callable[[], datetime]:
     """Return the clock of the process's database, the operating system's where none is open."""
     return _process.db.clock if _process.db is not None else now_utc

@@ -159,7 +159,7 @@ def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = (
         return
     states = [state for state in STATES if any(state in each for each in counts.values())]
     output.table(
-        ("type", *(_state_words(state) for state in states)),
+        ("type", *(state.replace("_", " ") for state in states)),
         [(kind, *(each.get(state, 0) for state in states)) for kind, each in counts.items()],
         right=range(1, len(states) + 1),
     )
@@ -207,10 +207,6 @@ def _span(now: datetime, moment: str) -> str:
         if seconds >= size:
             return f"{seconds // size} {name} {seconds % size // small} {other}"
     return f"{seconds} s"
-
-
-def _state_words(state: str) -> str:
-    return state.replace("_", " ")
 
 
 # Changing

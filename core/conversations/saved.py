@@ -12,6 +12,7 @@ from ..base import logs
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
+from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError, ModelError
 from ..memories import table_history
@@ -225,22 +226,11 @@ def delete_saved_memory(
     """
     call = open_call(db, settings, scope)
     viewer = look_around(call).viewer
-    row_id = _check_id(id)
+    row_id = rows.row_id(id)
     if not row_id:
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
     return change(call.db, viewer, row_id)
-
-
-def _check_id(row_id: object) -> int:
-    """Return the id, 0 where no row can have it.
-
-    Raises:
-        MessageError: it is no whole number.
-    """
-    if isinstance(row_id, bool) or not isinstance(row_id, int):
-        raise MessageError.of_type("id", row_id, "a whole number")
-    return row_id if 0 < row_id < 2**63 else 0
 
 
 # Reading
@@ -304,7 +294,7 @@ def saved_memory_history(
     """
     call = open_call(db, settings, scope)
     viewer = look_around(call).viewer
-    row_id = _check_id(id)
+    row_id = rows.row_id(id)
     chain = _follow_replacements(table_saved.read_items(call.db, viewer, former=True), row_id)
     before: dict[int, list[FormerText]] = {}
     for old in table_history.read_texts(call.db, call.persona, "memories", [item.id for item in chain]):

@@ -47,13 +47,14 @@ def is_closed(connection: Connection, persona: str, conversation: str, at: datet
 
 # What was said
 
-_COLUMNS = (
+LINE_COLUMNS = (
     _C.id, _C.message_text, _C.sender_name, _C.participant_key, _C.triggered_by, _C.role, _C.timestamp,
     _C.message_id, _C.sender_id,
 )  # fmt: skip
 
 
-def _read_line(row: Any) -> Line:
+def build_line(row: Any) -> Line:
+    """Return a row of `LINE_COLUMNS`."""
     return Line(
         row.message_text,
         row.sender_name or "",
@@ -68,10 +69,10 @@ def _read_line(row: Any) -> Line:
 
 
 _SAID = and_(_C.excluded == 0, _C.role.not_in(_NOT_SAID))
-_LAST = select(*_COLUMNS).where(_HERE, _SAID).order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)
+_LAST = select(*LINE_COLUMNS).where(_HERE, _SAID).order_by(_C.timestamp.desc(), _C.id.desc()).limit(1)
 _ROW = select(_C.timestamp).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("last"))
 _UP_TO = (
-    select(*_COLUMNS)
+    select(*LINE_COLUMNS)
     .where(
         _HERE,
         _SAID,
@@ -83,13 +84,13 @@ _UP_TO = (
     .order_by(_C.timestamp.desc(), _C.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )
-_BY_ID = select(*_COLUMNS).where(_HERE, _C.id.in_(bindparam("ids", expanding=True))).order_by(_C.timestamp, _C.id)
+_BY_ID = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(bindparam("ids", expanding=True))).order_by(_C.timestamp, _C.id)
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
     """Return the newest message that somebody said, None where there is none."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
-    return None if row is None else _read_line(row)
+    return None if row is None else build_line(row)
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
@@ -103,7 +104,7 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
         return []
     values = {"persona": persona, "conversation": conversation, "last": last, "at": ends[0].timestamp, "most": most}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
-    return [_read_line(row) for row in reversed(rows)]
+    return [build_line(row) for row in reversed(rows)]
 
 
 def read_lines(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
@@ -115,7 +116,7 @@ def read_lines(db: Database, persona: str, conversation: str, ids: Sequence[int]
     lines: dict[int, Line] = {}
     for part in chunks(sorted(set(ids)), 500):
         values = {"persona": persona, "conversation": conversation, "ids": part}
-        lines |= {row.id: _read_line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
+        lines |= {row.id: build_line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
     return lines
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Integer, bindparam, select
 
 from ..audience import table as audience_table
 from ..audience import table_conversations, table_participants
-from ..audience.view import Viewer, is_seen
+from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
@@ -137,20 +137,13 @@ def _find_equal(
 
 def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Take a visible saved memory off the list; `unchanged` where there is none, whoever's it may be."""
-    persona = viewer.scope.persona
 
-    def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": persona, "id": row_id}).first()
-        if not is_seen(row, viewer.audiences, viewer.sees_local_only):
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
-        assert row is not None
-        if row.archived_at is not None or row.superseded_by is not None:
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+    def change(connection: Connection, _row: Any) -> WriteResult:
         now = db.clock()
-        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
+        indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="memories")
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=False, note=NO_SUCH)
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -161,17 +154,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """
     persona = viewer.scope.persona
 
-    def work(connection: Connection) -> WriteResult:
-        values = {"persona": persona, "id": row_id}
-        place = connection.execute(_PLACE, values).first()
-        if place is not None:
-            audience_table.lock(connection, persona, place.audience_id)
-        row = connection.execute(_ONE, values).first()
-        if not is_seen(row, viewer.audiences, viewer.sees_local_only):
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
-        assert row is not None
-        if row.archived_at is None and row.superseded_by is None:
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+    def change(connection: Connection, row: Any) -> WriteResult:
         double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
         if double is not None:
             return WriteResult(False, double, "duplicate")
@@ -179,15 +162,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **there)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="memories")
-
-
-_PLACE = select(_C.audience_id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND)
-_ONE = (
-    select(_C.id, _C.audience_id, _C.local_only, _C.participant_key, _C.content_hash, _C.archived_at, _C.superseded_by)
-    .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND, _C.quarantined == 0)
-    .with_for_update()
-)
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=True, note=NO_SUCH)
 
 
 # Rewriting a whole list, as long as it is the one that was looked at

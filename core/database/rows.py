@@ -113,6 +113,20 @@ def number(value: object, field: str) -> int | None:
     return value
 
 
+def row_id(value: object) -> int:
+    """Return an id handed in, 0 where no row can have it.
+
+    Raises:
+        MessageError: it is no whole number.
+
+    >>> row_id(7), row_id(-1)
+    (7, 0)
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MessageError.of_type("id", value, "a whole number")
+    return value if 0 < value < 2**63 else 0
+
+
 def yes_no(value: object, field: str) -> int:
     """Return 0 or 1.
 

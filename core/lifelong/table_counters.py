@@ -5,7 +5,7 @@ Every change is one UPDATE whose conditions decide and whose row count tells; no
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Connection, select, update
 
@@ -20,16 +20,12 @@ STREAMS = "stream_end"
 _C = counters.c
 
 
-def _seconds(moment: datetime) -> int:
-    return int((moment - EPOCH) // timedelta(seconds=1))
-
-
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
     """Return whether an interval of a persona is over; then the next one has begun. The first call begins the first.
 
     Of two processes that ask at once, one is told so.
     """
-    now = _seconds(db.clock())
+    now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     due = (
         update(counters)
         .where(_C.persona_id == persona, _C.name == TICK, _C.value <= now - interval_seconds)

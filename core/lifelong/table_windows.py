@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
 
 from ..conversations.rules_summaries import Line
+from ..conversations.table_ended import LINE_COLUMNS, build_line
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations
@@ -22,10 +23,6 @@ _C, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")
 _SAID = and_(_C.excluded == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
 _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_COLUMNS = (
-    _C.id, _C.message_text, _C.sender_name, _C.participant_key, _C.triggered_by, _C.role, _C.timestamp,
-    _C.message_id, _C.sender_id,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +45,12 @@ class Window:
         return tuple(line.row_id for line in self.lines if line.row_id is not None)
 
 
-def _line(row: Any) -> Line:
-    return Line(
-        row.message_text,
-        row.sender_name or "",
-        row.participant_key,
-        row.triggered_by,
-        row.role == "persona",
-        row.timestamp,
-        row.message_id,
-        row.sender_id or "",
-        row.id,
-    )
-
-
 _MARK = select(_K.consolidated_to).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
 _BETWEEN = and_(_HERE, _C.id > bindparam("above", type_=ID), _C.id <= bindparam("up_to", type_=ID))
 _NEW = select(func.max(_C.id)).where(_BETWEEN)
-_NEWEST = select(*_COLUMNS).where(_BETWEEN, _SAID).order_by(_C.id.desc()).limit(bindparam("most", type_=Integer()))
+_NEWEST = select(*LINE_COLUMNS).where(_BETWEEN, _SAID).order_by(_C.id.desc()).limit(bindparam("most", type_=Integer()))
 _LAST_ID = 2**63 - 1
 
 
@@ -102,19 +85,19 @@ def _between(db: Database, persona: str, conversation: str, mark: int, above: in
 
 
 def _in_order(found: Sequence[Any]) -> tuple[Line, ...]:
-    lines = [_line(row) for row in found]
+    lines = [build_line(row) for row in found]
     lines.sort(key=lambda line: (line.at is not None, line.at, line.row_id))
     return tuple(lines)
 
 
 _NEWEST_OF_ALL = (
-    select(*_COLUMNS, _C.interface_path)
+    select(*LINE_COLUMNS, _C.interface_path)
     .where(_C.persona_id == bindparam("persona"), _SAID)
     .order_by(_C.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )
 _NEWEST_HERE = (
-    select(*_COLUMNS, _C.interface_path)
+    select(*LINE_COLUMNS, _C.interface_path)
     .where(_HERE, _SAID)
     .order_by(_C.timestamp.desc(), _C.id.desc())
     .limit(bindparam("most", type_=Integer()))

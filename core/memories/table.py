@@ -12,12 +12,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, or_, select, update
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table as audiences
 from ..audience import table_conversations as conversations
 from ..audience import table_participants as participants
+from ..audience.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
 from ..database.engine import Database
@@ -251,6 +252,49 @@ def _double(
     return nearest(memory.folded, near, near_score)
 
 
+def change_visible(
+    db: Database,
+    viewer: Viewer,
+    kind: str,
+    row_id: int,
+    change: Callable[[Connection, Any], WriteResult],
+    *,
+    former: bool,
+    note: str,
+) -> WriteResult:
+    """Change an item that the viewer sees, in a transaction that holds it; `unchanged` where there is none.
+
+    Args:
+        change: takes the connection and the row.
+        former: one that is archived or superseded is meant, whose audience is held too; else one that is neither.
+        note: what is said where there is none, whoever's it may be.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+    values = {"persona": viewer.scope.persona, "id": row_id, "kind": kind}
+
+    def work(connection: Connection) -> WriteResult:
+        place = connection.execute(_PLACE, values).first() if former else None
+        if place is not None:
+            audiences.lock(connection, viewer.scope.persona, place.audience_id)
+        row: Any = connection.execute(_ONE, values).first()
+        is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
+        if not is_there or former is (row.archived_at is None and row.superseded_by is None):
+            return WriteResult(False, None, "unchanged", notes=(note,))
+        return change(connection, row)
+
+    return db.repeat(work, source="memories")
+
+
+_ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == bindparam("kind"))
+_PLACE = select(_C.audience_id).where(_ITS_ID)
+_ONE = select(
+    _C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by,
+    _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash,
+).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip
+
+
 def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int | None:
     """Return the id of the text most like `folded`, if it is at least `score` alike; of equals the first.
 
@@ -285,5 +329,5 @@ def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
     return db.repeat(work, source="memories")
 
 
-__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "insert", "is_private", "nearest", "read", "remove",
-           "renew", "write"]  # fmt: skip
+__all__ = ["NewMemory", "Provenance", "Tier", "active", "capture", "change_visible", "insert", "is_private", "nearest",
+           "read", "remove", "renew", "write"]  # fmt: skip

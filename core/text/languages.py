@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from .folding import fold
@@ -207,13 +207,3 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     found = language_of(text)
     given = (code.lower() for code in languages)
     return tuple(dict.fromkeys([*([found] if found else []), *given]))
-
-
-def choose_languages(text: str, languages: Iterable[str]) -> tuple[str, ...]:
-    """Return the languages whose words are looked for in a text: the one it is in, or all given where that is unclear.
-
-    >>> choose_languages("Wann war das?", ["en"]), choose_languages("tofu", ["en"])
-    (('de',), ('en',))
-    """
-    found = language_of(text)
-    return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages))

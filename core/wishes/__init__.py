@@ -12,6 +12,7 @@ from dataclasses import replace
 from ..calls import screening
 from ..calls.call import Call, GivenSettings, look_around, open_call
 from ..config import Settings
+from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
@@ -139,7 +140,7 @@ def change_wish(
     call = open_call(db, settings, scope)
     viewer = look_around(call).viewer
     by_id = {item.id: item for item in table.read_items(call.db, viewer, everyone=True)}
-    old = by_id.get(_read_id(id))
+    old = by_id.get(rows.row_id(id))
     wish = _read_wish(text, old.topic if old is not None else None, call.settings)
     if isinstance(wish, WriteResult):
         return wish
@@ -176,7 +177,7 @@ def delete_wish(
     """
     call = open_call(db, settings, scope)
     viewer = look_around(call).viewer
-    return table.archive_wish(call.db, viewer, _read_id(id))
+    return table.archive_wish(call.db, viewer, rows.row_id(id))
 
 
 def restore_wish(
@@ -206,7 +207,7 @@ def restore_wish(
     """
     call = open_call(db, settings, scope)
     viewer = look_around(call).viewer
-    return table.restore_wish(call.db, viewer, _read_id(id))
+    return table.restore_wish(call.db, viewer, rows.row_id(id))
 
 
 def _build_wish(call: Call, wish: Wish) -> tuple[table.NewWish, tuple[str, ...]]:
@@ -237,9 +238,3 @@ def _read_topic(topic: object) -> str:
             f"topic is {shown}. It must be a text of 1 to {rules.TOPIC_CHARS} characters.", fields=("topic",)
         )
     return topic.strip()
-
-
-def _read_id(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise MessageError.of_type("id", value, "a whole number")
-    return value if 0 < value < 2**63 else 0

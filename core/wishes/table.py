@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..audience import table as audience_table
 from ..audience import table_conversations
-from ..audience.view import Viewer, is_seen
+from ..audience.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
 from ..database.engine import Database
@@ -196,11 +196,7 @@ def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -
         `(True, id of the new item, "")`, or `unchanged` where there is no such wish.
     """
 
-    def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": viewer.scope.persona, "id": row_id}).first()
-        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or read_item(row).is_former:
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
-        assert row is not None
+    def change(connection: Connection, row: Any) -> WriteResult:
         own = replace(viewer.scope, conversation=row.conversation_key, participant=row.participant_key)
         place = table_conversations.Place(row.audience_id, bool(row.local_only))
         new_id = db.ids.one()
@@ -208,21 +204,18 @@ def replace_wish(db: Database, viewer: Viewer, row_id: int, new_wish: NewWish) -
         _supersede(connection, db, viewer.scope.persona, [row_id], new_id)
         return WriteResult(True, new_id, notes=new_wish.memory.notes)
 
-    return db.repeat(work, source="memories")
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=False, note=NO_SUCH)
 
 
 def archive_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     """Let a visible wish hold no more; `unchanged` where there is none, whoever's it may be."""
 
-    def work(connection: Connection) -> WriteResult:
-        row = connection.execute(_ONE, {"persona": viewer.scope.persona, "id": row_id}).first()
-        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or read_item(row).is_former:
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
+    def change(connection: Connection, _row: Any) -> WriteResult:
         now = db.clock()
         indexed.set_hidden(connection, db, MEMORIES, viewer.scope.persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="memories")
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=False, note=NO_SUCH)
 
 
 def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -232,15 +225,7 @@ def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         `(True, id, "")`, or `unchanged` where there is no such wish, or it holds already.
     """
 
-    def work(connection: Connection) -> WriteResult:
-        values = {"persona": viewer.scope.persona, "id": row_id}
-        place = connection.execute(_PLACE, values).first()
-        if place is not None:
-            audience_table.lock(connection, viewer.scope.persona, place.audience_id)
-        row = connection.execute(_ONE, values).first()
-        if not is_seen(row, viewer.audiences, viewer.sees_local_only) or not read_item(row).is_former:
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
-        assert row is not None
+    def change(connection: Connection, row: Any) -> WriteResult:
         item = read_item(row)
         of = {"persona": viewer.scope.persona, "audience": row.audience_id, "participant": item.participant}
         there = [read_item(other) for other in connection.execute(_read_holding(item.participant is not None), of)]
@@ -252,16 +237,10 @@ def restore_wish(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         memories_table.renew(connection, db, viewer.scope.persona, row_id, now)
         return WriteResult(True, row_id)
 
-    return db.repeat(work, source="memories")
+    return memories_table.change_visible(db, viewer, KIND, row_id, change, former=True, note=NO_SUCH)
 
 
-_PLACE = select(_C.audience_id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND)
 _ITEM = (_C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by)
-_ONE = (
-    select(*_ITEM, _C.audience_id, _C.local_only, _C.conversation_key)
-    .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == KIND, _C.quarantined == 0)
-    .with_for_update()
-)
 
 
 def match_holding() -> tuple[Any, ...]:
