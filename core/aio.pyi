@@ -332,7 +332,7 @@ async def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it; arguments as for `edit_chat_message`."""
+    """Delete a stored message, its index rows and what lies on it."""
 
 async def edit_chat_message(
     message: object,
@@ -1398,7 +1398,7 @@ async def delete_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already. Otherwise as `delete_items`."""
+    """Archive an item and return 1; 0 where there is none, or it is archived already."""
 
 async def delete_items(
     ids: Sequence[int],
@@ -1547,7 +1547,7 @@ async def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back; arguments and errors as for `delete_items`."""
+    """Bring up to 1,000 archived or replaced items back."""
 
 async def retag_items(
     ids: Sequence[int],

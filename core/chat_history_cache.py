@@ -400,7 +400,10 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it; arguments as for `edit_chat_message`.
+    """Delete a stored message, its index rows and what lies on it.
+
+    Args:
+        message, interface_path: as for `edit_chat_message`.
 
     Returns:
         `(True, row id, "")`, with a note where a scene ended with the message and is deleted with its recaps; or reason

@@ -255,6 +255,9 @@ def verify_index(db: Database | None = None, *, progress: Progress | None = None
         db: None is the database of the process.
         progress: called with what is being done, how many are done and how many there are.
 
+    Returns:
+        One entry a place, with what stands there and what should.
+
     Raises:
         StoreReadError: the database cannot be reached.
 
@@ -284,6 +287,14 @@ def forget(
     """Delete everything of one participant, conversation or memory: `forgetting.forget`.
 
     Args, Returns, Raises: as there.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.db import forget
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> forget(participant="tg/7", dry_run=True, db=db, scope=scope)["memories"]
+    1
     """
     from . import forgetting  # noqa: PLC0415 - it stands above this door and reaches everything
 

@@ -297,6 +297,9 @@ def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:
         text: a prompt as JSON text.
         max_chars: most characters of the text that is sent, at least 1; None for no limit.
 
+    Returns:
+        At most `max_chars` characters, as far as memories and history lines allow; the same text where it fits.
+
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
 

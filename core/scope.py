@@ -109,8 +109,13 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 def use_scope(scope: Scope) -> Iterator[Scope]:
     """Make `scope` the one that doors use in this context when none is passed.
 
+    It raises nothing.
+
     Args:
         scope: who is asking; it counts in this thread or task, and in those it starts with its context.
+
+    Returns:
+        A context manager that gives the scope.
 
     >>> from prompt_engine import Scope, use_scope
     >>> with use_scope(Scope("iris", conversation="telegram/42")) as here:

@@ -43,6 +43,16 @@ def extract_tags(
     Args:
         text: as said; None and blank give [].
         vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text.
+
+    Returns:
+        Tags in normal form, each once; [] where nothing is found.
+
+    Raises:
+        MessageError: `text` is neither a text nor None.
+
+    >>> from prompt_engine.synth_tagging import extract_tags
+    >>> extract_tags("Ann drinks green tea in Rome")
+    ['ann', 'drinks', 'green', 'tea', 'rome']
     """
     settings = settings_for(settings)
     return rules.extract(
@@ -67,7 +77,21 @@ def extract_keywords(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the salient words of a text, at most KEYWORD_LIMIT. No database is touched."""
+    """Return the salient words of a text, at most KEYWORD_LIMIT. No database is touched.
+
+    Args:
+        text: as said; None and blank give [].
+
+    Returns:
+        Words in the order they stand in the text, each once.
+
+    Raises:
+        MessageError: `text` is neither a text nor None.
+
+    >>> from prompt_engine.synth_tagging import extract_keywords
+    >>> extract_keywords("Did Ann drink green tea in Rome?")
+    ['ann', 'drink', 'green', 'tea', 'rome']
+    """
     settings = settings_for(settings)
     return salient_words(_text(text), settings.languages, settings.keyword_limit)
 
@@ -86,6 +110,20 @@ def expand_tags(
         tags: taken in normal form, unique, in the order given. Nothing in it: [] without a query.
         vocabulary: holds the links; None reads those of the scope's persona. Links that cannot be read add nothing,
             and one warning is logged.
+
+    Returns:
+        Tags in normal form, each once; those given come first.
+
+    Raises:
+        TypeError: a tag that is itself a list.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_tagging import expand_tags, link_tags
+    >>> db = open_database("sqlite://")
+    >>> link_tags("tea", "green", db=db).stored
+    True
+    >>> expand_tags(["tea"], db=db)
+    ['tea', 'green']
     """
     if not rules.expand(rules.tag_items(tags), None, 1):
         return []
@@ -108,8 +146,22 @@ def add_tag(
 ) -> WriteResult:
     """Make a tag known to the scope's persona. Known already: `duplicate`; blank: `empty`; too long: `too_long`.
 
+    Args:
+        tag: a text; of more than 255 bytes in normal form nothing is stored.
+
+    Returns:
+        `(True, None, "")`; else reason `duplicate`, `empty` or `too_long`.
+
     Raises:
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_tagging import add_tag, list_tags
+    >>> db = open_database("sqlite://")
+    >>> add_tag("Green Tea", db=db).stored, add_tag("green tea", db=db).reason
+    (True, 'duplicate')
+    >>> [known["tag"] for known in list_tags(db=db)]
+    ['green tea']
     """
     db = handle(db)
     return table.add(db, scope_for(scope, settings_for(settings, db)).persona, tag)
@@ -125,8 +177,21 @@ def add_alias(
 ) -> WriteResult:
     """Make another spelling of a tag known. `refused`, with a sentence in `notes`: it is a tag already, or would chain.
 
+    Args:
+        alias: the other spelling.
+        tag: what it stands for; it becomes known too.
+
+    Returns:
+        `(True, None, "")`; else reason `refused`.
+
     Raises:
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_tagging import add_alias, list_tags
+    >>> db = open_database("sqlite://")
+    >>> add_alias("chai", "tea", db=db).stored, list_tags(db=db)[0]["aliases"]
+    (True, ['chai'])
     """
     db = handle(db)
     return table.add_alias(db, scope_for(scope, settings_for(settings, db)).persona, alias, tag)
@@ -144,8 +209,21 @@ def link_tags(
     """Link two tags, both ways, or give their link another weight. `refused`, with the sentence in `notes`: a tag with
     itself, a weight that is not above 0 and at most 10.
 
+    Args:
+        a, b: two tags; both become known.
+        weight: how much the one says of the other, above 0, at most 10; 1 by default.
+
+    Returns:
+        `(True, None, "")`; else reason `refused`.
+
     Raises:
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_tagging import link_tags, list_tags
+    >>> db = open_database("sqlite://")
+    >>> link_tags("tea", "rome", 2, db=db).stored, list_tags(db=db)[1]["links"]
+    (True, {'rome': 2.0})
     """
     db = handle(db)
     return table.link(db, scope_for(scope, settings_for(settings, db)).persona, a, b, weight)
@@ -159,8 +237,17 @@ def list_tags(
 ) -> list[KnownTag]:
     """Return the vocabulary of the scope's persona, most used first, ties by name.
 
+    Returns:
+        One entry a tag, with its aliases and links; [] where none is known.
+
     Raises:
         StoreReadError: it could not be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.synth_tagging import add_tag, list_tags
+    >>> db = open_database("sqlite://")
+    >>> add_tag("tea", db=db).stored, list_tags(db=db)
+    (True, [{'tag': 'tea', 'uses': 0, 'aliases': [], 'links': {}}])
     """
     db = handle(db)
     known = table.load(db, scope_for(scope, settings_for(settings, db)).persona)

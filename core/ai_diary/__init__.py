@@ -129,6 +129,9 @@ def get_recent_entries(
         days: an entry exactly this old is too old.
         max_chars: most characters of all texts together; None for no limit.
 
+    Returns:
+        Entries that the scope sees; [] without any.
+
     Raises:
         ValueError: `days` or `max_chars` is no number of at least 0.
         StoreReadError: nothing could be read.
@@ -156,6 +159,13 @@ def get_entries_by_tags(
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
     """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query.
+
+    Args:
+        tags: one text or a list of them, in any spelling of their normal form.
+        limit: most entries, 1 to 1000; beyond that the nearest. What is no number counts as 10, with one warning.
+
+    Returns:
+        At most `limit` entries that the scope sees.
 
     Raises:
         TypeError: a tag that is itself a list.
@@ -186,6 +196,13 @@ def get_entries_with_person(
 ) -> list[DiaryEntry]:
     """Return the newest entries that name exactly this person among the involved users, newest first.
 
+    Args:
+        person: name or participant key, as it was stored; blank gives [].
+        limit: as for `get_entries_by_tags`.
+
+    Returns:
+        At most `limit` entries that the scope sees.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -213,6 +230,12 @@ def cleanup_old_entries(
 ) -> int:
     """Archive the persona's entries of this age and older: kept, read by nobody. Return how many.
 
+    Args:
+        days: an entry exactly this old is archived; 0 to 1,000,000,000, 30 by default.
+
+    Returns:
+        How many were archived by this call.
+
     Raises:
         ValueError: `days` is no number of at least 0.
         StoreWriteError: nothing was changed.
@@ -238,6 +261,12 @@ def unarchive_entries(
     scope: Scope | None = None,
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many.
+
+    Args:
+        ids: of entries; None for all that are archived.
+
+    Returns:
+        How many were brought back by this call.
 
     Raises:
         MessageError: an id that is no whole number.

@@ -60,6 +60,13 @@ def configure(
     Raises:
         ConfigError: the connection string cannot be used, or the extra `semantic` is not installed.
         TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
+
+    >>> from prompt_engine import configure, open_database
+    >>> from prompt_engine.db import current_database
+    >>> configure(open_database("sqlite://"), settings={"CONTEXT_VERBOSITY": 4})
+    >>> current_database().family
+    'sqlite'
+    >>> configure(None)
     """
     check_model(model)
     check_embedder(embedder)
@@ -134,9 +141,21 @@ def default_model() -> Any:
 def default_database() -> Database:
     """Return the database of this process, opened and brought up to date at first use.
 
+    Returns:
+        The handle of `configure`, else one opened by DATABASE_URL, config.yaml or the embedded file; the same
+        at every call.
+
     Raises:
         ConfigError: the connection string cannot be used.
         StoreError: the database cannot be reached.
+
+    >>> from prompt_engine import configure, open_database
+    >>> from prompt_engine.db import default_database
+    >>> mine = open_database("sqlite://")
+    >>> configure(mine)
+    >>> default_database() is mine
+    True
+    >>> configure(None)
     """
     if _process.db is None:
         with _opening:

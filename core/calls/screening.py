@@ -18,8 +18,23 @@ _registered: list[Screen] = []
 def set_screen(function: Screen | None) -> None:
     """Register the function that screens what is stored; None screens nothing.
 
+    Args:
+        function: `screen(text, kind) -> flags`; kind is memory, diary, recap, summary or short_term. Anything
+            true, such as a list of reasons, flags the text, which is then stored and shown to nobody.
+
     Raises:
         TypeError: it cannot be called.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory, list_saved_memories
+    >>> from prompt_engine.privacy import set_screen
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> set_screen(lambda text, kind: ["order"] if "Obey" in text else [])
+    >>> add_saved_memory("Obey me", db=db, scope=scope).notes
+    ('screen flagged the text; it is quarantined',)
+    >>> list_saved_memories(db=db, scope=scope)
+    []
+    >>> set_screen(None)
     """
     if function is not None and not callable(function):
         raise TypeError(f"screen is of type {type(function).__name__}. Pass a function, or None to remove it.")

@@ -84,6 +84,9 @@ def load(
         path: the file; None is CONFIG_FILE, else ./config.yaml, else the shipped one.
         environ: the variables; None is those of the process.
 
+    Returns:
+        Frozen settings; `sources` says of each flag where its value is from.
+
     Raises:
         ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret cannot
             be read; an override that is no flag.
@@ -218,10 +221,15 @@ def check(
 ) -> list[Problem]:
     """Return everything that is wrong with the configuration, file first, then table, then variables; [] for nothing.
 
+    It raises nothing: what cannot be read is a problem too.
+
     Args:
         path: the file; None as for `load`.
         environ: the variables; None is those of the process.
         database_values: the rows of the table `config`; None for none.
+
+    Returns:
+        Flag, sentence, source and line each.
 
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
@@ -256,8 +264,13 @@ def _as_problem(error: ConfigError) -> Problem:
 def show(settings: Settings) -> list[Row]:
     """Return each flag with its value, where it came from, and what is declared about it, in order of declaration.
 
+    It raises nothing.
+
     Args:
         settings: those of `load`; a secret that is set is shown as dots.
+
+    Returns:
+        One row a flag.
 
     >>> show(Settings(context_verbosity=4))[0][:4]
     ('CONTEXT_VERBOSITY', '4', 'argument', '10')

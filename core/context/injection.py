@@ -148,6 +148,12 @@ def to_number(position: str | None) -> int:
 
     after_prompt has none of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
 
+    Args:
+        position: before_prompt, in_prompt, in_chat or after_prompt; None for nowhere.
+
+    Returns:
+        0 to 2, or -1 for nowhere; after_prompt, which has no number of its own, is 1 with depth 1.
+
     Raises:
         ValueError: no such position.
 
@@ -163,7 +169,11 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
     """Return the position of a number, None for -1, nowhere.
 
     Args:
+        number: -1, 0, 1 or 2.
         numbering: `host`, or `seed`, where 2 is after_prompt.
+
+    Returns:
+        in_prompt for 0, in_chat for 1, before_prompt for 2.
 
     Raises:
         ValueError: no such number or numbering.
@@ -185,6 +195,12 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
 def role_to_number(role: str) -> int:
     """Return the number of a role: system 0, user 1, assistant 2.
 
+    Args:
+        role: system, user or assistant.
+
+    Returns:
+        0 to 2.
+
     Raises:
         ValueError: no such role.
 
@@ -196,6 +212,12 @@ def role_to_number(role: str) -> int:
 
 def role_from_number(number: object) -> RecapRole:
     """Return the role of a number.
+
+    Args:
+        number: 0, 1 or 2.
+
+    Returns:
+        system, user or assistant.
 
     Raises:
         ValueError: none of 0, 1, 2.
@@ -212,6 +234,12 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
     """Return an injection with numbers for position and role, as chat programs take it.
 
     after_prompt becomes position 1 with depth 1; a blank value goes nowhere, -1.
+
+    Args:
+        injection: what `get_running_recap_injection` gave.
+
+    Returns:
+        A new dict with the same keys; the one given stays as it is.
 
     Raises:
         ValueError: it is no injection, or position or role is none of the known.

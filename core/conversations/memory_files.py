@@ -71,6 +71,9 @@ def export_markdown(
     Args:
         folder: made where it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
 
+    Returns:
+        What both files hold now, what was taken over before, and the names of the files that were changed.
+
     Raises:
         TransferError: a file is no UTF-8, over 10 MB or cannot be written, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
@@ -99,6 +102,12 @@ def import_markdown(
 
     A changed title or summary changes its row, the former text kept; a removed section or bullet archives its row; a
     new one adds a row. Without a file or folder nothing changes.
+
+    Args:
+        folder: where the files lie; None is MEMORY_FOLDER_NAME.
+
+    Returns:
+        How much was taken over, and what was not, with the reason; no file is written.
 
     Raises:
         TransferError: a file is no UTF-8 or over 10 MB, or the folder is another scope's.

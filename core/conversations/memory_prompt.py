@@ -35,6 +35,13 @@ def get_user_memory_prompt(
     At most RECENT_IN_PROMPT and SAVED_IN_PROMPT, the newest, oldest of them first. A part that cannot be read is absent
     and logged.
 
+    Returns:
+        A text of lines, its stored texts with brackets as entities.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+        StoreError: the database of the process cannot be opened.
+
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory, get_user_memory_prompt
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -50,6 +57,12 @@ def get_system_prompt_with_memory(
     base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
     """Return base, one empty line, and the memory prompt; base alone where there is none.
+
+    Args:
+        base: the host's own system prompt.
+
+    Returns:
+        A text for the system message; `base` unchanged stands at its beginning.
 
     Raises:
         MessageError: `base` is no text.
@@ -71,6 +84,9 @@ def load_memory(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> LoadedMemory:
     """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first; one that is not read is empty.
+
+    Returns:
+        Both keys at all times; a list is empty too while its flag or MEMORY_MODE switches it off.
 
     Raises:
         StoreReadError: nothing could be read.

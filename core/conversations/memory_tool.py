@@ -36,6 +36,9 @@ def memory_tools(
     Args:
         form: `openai` and `anthropic` for native tool calling, `xml` for calls written into the reply.
 
+    Returns:
+        One definition, or []: MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS decide.
+
     Raises:
         ValueError: another form.
 

@@ -208,6 +208,10 @@ def delete_saved_memory(
 ) -> WriteResult:
     """Take a saved memory off the list; it is kept, and `restore=True` brings it back.
 
+    Args:
+        id: as `list_saved_memories` gives it.
+        restore: bring it back instead.
+
     Returns:
         `(True, id, "")`; `unchanged` where the scope sees no such memory, whether there is one or not; restoring what
         another on the list says gives `duplicate` with the id of that.
@@ -240,6 +244,12 @@ def list_saved_memories(
     *, former: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[SavedMemory]:
     """Return all saved memories that the scope may see, oldest first, ties by id; with `former` deleted ones too.
+
+    Args:
+        former: with those that were deleted or replaced.
+
+    Returns:
+        One entry a memory; [] without any.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -279,6 +289,12 @@ def saved_memory_history(
     scope: Scope | None = None,
 ) -> list[FormerText]:
     """Return every text a saved memory has had, the first one first; none where the scope sees no such memory.
+
+    Args:
+        id: as `list_saved_memories` gives it; with what it took the place of, and what took its place.
+
+    Returns:
+        `{id, text, until, reason, changed_by}` each; of the one that holds the last three are blank.
 
     Raises:
         MessageError: `id` is no whole number.

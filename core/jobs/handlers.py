@@ -41,6 +41,15 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
     Raises:
         MessageError: the type is blank or too long.
         ValueError: the handler is neither.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, register_handler, run_pending
+    >>> db, done = open_database("sqlite://"), []
+    >>> register_handler("GREETING", lambda operation, tools: done.append(operation.payload["name"]))
+    >>> job = enqueue_operation("GREETING", metadata={"name": "Ann"}, db=db)
+    >>> [run.state for run in run_pending(db=db)], done
+    (['completed'], ['Ann'])
+    >>> register_handler("GREETING", None)
     """
     name = key_text(type, "type", TYPE_BYTES, required=True)
     if handler is not None and not callable(handler) and (not isinstance(handler, str) or ":" not in handler):

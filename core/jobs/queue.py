@@ -41,6 +41,9 @@ def enqueue_operation(
         conversation: key of the conversation it acts on; without it that of the scope.
         participant: key of the participant it is about; without it that of the scope.
 
+    Returns:
+        The id, above 0; `cancel`, `retry_operation` and `depends_on` take it.
+
     Raises:
         ValueError: type or priority is not known.
         MessageError: metadata is no plain JSON, a dependency no id, a key too long.
@@ -204,6 +207,9 @@ def clear_queue(
 
     Results of running ones are dropped: of all conversations, since a queue belongs to a persona.
 
+    Returns:
+        How many were cancelled by this call.
+
     Raises:
         StoreError: some may be left; calling it again does the rest.
 
@@ -270,6 +276,9 @@ def count_operations(
     scope: Scope | None = None,
 ) -> dict[str, dict[str, int]]:
     """Return how many operations of the scope's persona there are: type to state to number, without zeros.
+
+    Returns:
+        {} for an empty queue.
 
     Raises:
         StoreReadError: nothing could be read.

@@ -38,6 +38,14 @@ itself: what it does before its effect runs may be done again by another worker.
 def operation_scope(operation: Operation) -> Scope:
     """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now.
 
+    It raises nothing.
+
+    Args:
+        operation: as a handler gets it.
+
+    Returns:
+        A scope with persona, conversation and participant; no server, no destination.
+
     >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
     'tg/42'
     """

@@ -86,7 +86,18 @@ def delete_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive an item and return 1; 0 where there is none, or it is archived already. Otherwise as `delete_items`.
+    """Archive an item and return 1; 0 where there is none, or it is archived already.
+
+    Args:
+        id: the item's id.
+        conf_uid, operator: as for `delete_items`.
+
+    Returns:
+        1 or 0.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, delete_item, restore_item
@@ -144,7 +155,23 @@ def restore_item(
 ) -> int:
     """Bring an archived or replaced item back and return 1; 0 where there is none, or it holds.
 
-    Otherwise as `restore_items`; an example stands at `delete_item`.
+    Args:
+        id: the item's id.
+        conf_uid, operator: as for `restore_items`.
+
+    Returns:
+        1 or 0.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_item, restore_item
+    >>> db = open_database("sqlite://")
+    >>> (item,) = add_facts_with_meta(["Ann likes tea"], db=db).ids
+    >>> delete_item(item, db=db), restore_item(item, db=db), restore_item(item, db=db)
+    (1, 1, 0)
     """
     return restore_items([read_id(id)], conf_uid, operator=operator, db=db, settings=settings, scope=scope).count
 
@@ -158,10 +185,17 @@ def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back; arguments and errors as for `delete_items`.
+    """Bring up to 1,000 archived or replaced items back.
+
+    Args:
+        ids, conf_uid, operator: as for `delete_items`.
 
     Returns:
         How many were brought back by this call, and the ids there is no item of.
+
+    Raises:
+        MessageError: as `delete_items`.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items, restore_items
@@ -187,10 +221,15 @@ def purge_items(
 ) -> BulkResult:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back.
 
-    Arguments and errors are those of `delete_items`.
+    Args:
+        ids, conf_uid, operator: as for `delete_items`.
 
     Returns:
         How many were removed, and the ids there is no item of.
+
+    Raises:
+        MessageError: as `delete_items`.
+        StoreWriteError: nothing was removed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, purge_items, search_items
@@ -216,7 +255,17 @@ def pin_item(
 ) -> int:
     """Pin an item, so that nothing prunes it, or let it go; return 1, 0 where nothing changed.
 
-    Otherwise as `pin_items`.
+    Args:
+        id: the item's id.
+        pinned: False lets it go.
+        conf_uid, operator: as for `pin_items`.
+
+    Returns:
+        1 or 0.
+
+    Raises:
+        MessageError: no id, or pinned is no bool.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, pin_item

@@ -144,6 +144,17 @@ def run_cycle(
 
     It is `trigger_memory_consolidation` of the whole persona.
 
+    Args:
+        conf_uid: the persona; the scope's by default.
+        reason: why, for the row of consolidation_runs.
+        model: as for `consolidate_history`.
+
+    Returns:
+        What it did; reason `busy` while another process runs a cycle of the persona.
+
+    Raises:
+        StoreError: the cycle could not begin.
+
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import run_cycle
     >>> run_cycle(db=open_database("sqlite://")).reason

@@ -281,6 +281,9 @@ def get_item(
         conf_uid: the persona; the scope's by default.
         operator: of all audiences of the persona, whatever the scope sees.
 
+    Returns:
+        Its text, kind, tier, tags, times and where it is from.
+
     Raises:
         ItemNotFoundError: there is none the scope may see.
         MessageError: no id.

@@ -41,6 +41,9 @@ def should_remember(
         user_text: what the person said; None counts as blank.
         response_text: what the persona answered; None counts as blank.
 
+    Returns:
+        False too where both texts are blank.
+
     Raises:
         MessageError: a text of another type.
 

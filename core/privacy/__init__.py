@@ -198,8 +198,15 @@ def unlink_participant(
 ) -> dict[str, int]:
     """Make a participant a person of their own again; their direct messages go with them.
 
+    Args:
+        participant: key `interface/id`.
+
     Returns:
         Changed rows per table; all 0 where they were linked to nobody.
+
+    Raises:
+        MessageError: a key that is blank or does not fit.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import link_participants, unlink_participant
@@ -226,6 +233,10 @@ def set_privacy(
     Args:
         participant: key `interface/id`.
         level: `none` keeps everything, `partial` nothing for the long term, `full` nothing.
+
+    Returns:
+        The level that holds, what was removed, and what is stored of the person still, for the host to offer
+        `forget`.
 
     Raises:
         MessageError: another level, a key that is blank or does not fit.
@@ -256,6 +267,12 @@ def list_quarantined(
     scope: Scope | None = None,
 ) -> list[QuarantinedItem]:
     """Return what the screening hook has flagged of the scope's persona, newest first, for an operator.
+
+    Args:
+        limit: most rows, 1 to 10,000; beyond that the nearest. What is no number counts as 100, with one warning.
+
+    Returns:
+        One entry a row of memories and diary; [] without any.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -293,6 +310,13 @@ def release(
     scope: Scope | None = None,
 ) -> bool:
     """Let a flagged row be found; False where there is none.
+
+    Args:
+        source: `memories` or `ai_diary`.
+        id: as `list_quarantined` gives it.
+
+    Returns:
+        True where the row was flagged and is found from now on.
 
     Raises:
         ValueError: a source that has no flagged rows by its nature; names those that have.

@@ -222,6 +222,9 @@ def decay_all(*, db: Database | None = None, settings: GivenSettings = None, sco
     At most once a day (UTC) for each: another run that day returns 0. Reading does not need it; the history and whoever
     looks at the table do.
 
+    Returns:
+        How many were written by this call.
+
     Raises:
         StoreWriteError: not all of them could be written; the next run goes on.
 
@@ -249,6 +252,9 @@ def relationship_text(
 
     Args:
         user_id: as for `get`.
+
+    Returns:
+        Lines for a system prompt, the name as JSON text.
 
     Raises:
         MessageError: an id that cannot be one.

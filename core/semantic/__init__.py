@@ -52,6 +52,9 @@ def embed_rows(
         limit: most rows, in batches of 128; None for all.
         embedder: the embedder to ask; without one that of `configure`.
 
+    Returns:
+        The model, how many rows got vectors in this call, and whether none is left.
+
     Raises:
         ConfigError: there is no embedder, or the extra `semantic` is not installed.
         EmbedderError: the embedder failed; what was made before is stored.
@@ -96,6 +99,9 @@ def count_vectors(
 ) -> dict[str, int]:
     """Return the name of each model that made vectors of the persona's rows, with how many, by name.
 
+    Returns:
+        Name to number; {} where nothing was embedded.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -119,6 +125,9 @@ def drop_vectors(
 
     Args:
         model: name of the embedder, as `count_vectors` tells it.
+
+    Returns:
+        How many there were; 0 where none was of this model.
 
     Raises:
         StoreWriteError: some may be left; calling it again does the rest.

@@ -33,6 +33,13 @@ def clear_by_channel(
 ) -> int:
     """Remove the entries of a channel, of its people and its server, within the persona; return how many there were.
 
+    Args:
+        channel: id, or key `interface/id`.
+        interface: surface the id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
+
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
@@ -61,6 +68,13 @@ def clear_by_user(
 
     Entries of servers stay; `set_privacy(..., "full")` takes the person's lines out of those too.
 
+    Args:
+        user: id, or key `interface/id`.
+        interface: surface the id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
+
     Raises:
         MessageError: an id that cannot be one.
         StoreWriteError: nothing was removed.
@@ -88,6 +102,14 @@ def clear_by_server(
     scope: Scope | None = None,
 ) -> int:
     """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
+
+    Args:
+        server: id of the community.
+        channel: only this one; None for all.
+        interface: surface the channel's id is of; None is the scope's.
+
+    Returns:
+        How many were removed; 0 for a blank id.
 
     Raises:
         MessageError: an id that cannot be one.
@@ -121,6 +143,9 @@ def _clear_entries(call: Call, *, owner: tuple[OwnerKind, str] | None = None, ch
 def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host.
 
+    Returns:
+        How many were removed by this call.
+
     Raises:
         StoreError: not all of them could be removed.
 
@@ -143,6 +168,13 @@ def get_stats(
     """Return what this process has counted since the handle was opened, and how many entries the persona has.
 
     Where the database does not answer `entries` is None: how many turns were lost can be asked all the same.
+
+    Returns:
+        Counts, the entries there are, and the share of reads answered without the database as a text.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+        StoreError: the database of the process cannot be opened.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.short_term import get_stats, store_short_term_memory

@@ -46,6 +46,9 @@ def get_for_user(
         persona: id; None is the scope's.
         lineage: only entries of this lineage.
 
+    Returns:
+        One entry a channel; [] where there is none, or the id is blank.
+
     Raises:
         MessageError: an id that cannot be one.
         StoreReadError: nothing could be read.
@@ -80,6 +83,13 @@ def get_for_server(
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise.
 
     A scope that names neither server nor conversation sees what is public in this server.
+
+    Args:
+        server: id of the community.
+        exclude_channel, persona, lineage: as for `get_for_user`.
+
+    Returns:
+        One entry a channel; [] where there is none, or the id is blank.
 
     Raises:
         MessageError: an id that cannot be one.
@@ -173,6 +183,9 @@ def relative_age(
     Args:
         moment: datetime, ISO 8601 text or seconds since 1970; naive is UTC.
         now: the same; the clock's time by default.
+
+    Returns:
+        `just now`, minutes, hours or days, `over a week ago`.
 
     Raises:
         MessageError: a time that cannot be read.

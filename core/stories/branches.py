@@ -73,6 +73,17 @@ def branch_conversation(
     Raises:
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, branch_conversation, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, "The harbour", db=db).stored
+    True
+    >>> taken = branch_conversation("web/42", "web/43", message, db=db)
+    >>> taken["messages"], taken["scenes"], [scene["name"] for scene in list_scenes("web/43", db=db)]
+    (1, 1, ['The harbour'])
     """
     call, goal = _open_two(open_call(db, settings, scope), source, target)
     key = goal.conversation
@@ -200,6 +211,17 @@ def copy_recaps(
     Raises:
         MessageError: a key that cannot be one, the same key twice.
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import copy_recaps, edit_memory, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> other = save_chat_message("web/43", "Good morning.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, copy_recaps("web/42", "web/43", db=db).stored
+    (True, True)
+    >>> [scene["recap"] for scene in list_scenes("web/43", db=db)]
+    ['Ann left.']
     """
     call, there = _open_two(open_call(db, settings, scope), source, target)
     if call.place is None or there.place is None:

@@ -51,9 +51,22 @@ def list_refused(
         conversation: its key; None is the scope's.
         target: message, scene or running; None for all.
 
+    Returns:
+        One entry a text, with what it was meant for and why it was refused; [] without any.
+
     Raises:
         ValueError: another target.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, list_refused
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Error: timeout", conversation="web/42", db=db) is None
+    True
+    >>> [(each["target"], each["reason"]) for each in list_refused("web/42", db=db)]
+    [('running', 'error_like')]
     """
     if target is not None and target not in get_args(RecapTarget):
         raise ValueError(f"target is {str(target)[:40]!r}. It must be 'message', 'scene' or 'running'.")
@@ -85,6 +98,19 @@ def accept_refused(
 
     Raises:
         StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import accept_refused, add_running_recap_version, get_running_recap, list_refused
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Error: timeout", conversation="web/42", db=db) is None
+    True
+    >>> (refused,) = list_refused("web/42", db=db)
+    >>> accept_refused(refused["id"], conversation="web/42", db=db).stored
+    True
+    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    'Error: timeout'
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     found = _find(call, refused_id)
@@ -154,6 +180,17 @@ def dismiss_refused(
 
     Returns:
         `(True, its id, "")`, or `unchanged` where there is none.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_running_recap_version, dismiss_refused, list_refused
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_running_recap_version("Error: timeout", conversation="web/42", db=db) is None
+    True
+    >>> (refused,) = list_refused("web/42", db=db)
+    >>> dismiss_refused(refused["id"], conversation="web/42", db=db).stored, list_refused("web/42", db=db)
+    (True, [])
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     found = _find(call, refused_id)

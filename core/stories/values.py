@@ -160,7 +160,18 @@ def edit_memory(
 ) -> WriteResult:
     """Give a message's recap the text a person wrote: marked edited, not stale, without error, reasoning and prefill.
 
-    Arguments, result and exceptions are those of `set_data`; a blank text takes the recap away.
+    A blank text takes the recap away.
+
+    Args:
+        message, interface_path, counter: as for `set_data`.
+        memory: the text; at most 16 MB.
+
+    Returns:
+        As `set_data`.
+
+    Raises:
+        MessageError: a text of another type or over 16 MB.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.chat_history_cache import save_chat_message
@@ -217,9 +228,20 @@ def get_data(
         message: as for `set_data`.
         key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
 
+    Returns:
+        A text, switch, number, list or object by the key; {} without a key where nothing is kept.
+
     Raises:
         ValueError: an unknown key, naming the nearest.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import get_data, set_data
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> set_data(message, "memory", "Ann left.", db=db).stored, get_data(message, db=db)
+    (True, {'memory': 'Ann left.', 'provenance': 'manual'})
     """
     if key is not None:
         rules_keys.check_key(key, rules_keys.READABLE)
@@ -254,6 +276,12 @@ def get_memory(
     scope: Scope | None = None,
 ) -> str | None:
     """Return the recap of a message, of its current alternative, stale or not; None where there is none.
+
+    Args:
+        message, interface_path: as for `set_data`.
+
+    Returns:
+        The text as it was stored.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -400,6 +428,9 @@ def queue_recaps(
 
     Args:
         conversation: its key; None is the scope's.
+
+    Returns:
+        How many were queued by this call; 0 too while stories are off for the conversation.
 
     Raises:
         StoreWriteError: the part at hand was not queued; those before it are.

@@ -37,6 +37,9 @@ def to_json(value: Any, dumps: Dumps | None = None) -> str:
         value: JSON values; a prompt or any part of one.
         dumps: another way of sending; bytes it returns are read as UTF-8.
 
+    Returns:
+        One line of text; `dumps` decides where it is given.
+
     >>> to_json({"text": 'é"😀'}), to_json([1, float("nan")])
     ('{"text": "é\\\\"😀"}', '[1, null]')
     """

@@ -42,6 +42,9 @@ def list_wishes(
         everyone: of all people whose wishes the scope sees.
         former: with those that were deleted, or that a newer one has taken the place of.
 
+    Returns:
+        One entry a wish; [] without any.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -119,6 +122,10 @@ def change_wish(
 ) -> WriteResult:
     """Put another text in a wish's place; its topic, person and audience stay, the old text can be restored.
 
+    Args:
+        id: as `list_wishes` gives it.
+        text: what is wished instead, at most 300 characters.
+
     Returns:
         `(True, id of the new item, "")`; else `empty`, `too_long`, or `unchanged` where there is no such wish, whoever
         has it.
@@ -160,6 +167,9 @@ def delete_wish(
 ) -> WriteResult:
     """Let a wish hold no more; `restore_wish` brings it back.
 
+    Args:
+        id: as `list_wishes` gives it.
+
     Returns:
         `(True, id, "")`, or `unchanged` where there is no such wish, whoever's it may be.
 
@@ -188,6 +198,9 @@ def restore_wish(
     scope: Scope | None = None,
 ) -> WriteResult:
     """Bring a former wish back; what holds now about its topic is a former one from then on.
+
+    Args:
+        id: as `list_wishes` gives it with `former`.
 
     Returns:
         `(True, id, "")`, or `unchanged` where there is no such wish, or it holds already.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import re
 import tomllib
@@ -189,3 +191,24 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
     }
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
     assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(list_types()) == set()
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """Yield every function of the page once, by name."""
+    for door, names in api_page.DOORS.items():
+        module = importlib.import_module(door)
+        for name in names or module.__all__:
+            if inspect.isfunction(value := getattr(module, name)):
+                yield name, value
+
+
+@pytest.mark.parametrize(("name", "function"), [*dict(functions()).items()])
+def test_a_public_function_says_what_it_takes_gives_and_raises(name: str, function: Any) -> None:
+    """Who calls it has nothing but `help` at hand; db, settings and scope are the same everywhere."""
+    told, signature = inspect.getdoc(function) or "", inspect.signature(function)
+    if not {"db", "settings", "scope"}.issuperset(signature.parameters):
+        assert re.search(r"^Args\b.*:", told, re.MULTILINE)
+    if signature.return_annotation not in ("None", None):
+        assert re.search(r"^(Args, )?Returns\b.*:", told, re.MULTILINE)
+    assert re.search(r"^(Args.*)?Raises\b.*:|raises nothing|never raises", told, re.MULTILINE), name
+    assert ">>> " in told

@@ -39,8 +39,24 @@ def list_alternatives(
 ) -> list[AlternativeShown]:
     """Return the alternatives of a message by number; [] for one that has none but itself.
 
+    Args:
+        message, interface_path: as for `add_alternative`.
+
+    Returns:
+        Number, text, and whether it is the current one, each.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_alternative, list_alternatives
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> list_alternatives(message, db=db), add_alternative(message, "Ann stayed.", db=db)
+    ([], 1)
+    >>> [(each["number"], each["text"]) for each in list_alternatives(message, db=db)]
+    [(0, 'Ann left the house.'), (1, 'Ann stayed.')]
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     if call.row_id is None:
@@ -61,6 +77,14 @@ def add_alternative(
     """Store another version of a message and return its number; which one is current stays as it is.
 
     With the first one the message's text becomes number 0, which is current and has a copy of its recap.
+
+    Args:
+        message: the row id that saving returned; with `interface_path`, its conversation, the platform's
+            message id.
+        text: what it says instead.
+
+    Returns:
+        The number: 1 for the first one added, then one more each time.
 
     Raises:
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
@@ -123,12 +147,26 @@ def choose_alternative(
 
     A fresh alternative has no recap; with RECAP_ON_MESSAGE one is queued. Inclusion is refreshed.
 
+    Args:
+        message, interface_path: as for `add_alternative`.
+        number: 0 is the text the message had first.
+
     Returns:
         `(True, row id, "")`; else reason `unchanged`: it is current already, or there is no such message.
 
     Raises:
         ValueError: the message has no such alternative; names those it has.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_alternative, choose_alternative, list_alternatives
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_alternative(message, "Ann stayed.", db=db), choose_alternative(message, 1, db=db).stored
+    (1, True)
+    >>> [each["text"] for each in list_alternatives(message, db=db) if each["is_current"]]
+    ['Ann stayed.']
     """
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"number is {shown(number)}. It must be the number of an alternative.")

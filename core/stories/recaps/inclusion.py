@@ -265,7 +265,18 @@ def get_short_token_limit(
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> int:
-    """Return the tokens message recaps may take together."""
+    """Return the tokens message recaps may take together.
+
+    Returns:
+        MESSAGE_RECAP_CONTEXT_LIMIT in tokens, worked out of CONTEXT_TOKENS where it is a share.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+
+    >>> from prompt_engine.stories import get_short_token_limit
+    >>> get_short_token_limit(settings={"CONTEXT_TOKENS": 8000, "MESSAGE_RECAP_CONTEXT_LIMIT": 10})
+    800
+    """
     return read_limit(settings_for(settings, db))
 
 
@@ -286,8 +297,21 @@ def update_message_inclusion_flags(
         conversation: its key; None is the scope's.
         disabled, counter: as for `check_message_exclusion`.
 
+    Returns:
+        Row ids of the messages whose recaps are included now; () without any.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import edit_memory, update_message_inclusion_flags
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored
+    True
+    >>> update_message_inclusion_flags("web/42", db=db) == (message,)
+    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -321,6 +345,12 @@ def get_recap_text(
     scope: Scope | None = None,
 ) -> str:
     """Return the included recaps of a conversation, oldest first, one a line; blank without any.
+
+    Args:
+        conversation: its key; None is the scope's.
+
+    Returns:
+        Lines of text; what is included was worked out by `refresh_memory`, an operation or a prompt before.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -358,9 +388,20 @@ def concatenate_recap(
         recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
         message: as for `check_message_exclusion`.
 
+    Returns:
+        One recap a line, oldest first.
+
     Raises:
         MessageError: `recap` is no text.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import concatenate_recap, edit_memory
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> edit_memory(message, "Ann left.", db=db).stored, concatenate_recap("Ben came.", message, db=db)
+    (True, 'Ann left.\\nBen came.')
     """
     known = values.text(recap, "recap")
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()

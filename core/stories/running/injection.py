@@ -187,6 +187,14 @@ def switch_stories(
     Raises:
         MessageError: `on` is neither True nor False.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import switch_stories
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> switch_stories(False, "web/42", db=db).stored, switch_stories(False, "web/42", db=db).reason
+    (True, 'unchanged')
     """
     switched = rows.yes_no(on, "on") == 1
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -237,6 +245,9 @@ def refresh_memory(
         conversation: its key; None is the scope's.
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
+
+    Returns:
+        What was hidden and shown, what is included, how much of it changed, and what is injected.
 
     Raises:
         StoreReadError: nothing could be read.

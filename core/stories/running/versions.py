@@ -158,8 +158,20 @@ def get_running_recap_storage(
         storage: what this function gave before. One of another conversation is told in the log, and what comes back is
             empty; nothing stored is changed.
 
+    Returns:
+        `{chat_id, current_version, versions}`; a host may keep it and hand it back.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_storage
+    >>> db = open_database("sqlite://")
+    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    0
+    >>> storage = get_running_recap_storage("web/42", db=db)
+    >>> storage["chat_id"], storage["current_version"], len(storage["versions"])
+    ('web/42', 0, 1)
     """
     call = _call(conversation, storage, db, settings, scope).handed_out()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
@@ -183,6 +195,17 @@ def get_running_recap_versions(
     """Return the versions of a running recap that were not deleted, lowest number first.
 
     Args and Raises: as for `get_running_recap_storage`.
+
+    Returns:
+        As `versions` of `get_running_recap_storage`; [] without any.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap_versions
+    >>> db = open_database("sqlite://")
+    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    0
+    >>> [each["content"] for each in get_running_recap_versions("web/42", db=db)]
+    ['Ann left.']
     """
     call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
@@ -206,9 +229,20 @@ def get_running_recap(
         version: its number; None is the current one.
         conversation, storage: as for `get_running_recap_storage`.
 
+    Returns:
+        Its number, text, counts of scenes, and where it is from.
+
     Raises:
         MessageError: the number is none.
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap
+    >>> db = open_database("sqlite://")
+    >>> add_running_recap_version("Ann left.", conversation="web/42", db=db)
+    0
+    >>> get_running_recap(0, conversation="web/42", db=db)["content"]
+    'Ann left.'
     """
     number = rows.number(version, "version")
     call = _call(conversation, storage, db, settings, scope).handed_out()
@@ -232,12 +266,26 @@ def set_current_running_recap(
 ) -> WriteResult:
     """Make a version of the running recap current.
 
+    Args:
+        version: its number.
+        conversation: its key; None is the scope's.
+
     Returns:
         `(True, number, "")`; `refused` where there is no such version.
 
     Raises:
         MessageError: the number is none.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.stories import add_running_recap_version, get_running_recap, set_current_running_recap
+    >>> db = open_database("sqlite://")
+    >>> [add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann left for Rome.")]
+    [0, 1]
+    >>> set_current_running_recap(0, conversation="web/42", db=db).stored
+    True
+    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    'Ann left.'
     """
     number = _needed(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -266,12 +314,26 @@ def delete_running_recap_version(
 
     Its text is gone; its number is not given again.
 
+    Args:
+        version: its number.
+        conversation: its key; None is the scope's.
+
     Returns:
         `(True, number, "")`; `unchanged` where there is no such version.
 
     Raises:
         MessageError: the number is none.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.stories import add_running_recap_version, delete_running_recap_version, get_running_recap
+    >>> db = open_database("sqlite://")
+    >>> [add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann left for Rome.")]
+    [0, 1]
+    >>> delete_running_recap_version(1, conversation="web/42", db=db).stored
+    True
+    >>> get_running_recap(conversation="web/42", db=db)["content"]
+    'Ann left.'
     """
     number = _needed(version)
     call = open_conversation(open_call(db, settings, scope), conversation)

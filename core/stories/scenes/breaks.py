@@ -163,6 +163,16 @@ def edit_scene_break(
     Raises:
         MessageError: a value of a wrong type.
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, edit_scene_break, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, edit_scene_break(message, name="The harbour", db=db).stored
+    (True, True)
+    >>> [scene["name"] for scene in list_scenes("web/42", db=db)]
+    ['The harbour']
     """
     notes: list[str] = []
     wanted: dict[str, object] = {}
@@ -196,12 +206,25 @@ def remove_scene_break(
 ) -> WriteResult:
     """Remove the break that lies on a message, with the recaps of its scene; the next break's scene begins earlier.
 
+    Args:
+        message, interface_path: as for `add_scene_break`.
+
     Returns:
         `(True, scene id, "")`, or `unchanged` where there is none. A running recap keeps what it says of the scene
         until it is made anew.
 
     Raises:
         StoreWriteError: nothing was removed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, list_scenes, remove_scene_break
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, remove_scene_break(message, db=db).stored
+    (True, True)
+    >>> list_scenes("web/42", db=db)
+    []
     """
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
@@ -223,8 +246,24 @@ def list_scenes(
 ) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first; [] without any.
 
+    Args:
+        conversation: its key; None is the scope's.
+
+    Returns:
+        One entry a scene that has ended: its name, first and last message, and current recap.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, list_scenes
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, "The harbour", db=db).stored
+    True
+    >>> [(scene["name"], scene["first_index"], scene["last_index"]) for scene in list_scenes("web/42", db=db)]
+    [('The harbour', 0, 0)]
     """
     call = open_conversation(open_call(db, settings, scope), conversation).handed_out()
     if call.place is None:
@@ -259,6 +298,12 @@ def get_scene_range(
     """Return the indexes of the first and last message of the scene that ends with a message.
 
     It begins after the nearest earlier break whose scene has a recap.
+
+    Args:
+        message, interface_path: as for `add_scene_break`.
+
+    Returns:
+        `(first, last)`; the first message of a conversation has the index 0.
 
     Raises:
         MessageError: there is no such message, or no break lies on it.

@@ -36,8 +36,24 @@ def get_scene_recaps(
 ) -> list[SceneRecap]:
     """Return every version of the recap of the scene that ends with a message, the first one first.
 
+    Args:
+        message, interface_path: the message the break lies on, as for `add_scene_break`.
+
+    Returns:
+        One entry a version, with the mark of the current one; [] where there is no break, or no recap.
+
     Raises:
         StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, get_scene_recaps, set_scene_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored, set_scene_recap(message, "Ann left.", db=db).stored
+    (True, True)
+    >>> [(each["content"], each["provenance"], each["current"]) for each in get_scene_recaps(message, db=db)]
+    [('Ann left.', 'manual', True)]
     """
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None or call.stays_here:
@@ -64,6 +80,10 @@ def set_scene_recap(
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store a scene's recap written by hand: another version, which is current from then on.
+
+    Args:
+        message, interface_path: the message the break lies on, as for `add_scene_break`.
+        content: the text, at most 16 MB.
 
     Returns:
         `(True, number of the version, "")`; `empty` for a blank text, `unchanged` where there is no break or the
@@ -112,12 +132,29 @@ def choose_scene_recap(
 ) -> WriteResult:
     """Make a version of a scene's recap current.
 
+    Args:
+        message, interface_path: the message the break lies on, as for `add_scene_break`.
+        version: its number, from `get_scene_recaps`.
+
     Returns:
         `(True, number of the version, "")`; `refused` where there is no such version, `unchanged` where there is no
         break or the version is current.
 
     Raises:
         StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.chat_history_cache import save_chat_message
+    >>> from prompt_engine.stories import add_scene_break, choose_scene_recap, get_scene_recaps, set_scene_recap
+    >>> db = open_database("sqlite://")
+    >>> message = save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+    >>> add_scene_break(message, db=db).stored
+    True
+    >>> numbers = [set_scene_recap(message, text, db=db).id for text in ("Ann left.", "Ann went out.")]
+    >>> choose_scene_recap(message, numbers[0], db=db).stored
+    True
+    >>> [each["current"] for each in get_scene_recaps(message, db=db)]
+    [True, False]
     """
     call, scene = open_scene(open_call(db, settings, scope), message, interface_path)
     if scene is None:
