@@ -100,10 +100,10 @@ _P, _KEY, _WHO, _SERVER = (
 def seen(all_of_server: bool, family: str) -> Part:
     """Return the CTE `seen`: the audiences the scope may turn out to see."""
     a, c, p = audiences.c, conversations.c, participants.c
-    found = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
+    rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     if all_of_server:  # the conversation's own server, too: who asks about it need not name it
-        return Part(found.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
+        return Part(rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
     person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
     direct = select(c.direct_person_key).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
 
@@ -119,13 +119,13 @@ def seen(all_of_server: bool, family: str) -> Part:
         one("conversation", _SERVER, _KEY),
     )
     # Few SELECTs: servers plan each of them for every part that reads this.
-    made = union(
-        found.where(or_(*named)),
-        found.where(or_(one("server", known, blank), one("conversation", known, _KEY))),
-        found.where(one("direct", nowhere, person)),
-        found.where(one("direct", nowhere, direct)),
+    selects = union(
+        rows.where(or_(*named)),
+        rows.where(or_(one("server", known, blank), one("conversation", known, _KEY))),
+        rows.where(one("direct", nowhere, person)),
+        rows.where(one("direct", nowhere, direct)),
     )
-    return Part(made, family)
+    return Part(selects, family)
 
 
 @lru_cache(maxsize=4)

@@ -145,14 +145,14 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(look_parts.PARTICIPANT, ())}
     audiences = by_part.get(look_parts.AUDIENCE, ())
     listed = [(r[1], cast("AudienceKind", from_key(r[5])), r[6], r[7]) for r in audiences]
-    found = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
+    audience_ids = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
     privacy, server, person = _place(scope, facts, people)
     seen = seen_audiences(privacy, server, scope.conversation, person)
     if closed:
-        ids = [found[key] for key in seen if key in found]
+        ids = [audience_ids[key] for key in seen if key in audience_ids]
     else:
-        wide = {i for key, i in found.items() if key.kind == "persona" or key.server == server}
-        ids = sorted(wide | {found[key] for key in seen if key in found})
+        wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
+        ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
     counts = [WordCount(r[1], r[2], from_key(r[5]), r[3], r[4]) for r in by_part.get(look_parts.COUNT, ())]
     visible = set(ids)
     stats = [r for r in audiences if r[2] is not None and r[1] in visible]

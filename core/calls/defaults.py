@@ -70,11 +70,11 @@ def configure(
     """
     check_model(model)
     check_embedder(embedder)
-    made = open_database(db, settings=settings) if isinstance(db, str) else db
-    if isinstance(db, str) and made is not None:
-        atexit.register(made.close)
+    opened = open_database(db, settings=settings) if isinstance(db, str) else db
+    if isinstance(db, str) and opened is not None:
+        atexit.register(opened.close)
     with _opening:
-        _process.db = made
+        _process.db = opened
         _process.settings = settings
         _process.model = model
         _process.embedder = embedder

@@ -116,11 +116,11 @@ def current_and_recent(
     """
     own = message.interface_path
     surface = message.interface if own is None else own.split("/", 1)[0]
-    made = Candidates()
+    candidates = Candidates()
     if plan.current and own is not None:
-        made.current_stored.extend(entry for entry in stored_current if entry.conversation == own)
+        candidates.current_stored.extend(entry for entry in stored_current if entry.conversation == own)
     if plan.recent and plan.recent_stored:
-        made.recent_stored.extend(entry for entry in stored_recent if entry.conversation != own)
+        candidates.recent_stored.extend(entry for entry in stored_recent if entry.conversation != own)
     for key, entries in live.chats.items():
         is_own = key == own
         if not (plan.current if is_own else plan.recent):
@@ -129,7 +129,9 @@ def current_and_recent(
             continue
         reason = may_see(key)
         if reason:
-            made.left_out.extend(LeftOut(CURRENT if is_own else RECENT, reason, entry_id(entry)) for entry in entries)
+            candidates.left_out.extend(
+                LeftOut(CURRENT if is_own else RECENT, reason, entry_id(entry)) for entry in entries
+            )
         else:
-            (made.current_live if is_own else made.recent_live).extend(entries)
-    return made
+            (candidates.current_live if is_own else candidates.recent_live).extend(entries)
+    return candidates

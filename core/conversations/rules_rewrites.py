@@ -56,13 +56,13 @@ def read_rewrite(reply: str, items: Sequence[str], *, most_chars: int, patterns:
     Traceback (most recent call last):
     core.conversations.rules_rewrites.ImpossibleError: it names an item that is not on the list
     """
-    found = read_object(reply, ("operations",), fits=lambda made: isinstance(made.get("operations"), list))
-    if found is None:
+    answer = read_object(reply, ("operations",), fits=lambda each: isinstance(each.get("operations"), list))
+    if answer is None:
         raise ImpossibleError("it cannot be read")
-    if len(found["operations"]) > MOST_OPERATIONS:
+    if len(answer["operations"]) > MOST_OPERATIONS:
         raise ImpossibleError("it holds too many operations")
     reader = _Reader(items, most_chars, patterns)
-    for operation in found["operations"]:
+    for operation in answer["operations"]:
         reader.take(operation)
     return reader.finish()
 

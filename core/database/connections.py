@@ -63,33 +63,33 @@ def parse_url(url: str) -> Target:
         StoreError: SQLite in a folder that is missing.
     """
     try:
-        made = make_url(url)
+        parsed = make_url(url)
     except (ArgumentError, ValueError):
         raise ConfigError(
             "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME.",
             flag="DATABASE_URL",
         ) from None
-    _check_parts(made)
-    backend = made.get_backend_name()
+    _check_parts(parsed)
+    backend = parsed.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise ConfigError(
-            f"DATABASE_URL has the scheme {made.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
+            f"DATABASE_URL has the scheme {parsed.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
             "MariaDB, OceanBase and TiDB.",
             flag="DATABASE_URL",
         )
     if backend == "sqlite":
-        return _sqlite(made)
-    if not made.database:
+        return _sqlite(parsed)
+    if not parsed.database:
         raise ConfigError("DATABASE_URL names no database. Add its name at the end: .../NAME.", flag="DATABASE_URL")
-    unknown = sum(1 for name in made.query if name not in PARAMETERS)
+    unknown = sum(1 for name in parsed.query if name not in PARAMETERS)
     if unknown:
         raise ConfigError(
             f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
             f"{', '.join(PARAMETERS)}.",
             flag="DATABASE_URL",
         )
-    made = made.set(drivername="mysql+pymysql")
-    return Target(made, "mysql", False, made.render_as_string(hide_password=True))
+    parsed = parsed.set(drivername="mysql+pymysql")
+    return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
 
 
 def _check_parts(url: URL) -> None:

@@ -74,26 +74,26 @@ def examine(
     >>> checkup.healthy, next(one.what for one in checkup.symptoms if one.area == "schema")
     (True, 'Rights, tables, columns and indexes are as they should be.')
     """
-    found: list[Symptom] = []
+    symptoms: list[Symptom] = []
     handle = db
     known, told = _known(settings)
-    found += told
+    symptoms += told
     opened: Database | None = None
     if handle is None and known is not None:
         handle, told = _opened(url, known)
         opened = handle
-        found += told
+        symptoms += told
     try:
         if handle is not None:
-            found += _database(handle, known or Settings())
-        found += _settings(handle, known)
+            symptoms += _database(handle, known or Settings())
+        symptoms += _settings(handle, known)
     finally:
         if opened is not None:
             opened.close()
-    found += rules.extras(_missing_packages())
+    symptoms += rules.extras(_missing_packages())
     if known is not None:
-        found += _model(known, ask=models)
-    return Checkup(handle.target.shown if handle is not None else "", rules.sorted_by_level(found))
+        symptoms += _model(known, ask=models)
+    return Checkup(handle.target.shown if handle is not None else "", rules.sorted_by_level(symptoms))
 
 
 def _guarded(area: str, what: str, look: Callable[[], list[Symptom]]) -> list[Symptom]:
@@ -295,31 +295,31 @@ def _missing_packages() -> dict[str, list[str]]:
 
 
 def _model(known: Settings, *, ask: bool) -> list[Symptom]:
-    found = [rules.counter(resolve_counter(None, known.llm_model or None)[1], known.llm_model)]
+    symptoms = [rules.counter(resolve_counter(None, known.llm_model or None)[1], known.llm_model)]
     from .. import llm  # noqa: PLC0415 - needed where a model is looked at
 
     try:
         model = llm.resolve(None, known)
     except (ConfigError, TypeError) as error:
         why = "Recaps and summaries are extracts, or their operations fail."
-        return [*found, Symptom("error", "model", str(error), why, "Correct LLM_BASE_URL, or remove it.")]
+        return [*symptoms, Symptom("error", "model", str(error), why, "Correct LLM_BASE_URL, or remove it.")]
     if model is None:
         said = "No model is configured; recaps and summaries are extracts."
         return [
-            *found,
+            *symptoms,
             Symptom("note", "model", said, "They are poorer than a model's.", "Set LLM_BASE_URL (docs/models.md)"),
         ]
     if not ask:
         said = "A model is configured; it was not asked."
-        return [*found, Symptom("note", "model", said, "", "prompt-engine doctor --models asks it for one word")]
+        return [*symptoms, Symptom("note", "model", said, "", "prompt-engine doctor --models asks it for one word")]
     try:
         llm.ask(model, [{"role": "user", "content": "Answer with the word ok."}], known, max_tokens=16)
     except ModelError as error:
         why = "Recaps and summaries are tried again and then given up."
         return [
-            *found,
+            *symptoms,
             Symptom("error", "model", str(error), why, "Look at what serves it, at LLM_MODEL and LLM_API_KEY."),
         ]
     finally:
         llm.close()
-    return [*found, Symptom("ok", "model", "The model answers.")]
+    return [*symptoms, Symptom("ok", "model", "The model answers.")]

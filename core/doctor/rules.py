@@ -203,23 +203,23 @@ def waiting(*, left: int, left_seconds: float, failed: int, unfinished: int, old
     >>> [one.level for one in waiting(left=0, left_seconds=0, failed=0, unfinished=3, oldest_seconds=5)]
     ['ok']
     """
-    found: list[Symptom] = []
+    symptoms: list[Symptom] = []
     work = "prompt-engine worker"
     if left:
         said = f"{left} operations are in progress and their lease ended, the first {left_seconds:,.0f} s ago."
         why = "Their worker died. The next worker takes them up; without one their recaps and summaries stay missing."
-        found.append(Symptom("warning", "queue", said, why, work))
+        symptoms.append(Symptom("warning", "queue", said, why, work))
     if failed:
         why = "What they were to make is missing, and operations that wait for them do not run."
         mend = "prompt-engine jobs shows them; prompt-engine jobs retry --all tries again"
-        found.append(Symptom("warning", "queue", f"{failed} operations failed.", why, mend))
+        symptoms.append(Symptom("warning", "queue", f"{failed} operations failed.", why, mend))
     if unfinished and oldest_seconds >= WAITED_SECONDS:
         said = f"{unfinished} operations could run and the oldest has waited for {oldest_seconds / 3600:,.1f} h."
         why = "No worker seems to run: recaps, summaries and consolidation fall behind."
-        found.append(Symptom("warning", "queue", said, why, work))
-    if not found:
-        found.append(Symptom("ok", "queue", f"The queue is in order; {unfinished} operations wait for their turn."))
-    return found
+        symptoms.append(Symptom("warning", "queue", said, why, work))
+    if not symptoms:
+        symptoms.append(Symptom("ok", "queue", f"The queue is in order; {unfinished} operations wait for their turn."))
+    return symptoms
 
 
 def orphans(counts: Mapping[str, int]) -> list[Symptom]:

@@ -84,21 +84,21 @@ def read_summary(reply: str, allowed: Collection[int], *, patterns: Sequence[str
     >>> read_summary('{"summary": "x", "source_ids": [9]}', {1}, patterns=()), read_summary("no", {1}, patterns=())
     ('source_ids', 'unreadable')
     """
-    found = read_object(reply, ("summary",))
-    if found is None:
+    answer = read_object(reply, ("summary",))
+    if answer is None:
         return "unreadable"
-    summary = found.get("summary")
+    summary = answer.get("summary")
     text = clean(summary).strip() if isinstance(summary, str) else ""
     refused = judge_refusal(text, "", patterns=patterns, min_ratio=0)
     if refused:
         return refused
-    listed = found.get("source_ids")
+    listed = answer.get("source_ids")
     ids = [_id(each) for each in listed] if isinstance(listed, list) else []
     if not ids or any(each not in allowed for each in ids):
         return "source_ids"
-    tags = found.get("tags")
-    confidence = found.get("confidence")
-    feeling = found.get("feeling")
+    tags = answer.get("tags")
+    confidence = answer.get("confidence")
+    feeling = answer.get("feeling")
     return Summed(
         text,
         tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else (),

@@ -182,24 +182,24 @@ def _join(connection: Connection, db: Database, persona: str, row_id: int, memor
         tuple(read_list(row.source_message_ids)),
         read_object(row.metadata) or {},
     )
-    made = merge_items(old, _merging(memory))
+    merged = merge_items(old, _merging(memory))
     at = row.timestamp
     if row.kind != STILL and (at is None or memory.at > at):
         at = memory.at
     values: dict[str, Any] = {
-        "tags": list(made.tags),
-        "importance": made.importance,
-        "tier": made.tier,
-        "pinned": made.pinned,
-        "source_message_ids": list(made.sources) or None,
-        "metadata": dict(made.metadata) or None,
+        "tags": list(merged.tags),
+        "importance": merged.importance,
+        "tier": merged.tier,
+        "pinned": merged.pinned,
+        "source_message_ids": list(merged.sources) or None,
+        "metadata": dict(merged.metadata) or None,
         "timestamp": at,
         "updated_at": db.clock(),
-        "expires_at": None if made.tier == "long_term" else _later(row.expires_at, memory.expires_at),
+        "expires_at": None if merged.tier == "long_term" else _later(row.expires_at, memory.expires_at),
     }
     connection.execute(update(table).where(_C.persona_id == persona, _C.id == row_id).values(values))
-    indexed.exchange(connection, db, MEMORIES, held, [replace(each, at=at, tags=made.tags) for each in held])
-    return set(made.tags) - set(old.tags)
+    indexed.exchange(connection, db, MEMORIES, held, [replace(each, at=at, tags=merged.tags) for each in held])
+    return set(merged.tags) - set(old.tags)
 
 
 def present(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:

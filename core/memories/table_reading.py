@@ -197,8 +197,8 @@ def search(db: Database, seen: Seen, wanted: ItemFilter, *, ttl_seconds: int, li
         return {"items": [], "total": total}
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    found = [item_of(row) for row in db.read(page, values, source="memories")]
-    return _page(found, max(total, offset + len(found)) if found else total, total > MOST_COUNTED)
+    shown = [item_of(row) for row in db.read(page, values, source="memories")]
+    return _page(shown, max(total, offset + len(shown)) if shown else total, total > MOST_COUNTED)
 
 
 def _page(found: list[Item], total: int, at_least: bool = False) -> ItemPage:

@@ -139,21 +139,21 @@ def _insert_one(
             connection, db, scope, sender=message.participant or message.triggered_by, title=message.title
         )
         table_conversations.touch(connection, persona, key, message.at)
-    found = connection.execute(_look(), _look_values(scope, message)).one()
+    row = connection.execute(_look(), _look_values(scope, message)).one()
     levels = {
         name: table_participants.Known(table_participants.level_of(rank, privacy_default), shown)
         for name, rank, shown in (
-            (message.participant, found.level, found.display_name),
-            (message.triggered_by, found.trigger_level, None),
+            (message.participant, row.level, row.display_name),
+            (message.triggered_by, row.trigger_level, None),
         )
         if name
     }
     if is_private(message, levels, privacy_default):
         raise _NotStoredError(WriteResult(False, None, "privacy", notes=message.notes))
-    double = found.same_id if found.same_id is not None else found.same_text
+    double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
         raise _NotStoredError(WriteResult(False, double, "duplicate", notes=message.notes))
-    place = table_conversations.settle(connection, db, scope, table_conversations.facts_of(found), sender=who)
+    place = table_conversations.settle(connection, db, scope, table_conversations.facts_of(row), sender=who)
     if message.participant:
         names = {message.participant: message.sender_name}
         table_participants.note_names(connection, db, persona, names, levels)

@@ -244,14 +244,14 @@ def update_recap(
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
     connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})
-    found = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id, "alternative": OWN}).all())
-    assert found is not None
-    merged = {name: value for name, value in {**found.data, **(data or {})}.items() if value is not None}
-    same = merged == found.data and all(
-        name in ("token_count", "counter", "provenance") or getattr(found, name) == value
+    recap = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id, "alternative": OWN}).all())
+    assert recap is not None
+    merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
+    same = merged == recap.data and all(
+        name in ("token_count", "counter", "provenance") or getattr(recap, name) == value
         for name, value in columns.items()
     )
-    if same and found.updated_at is not None:
+    if same and recap.updated_at is not None:
         return False
     values = {**columns, "data": merged or None, "updated_at": now}
     connection.execute(update(message_recaps).where(*_own(persona, row_id)).values(values))

@@ -52,18 +52,18 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
     said = without_thoughts(text)
     if not said:
         return Answer(text="", actions=[], problems=["the answer is empty"])
-    found = read_object(text, ("actions",))
-    if found is None and not _OBJECT.match(said):
+    answer = read_object(text, ("actions",))
+    if answer is None and not _OBJECT.match(said):
         return Answer(text=said, actions=[], problems=[])
-    if found is None:
-        found = read_object(text, ("type",), fits=lambda each: isinstance(each.get("payload"), Mapping))
-        found = {"actions": [found]} if found is not None else read_object(text, TEXTS)
-    if found is None:
+    if answer is None:
+        answer = read_object(text, ("type",), fits=lambda each: isinstance(each.get("payload"), Mapping))
+        answer = {"actions": [answer]} if answer is not None else read_object(text, TEXTS)
+    if answer is None:
         return Answer(text="", actions=[], problems=["the answer looks like JSON and cannot be read"])
-    actions, problems = _read_actions(found.get("actions"), prompt)
+    actions, problems = _read_actions(answer.get("actions"), prompt)
     if _OBJECT.match(said) and not said.rstrip("` \n").endswith(("}", "]")) and said.count("{") > said.count("}"):
         problems.append("the answer is cut off: the last of it may be incomplete")
-    words = _words(found) or next(filter(None, (_words(each["payload"]) for each in actions)), "")
+    words = _words(answer) or next(filter(None, (_words(each["payload"]) for each in actions)), "")
     if not words and not actions and not problems:
         problems = ["the answer holds neither words nor actions"]
     return Answer(text=words, actions=actions, problems=problems)

@@ -113,52 +113,52 @@ def accept_refused(
     'Error: timeout'
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
-    found = _find(call, refused_id)
-    if found is None:
+    refused = _find(call, refused_id)
+    if refused is None:
         return NO_REFUSED
-    if not found.content.strip():
+    if not refused.content.strip():
         return WriteResult(False, None, "empty")
 
     def work(connection: Connection) -> WriteResult:
-        if not table_refused.delete_refused(connection, call.persona, found.id):
+        if not table_refused.delete_refused(connection, call.persona, refused.id):
             return NO_REFUSED
-        return _accepted(connection, call, found)
+        return _accepted(connection, call, refused)
 
     return call.db.repeat(work, source="refused_recaps")
 
 
-def _accepted(connection: Connection, call: StoryCall, found: Refused) -> WriteResult:
-    data, text = found.data or {}, found.content
-    if found.target == "running":
+def _accepted(connection: Connection, call: StoryCall, refused: Refused) -> WriteResult:
+    data, text = refused.data or {}, refused.content
+    if refused.target == "running":
         names = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
         numbers = {name: data[name] for name in names if isinstance(data.get(name), int)}
         held = data.get("data")
         new = NewVersion(text, **numbers, provenance=_provenance(data), data=held if isinstance(held, dict) else None)
         return WriteResult(True, running_table.insert_version(connection, call.db, call.scope, new))
-    if found.target_id is None:
+    if refused.target_id is None:
         return _GONE
-    if found.target == "scene":
+    if refused.target == "scene":
         start = data.get("start_row")
         version = table_scenes.insert_version(
-            connection, call.db, call.persona, found.target_id, text, provenance=_provenance(data),
+            connection, call.db, call.persona, refused.target_id, text, provenance=_provenance(data),
             start_row=start if isinstance(start, int) else None,
         )  # fmt: skip
         if version is None:
             return _GONE
         queue_running_if_kept(connection, call)
         return WriteResult(True, version)
-    row = table_changes.hold_message(connection, call.persona, found.target_id)
+    row = table_changes.hold_message(connection, call.persona, refused.target_id)
     if row is None:
         return _GONE
     if table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
-        return WriteResult(False, found.target_id, "privacy")
+        return WriteResult(False, refused.target_id, "privacy")
     columns = token_counts.memory_columns(text, _provenance(data), token_counts.choose_counter(None, call.settings))
     table_recaps.update_recap(
-        connection, call.db.family, call.persona, call.conversation, found.target_id, columns, {"error": None},
+        connection, call.db.family, call.persona, call.conversation, refused.target_id, columns, {"error": None},
         now=call.db.clock(),
     )  # fmt: skip
     refresh.refresh_within(connection, call.db, call.persona, call.conversation, call.settings)
-    return WriteResult(True, found.target_id)
+    return WriteResult(True, refused.target_id)
 
 
 def _provenance(data: Any) -> str:
@@ -193,13 +193,13 @@ def dismiss_refused(
     (True, [])
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
-    found = _find(call, refused_id)
-    if found is None:
+    refused = _find(call, refused_id)
+    if refused is None:
         return NO_REFUSED
     gone = call.db.repeat(
-        lambda connection: table_refused.delete_refused(connection, call.persona, found.id), source="refused_recaps"
+        lambda connection: table_refused.delete_refused(connection, call.persona, refused.id), source="refused_recaps"
     )
-    return WriteResult(True, found.id) if gone else NO_REFUSED
+    return WriteResult(True, refused.id) if gone else NO_REFUSED
 
 
 def _find(call: StoryCall, refused_id: object) -> Refused | None:

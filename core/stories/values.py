@@ -74,22 +74,22 @@ def set_data(
     rules_keys.check_key(key)
     rules.check_provenance(provenance)
     notes: list[str] = []
-    made = _stored(key, rules_keys.read_value(key, value), notes)
+    new = _stored(key, rules_keys.read_value(key, value), notes)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         return NO_MESSAGE
     if key == "include":
-        change = Pending(include={call.row_id: made})
+        change = Pending(include={call.row_id: new})
         delayed_writes.get_saver(call.db).note(
             call.persona, call.conversation, change, call.settings.save_debounce_seconds
         )
         return WriteResult(True, call.row_id, notes=tuple(notes))
     columns = (
-        token_counts.memory_columns(made, provenance, token_counts.choose_counter(counter, call.settings))
+        token_counts.memory_columns(new, provenance, token_counts.choose_counter(counter, call.settings))
         if key == "memory"
         else {}
     )
-    done = _write(call, key, made, columns, notes)
+    done = _write(call, key, new, columns, notes)
     if done.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
         refresh.refresh_later(call, counter=counter)
     return done
@@ -181,13 +181,13 @@ def edit_memory(
     >>> edit_memory(message, "Ann left.", db=db).stored, get_data(message, db=db)
     (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
-    made = _stored("memory", rules_keys.read_value("memory", memory), [])
+    text = _stored("memory", rules_keys.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    columns = token_counts.memory_columns(made, "manual", token_counts.choose_counter(counter, call.settings)) | {
-        "edited": made is not None
+    columns = token_counts.memory_columns(text, "manual", token_counts.choose_counter(counter, call.settings)) | {
+        "edited": text is not None
     }
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
 
@@ -195,10 +195,10 @@ def edit_memory(
         row = table_changes.hold_message(connection, call.persona, row_id)
         if row is None:
             return _GONE
-        if made is not None and _is_private(connection, call, row):
+        if text is not None and _is_private(connection, call, row):
             return _PRIVATE
-        found = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
-        if found is not None and found.memory == made and not found.stale:
+        recap = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
+        if recap is not None and recap.memory == text and not recap.stale:
             return False
         return table_recaps.update_recap(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
@@ -252,19 +252,19 @@ def get_data(
 
 def _all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key only where that lies is asked."""
-    read, found = call.reader(), dict[str, Any]()
+    read, values = call.reader(), dict[str, Any]()
     if key not in rules_keys.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
         held = delayed_writes.get_saver(call.db).pending(call.persona, call.conversation).include
-        found = {"memory": recap.memory, "include": held.get(row_id, recap.include), **recap.data}
-        found |= {"edited": recap.edited or None, "stale": recap.stale or None}
-        found["provenance"] = recap.provenance if recap.memory is not None else None
+        values = {"memory": recap.memory, "include": held.get(row_id, recap.include), **recap.data}
+        values |= {"edited": recap.edited or None, "stale": recap.stale or None}
+        values["provenance"] = recap.provenance if recap.memory is not None else None
     if key is None or key in rules_keys.SCENE:
-        found |= _read_scene(read, call.persona, row_id)
+        values |= _read_scene(read, call.persona, row_id)
     if key in (None, "exclude"):
         facts = table_lines.find_facts(read, call.persona, row_id)
-        found["exclude"] = True if facts is not None and facts.excluded else None
-    return {name: found[name] for name in rules_keys.READABLE if found.get(name) is not None}
+        values["exclude"] = True if facts is not None and facts.excluded else None
+    return {name: values[name] for name in rules_keys.READABLE if values.get(name) is not None}
 
 
 def get_memory(

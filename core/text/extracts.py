@@ -252,16 +252,16 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
     rows = Counter(word for text in among for word in words(text))
     order = list(first)
     kept = sorted(range(len(order)), key=lambda at: (rows[order[at]], at))[: max(most, 0)]
-    made: list[str] = []
+    picked: list[str] = []
     last: _Piece | None = None
     for at in sorted(kept):
         piece = first[order[at]]
         if last is not None and last.run == piece.run >= 0 and piece.start <= last.end:
-            made[-1] += piece.text[last.end - piece.start :]
+            picked[-1] += piece.text[last.end - piece.start :]
         else:
-            made.append(piece.text)
+            picked.append(piece.text)
         last = piece
-    return made
+    return picked
 
 
 @dataclass(frozen=True, slots=True)

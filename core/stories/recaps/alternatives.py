@@ -61,8 +61,8 @@ def list_alternatives(
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
     if call.row_id is None:
         return []
-    found = table_alternatives.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
-    return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in found]
+    alternatives = table_alternatives.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
+    return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in alternatives]
 
 
 def add_alternative(
@@ -198,7 +198,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     if row.message_text != wanted.text:
         table_changes.rewrite_message(connection, call.db, call.persona, row, wanted.text)
     table_recaps.copy_recap(connection, call.db.family, call.persona, row_id, number, OWN)
-    found = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
-    if call.settings.recap_on_message and row.role in table_story_rows.SAID and (found is None or found.memory is None):
+    recap = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
+    if call.settings.recap_on_message and row.role in table_story_rows.SAID and (recap is None or recap.memory is None):
         table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
     return WriteResult(True, row_id)

@@ -54,11 +54,13 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     """
     source = _source(operation, tools)
     tools = tools if source is None else model_calls.choose_tools(tools, source.place)
-    made = None if source is None else _made(operation, tools, source)
-    if source is None or made is None:
+    draft = None if source is None else _made(operation, tools, source)
+    if source is None or draft is None:
         return None
     persona, conversation, row_id = operation.persona, source.conversation, source.found.row_id
-    columns = token_counts.memory_columns(made.text, made.provenance, token_counts.choose_counter(None, tools.settings))
+    columns = token_counts.memory_columns(
+        draft.text, draft.provenance, token_counts.choose_counter(None, tools.settings)
+    )
     columns |= {"include": None, "edited": False}
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
     # What this process keeps back of the conversation is older than what the effect works out.

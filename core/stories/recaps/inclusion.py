@@ -405,5 +405,5 @@ def concatenate_recap(
     """
     known = values.text(recap, "recap")
     call = open_message(open_call(db, settings, scope), message, interface_path).handed_out()
-    found = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
-    return rules.concatenate([found.memory if found and found.memory else "", *known.splitlines()])
+    own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
+    return rules.concatenate([own.memory if own and own.memory else "", *known.splitlines()])

@@ -65,13 +65,13 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         return None
     # 2. the text
     base = next((each for each in there if plan.base is not None and each.number == plan.base.number), None)
-    made = _made(tools, plan, told, base)
-    new = _version(tools, plan, made.story)
+    draft = _made(tools, plan, told, base)
+    new = _version(tools, plan, draft.story)
     # 3. unless it is refused
-    reason = made.refused or reason_against(tools, new.content, current.content if current is not None else "")
+    reason = draft.refused or reason_against(tools, new.content, current.content if current is not None else "")
     if reason:
         data = {**new.as_data(), "content": new.content}
-        text = made.reply if made.refused else new.content
+        text = draft.reply if draft.refused else new.content
         text = text[: model_calls.KEPT_CHARS] if reason == model_calls.UNREADABLE else text
         holds = _holds(persona, conversation, plan, told)
         keep_refused(tools, persona, conversation, "running", text, reason, data=data, while_there=holds)

@@ -297,23 +297,23 @@ def copy_versions(
         rows: scene id there was to scene id there is now, for what versions say they were written from.
     """
     mine = (_V.persona_id == persona, _V.conversation_key == source)
-    found = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()
-    held = connection.execute(_STATE, {"persona": persona, "conversation": source}).first()
-    made = []
-    for r in found:
+    versions = connection.execute(select(*_COLUMNS, _V.deleted_at).where(*mine).order_by(_V.version)).all()
+    state = connection.execute(_STATE, {"persona": persona, "conversation": source}).first()
+    copies = []
+    for r in versions:
         new = NewVersion(
             r.content, r.scene_count, r.excluded_count, r.prev_scene_index, r.new_scene_index, r.provenance or "",
             _moved(read_object(r.data), rows),
         )  # fmt: skip
-        made.append({**_row(persona, target, r.version, new, r.created_at), "deleted_at": r.deleted_at})
-    if made:
-        connection.execute(running_recaps.insert(), made)
-    there = {r.version: r.new_scene_index for r in found if r.deleted_at is None}
-    now = None if held is None else held.current_recap_version
+        copies.append({**_row(persona, target, r.version, new, r.created_at), "deleted_at": r.deleted_at})
+    if copies:
+        connection.execute(running_recaps.insert(), copies)
+    there = {r.version: r.new_scene_index for r in versions if r.deleted_at is None}
+    now = None if state is None else state.current_recap_version
     if now is None or there.get(now, last_index + 1) > last_index:
         now = max((n for n, index in there.items() if index <= last_index), default=None)
     here = (_K.persona_id == persona, _K.conversation_key == target)
-    numbers = {"current_recap_version": now, "next_recap_version": 0 if held is None else held.next_recap_version}
+    numbers = {"current_recap_version": now, "next_recap_version": 0 if state is None else state.next_recap_version}
     connection.execute(update(conversations).where(*here).values(**numbers))
     return tuple(there)
 

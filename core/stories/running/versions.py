@@ -178,9 +178,9 @@ def get_running_recap_storage(
     if not _is_own(call, storage) or call.place is None:
         return empty
     read = call.reader("running_recaps")
-    found = running_table.read_versions(read, call.persona, call.conversation)
+    versions = running_table.read_versions(read, call.persona, call.conversation)
     current = running_table.read_state(read, call.persona, call.conversation).current
-    shown = [_shown(version) for version in found]
+    shown = [_shown(version) for version in versions]
     return {"chat_id": call.conversation, "current_version": current or 0, "versions": shown}
 
 
@@ -210,8 +210,8 @@ def get_running_recap_versions(
     call = _call(conversation, storage, db, settings, scope).handed_out()
     if not _is_own(call, storage) or call.place is None:
         return []
-    found = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
-    return [_shown(version) for version in found]
+    versions = running_table.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
+    return [_shown(version) for version in versions]
 
 
 def get_running_recap(
@@ -250,10 +250,10 @@ def get_running_recap(
         return None
     read = call.reader("running_recaps")
     if number is None:
-        found = running_table.find_current(read, call.persona, call.conversation)
+        chosen = running_table.find_current(read, call.persona, call.conversation)
     else:
-        found = running_table.find_version(read, call.persona, call.conversation, number)
-    return None if found is None else _shown(found)
+        chosen = running_table.find_version(read, call.persona, call.conversation, number)
+    return None if chosen is None else _shown(chosen)
 
 
 def set_current_running_recap(

@@ -94,10 +94,10 @@ def add_scene_break(
     def work(connection: Connection) -> WriteResult:
         return make_break(connection, call.db, call.persona, call.conversation, row_id, called, shown == 1, queues)
 
-    made = call.db.repeat(work, source="scenes")
-    if made.stored:
+    result = call.db.repeat(work, source="scenes")
+    if result.stored:
         refresh.refresh_later(call)
-    return WriteResult(*made, notes=(*made.notes, *notes))
+    return WriteResult(*result, notes=(*result.notes, *notes))
 
 
 def make_break(

@@ -146,20 +146,20 @@ def _window(
     shown: list[dict[str, object]] = []
     used, end = 0, first
     for at in range(first, stop):
-        made = entry(at)
-        if made is not None:
-            if len(shown) > 1 and used + made[1] > room * 3 // 4:
+        shown_line = entry(at)
+        if shown_line is not None:
+            if len(shown) > 1 and used + shown_line[1] > room * 3 // 4:
                 break
-            shown.append(made[0])
-            used += made[1]
+            shown.append(shown_line[0])
+            used += shown_line[1]
         end = at
     for at in range(first - 1, begin - 1, -1):
-        made = entry(at)
-        if made is not None:
-            if used + made[1] > room:
+        shown_line = entry(at)
+        if shown_line is not None:
+            if used + shown_line[1] > room:
                 break
-            shown.insert(0, made[0])
-            used += made[1]
+            shown.insert(0, shown_line[0])
+            used += shown_line[1]
     return shown, end
 
 
