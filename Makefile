@@ -107,7 +107,7 @@ bench-peers: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python -m core.config.docs .
-	$(BIN)/python -m core.upkeep.schema_files
+	$(BIN)/python -m tests.schema_files
 	$(BIN)/python -m tests.api_page
 	$(BIN)/python -m tests.aio_stub
 

@@ -2,7 +2,7 @@
 
 Everything is made with `IF NOT EXISTS` or asked for beforehand, so each statement may run again. On servers a table's
 indexes stand inside its CREATE TABLE: that is one DDL instead of eight, and there is no moment with a table and half
-its indexes. Called by `migrating`, `adopting`, `checking`, `schema_files` and the revisions in `sql/migrations`.
+its indexes. Called by `migrating`, `adopting`, `checking` and the revisions in `sql/migrations`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 -- The database as it is today: MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.
--- Written by python -m core.upkeep.schema_files.
+-- Written by `make docs`.
 
 CREATE TABLE IF NOT EXISTS audiences (
     audience_id BIGINT NOT NULL,

@@ -1,5 +1,5 @@
 -- The database as it is today: SQLite 3.38+.
--- Written by python -m core.upkeep.schema_files.
+-- Written by `make docs`.
 
 CREATE TABLE IF NOT EXISTS audiences (
     audience_id INTEGER NOT NULL,

@@ -10,7 +10,8 @@ from sqlalchemy import select
 
 from core.database import schema
 from core.database.engine import Database
-from core.upkeep import ddl, inspection, migration, schema_files
+from core.upkeep import ddl, inspection, migration
+from tests import schema_files
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 
 def test_d32_the_schema_files_are_up_to_date() -> None:
-    """Run `python -m core.upkeep.schema_files` when this fails."""
+    """Run `make docs` when this fails."""
     first = len(migration.list_revisions()) == 1
     for path, text in schema_files.build_files(first_revision=first).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"

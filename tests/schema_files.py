@@ -1,6 +1,6 @@
 """Writes the files that show the database as it is today: `sql/schema/*.sql` and `docs/schema.md`.
 
-`python -m core.upkeep.schema_files` writes them, `--check` only says which are out of date, and `--first-revision` also
+`make docs` runs `python -m tests.schema_files`; `--check` only says which are out of date, and `--first-revision` also
 writes the statements of revision 0001, refused once there is a second one: a shipped migration is never edited.
 What each index serves is the comment that stands above it in `core/database/schema.py`.
 """
@@ -16,10 +16,10 @@ from typing import Any
 from sqlalchemy import Column, Table
 from sqlalchemy.types import BigInteger, Integer, LargeBinary, String
 
-from ..base import resources
-from ..database.dialects import Key, Time
-from ..database.sources import ALL
-from . import ddl, inspection, migration
+from core.base import resources
+from core.database.dialects import Key, Time
+from core.database.sources import ALL
+from core.upkeep import ddl, inspection, migration
 
 HEADERS = {
     "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",
@@ -129,7 +129,7 @@ def build_script(family: str, *, stamped: bool = True) -> str:
     )
     if stamped:
         parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
-        top = f"-- The database as it is today: {HEADERS[family]}\n-- Written by python -m core.upkeep.schema_files."
+        top = f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."
     else:
         top = f"-- The tables of the first release: {HEADERS[family]}"
     return top + "\n\n" + "\n\n".join(parts) + "\n"
@@ -140,9 +140,8 @@ def build_document() -> str:
     lines = [
         "# Tables",
         "",
-        "Written by `python -m core.upkeep.schema_files` from `core/database/schema*.py`. Types are those of MySQL and",
-        "MariaDB; on SQLite keys, texts, JSON and times are TEXT and numbers INTEGER. Times are UTC. Ids are made by",
-        "the application.",
+        "Written by `make docs` from `core/database/schema*.py`. Types are those of MySQL and MariaDB; on SQLite keys,",
+        "texts, JSON and times are TEXT and numbers INTEGER. Times are UTC. Ids are made by the application.",
         "",
     ]
     lines += [f"- [{name}](#{name})" for name in ddl.list_tables()]
