@@ -5,35 +5,349 @@ a function of a connection. The queue runs that function and marks the operation
 it takes effect once, whichever worker dies when.
 """
 
-from ..shapes import ListedOperation, Operation, OperationRun
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..calls.call import GivenSettings, open_call
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
+from ..text.folding import clean
+from ..text.strict_json import make_strict
+from . import embedding, handlers, rules, table, table_listing, worker
+from .claims import Claimer
 from .handlers import register_handler
-from .queue import (
-    cancel,
-    clear_queue,
-    count_operations,
-    enqueue_operation,
-    list_operations,
-    retry_operation,
-    run_pending,
-)
 from .tools import Effect, Handler, Tools, operation_scope
 from .worker import Worker
 
-__all__ = [
-    "Effect",
-    "Handler",
-    "ListedOperation",
-    "Operation",
-    "OperationRun",
-    "Tools",
-    "Worker",
-    "cancel",
-    "clear_queue",
-    "count_operations",
-    "enqueue_operation",
-    "list_operations",
-    "operation_scope",
-    "register_handler",
-    "retry_operation",
-    "run_pending",
-]
+__all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", "Tools", "Worker", "cancel",
+           "clear_queue", "count_operations", "enqueue_operation", "list_operations", "operation_scope",
+           "register_handler", "retry_operation", "run_pending"]  # fmt: skip
+
+
+def enqueue_operation(
+    type: str,  # noqa: A002 - the name of the specification
+    priority: str = "NORMAL",
+    metadata: Mapping[str, Any] | None = None,
+    depends_on: Iterable[int] = (),
+    *,
+    conversation: str | None = None,
+    participant: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Put an operation into the queue of the scope's persona and return its id.
+
+    Args:
+        type: RECAP, SCENE_DETECTION, SCENE_RECAP, RUNNING_SCENE_RECAP, CONVERSATION_SUMMARY, or one that
+            `register_handler` was called with.
+        priority: HIGH, NORMAL or LOW.
+        metadata: plain JSON the handler works on; ids, and under `texts` alone what is stored nowhere else. `texts` is
+            emptied when the operation ends.
+        depends_on: ids of operations that must be completed before; an id that is not known counts as completed.
+        conversation: key of the conversation it acts on; without it that of the scope.
+        participant: key of the participant it is about; without it that of the scope.
+
+    Returns:
+        The id, above 0; `cancel`, `retry_operation` and `depends_on` take it.
+
+    Raises:
+        ValueError: type or priority is not known.
+        MessageError: metadata is no plain JSON, a dependency no id, a key too long.
+        StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import count_operations, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> first = enqueue_operation("CONSOLIDATION", conversation="telegram/42", db=db)
+    >>> second = enqueue_operation("DEEP_CONSOLIDATION", "LOW", depends_on=[first], db=db)
+    >>> count_operations(db=db)
+    {'CONSOLIDATION': {'pending': 1}, 'DEEP_CONSOLIDATION': {'pending': 1}}
+    """
+    # 1. what is asked for
+    _check_type(type)
+    rules.number_of(priority)
+    payload = _read_payload(metadata)
+    others = _read_ids(depends_on)
+    # 2. whose it is
+    call = open_call(db, settings, scope)
+    own = Scope(
+        call.persona,
+        call.scope.conversation if conversation is None else conversation,
+        call.scope.participant if participant is None else participant,
+    )
+    # 3. put it in
+    return table.insert(
+        call.db,
+        own.persona,
+        type,
+        priority=priority,
+        payload=payload,
+        conversation=own.conversation,
+        participant=own.participant,
+        depends_on=others,
+    )
+
+
+def run_pending(
+    limit: int | None = None,
+    *,
+    model: Any = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[OperationRun]:
+    """Do the operations of the scope's persona that may begin now, one after the other, and report each.
+
+    Those that are queued meanwhile are done too; those that wait for their next try are left for a later call. Each
+    acts in the conversation it was queued for, whatever the scope's is.
+
+    Args:
+        limit: most operations to begin; None for all.
+        model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL, else extracts are made.
+
+    Returns:
+        One report an operation, in the order they were done; [] when none may begin.
+
+    Raises:
+        ValueError: limit is no whole number of at least 0.
+        ConfigError: the model's server is named wrongly, or the extra `llm` is not installed; what waits is left.
+        StoreError: the database did not answer; what was done before is done.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, run_pending
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", conversation="telegram/42", db=db)
+    >>> [(run.id == job_id, run.state) for run in run_pending(db=db)]
+    [(True, 'completed')]
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 0 or more, or None.")
+    call = open_call(db, settings, scope)
+    claimer = Claimer(call.db)
+    reports: list[OperationRun] = []
+    embedding.queue_due(call.db, call.settings, [call.persona], now=True)
+    while limit is None or len(reports) < limit:
+        report = worker.run_next(call.db, claimer, call.persona, settings, model)
+        if report is None:
+            break
+        reports.append(report)
+    worker.prune_now_and_then(call.db, [call.persona])
+    return reports
+
+
+def cancel(
+    id: int,  # noqa: A002 - the name of the specification
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Cancel an operation of the scope's persona that has not ended; the result of a running one is dropped.
+
+    Args:
+        id: what `enqueue_operation` returned.
+
+    Returns:
+        `(True, id, "")`; `(False, id, "unchanged")` when it has ended or there is none.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import cancel, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> cancel(job_id, db=db).stored, cancel(job_id, db=db).reason
+    (True, 'unchanged')
+    """
+    (job_id,) = _read_ids([id], "id")
+    call = open_call(db, settings, scope)
+    done = table.cancel(call.db, call.persona, job_id)
+    return WriteResult(done, job_id, "" if done else "unchanged")
+
+
+def retry_operation(
+    id: int,  # noqa: A002 - as above
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Put a failed operation of the scope's persona back into the queue, with all its tries before it.
+
+    Args:
+        id: what `enqueue_operation` returned.
+
+    Returns:
+        `(True, id, "")`; `(False, id, "unchanged")` when it has not failed or there is none; `(False, id, "refused")`
+        when it worked on texts handed in, which are not kept after the end.
+
+    Raises:
+        MessageError: no id.
+        StoreError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, retry_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> retry_operation(job_id, db=db).reason  # it has not failed
+    'unchanged'
+    """
+    (job_id,) = _read_ids([id], "id")
+    call = open_call(db, settings, scope)
+    done = table.retry(call.db, call.persona, job_id)
+    if done is None:
+        note = "the texts it worked on were emptied when it failed; queue it anew with them"
+        return WriteResult(False, job_id, "refused", notes=(note,))
+    return WriteResult(done, job_id, "" if done else "unchanged")
+
+
+def clear_queue(
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> int:
+    """Cancel every operation of the scope's persona that has not ended, and return how many.
+
+    Results of running ones are dropped: of all conversations, since a queue belongs to a persona.
+
+    Returns:
+        How many were cancelled by this call.
+
+    Raises:
+        StoreError: some may be left; calling it again does the rest.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import clear_queue, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> clear_queue(db=db), clear_queue(db=db)
+    (1, 0)
+    """
+    call = open_call(db, settings, scope)
+    return table.clear(call.db, call.persona)
+
+
+def list_operations(
+    states: str | Iterable[str] = rules.STATES,
+    types: str | Iterable[str] = (),
+    limit: int = 100,
+    *,
+    conversation: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[ListedOperation]:
+    """Return operations of the scope's persona: running ones, those to come in the order of their turns, ended ones.
+
+    Args:
+        states: only these, in any order: in_progress, retrying, pending, failed, cancelled, completed.
+        types: only of these types; none for all.
+        limit: most operations, 1 to 10,000.
+        conversation: only of this one; None for all.
+
+    Returns:
+        By state in the order above; within it by priority, then older first, of ended ones the last made first.
+
+    Raises:
+        ValueError: a state that is not known, or a limit out of range.
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import enqueue_operation, list_operations
+    >>> db = open_database("sqlite://")
+    >>> low, high = [enqueue_operation("CONSOLIDATION", priority, db=db) for priority in ("LOW", "HIGH")]
+    >>> [operation["id"] for operation in list_operations("pending", db=db)] == [high, low]
+    True
+    """
+    chosen, wanted = _read_texts(states, "states"), _read_texts(types, "types")
+    unknown = [each for each in chosen if each not in rules.STATES]
+    if unknown:
+        raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
+        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of operations, 1 to 10000.")
+    call = open_call(db, settings, scope)
+    key = Scope(call.persona, conversation).conversation
+    return table_listing.read_operations(
+        call.db, call.persona, states=chosen, types=wanted, conversation=key, most=limit
+    )
+
+
+def count_operations(
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> dict[str, dict[str, int]]:
+    """Return how many operations of the scope's persona there are: type to state to number, without zeros.
+
+    Returns:
+        {} for an empty queue.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.jobs import count_operations, enqueue_operation
+    >>> db = open_database("sqlite://")
+    >>> job_id = enqueue_operation("CONSOLIDATION", db=db)
+    >>> count_operations(db=db)
+    {'CONSOLIDATION': {'pending': 1}}
+    """
+    call = open_call(db, settings, scope)
+    return table_listing.count_by_type(call.db, call.persona)
+
+
+def _read_texts(values: object, field: str) -> list[str]:
+    """Return one text or several as a list.
+
+    Raises:
+        ValueError: anything else.
+    """
+    made = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
+    wrong = [each for each in made if not isinstance(each, str)]
+    if wrong:
+        raise ValueError(
+            f"{field} holds a value of type {type(wrong[0]).__name__}. It must be a text, or a list of texts."
+        )
+    return [clean(str(each)) for each in made]
+
+
+def _check_type(kind: object) -> None:
+    known = sorted({*rules.TYPES, *handlers.list_types()})
+    if isinstance(kind, str) and kind in known:
+        return
+    near = difflib.get_close_matches(str(kind).upper()[:40], known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"type is {str(kind)[:40]!r}. It must be one of {', '.join(known)}, or be registered.{hint}")
+
+
+def _read_payload(metadata: object) -> dict[str, Any]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise MessageError.of_type("metadata", metadata, "a mapping")
+    made, changed = make_strict(dict(metadata))
+    if changed:
+        raise MessageError(
+            f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
+        )
+    return dict(made)
+
+
+def _read_ids(values: object, field: str = "depends_on") -> list[int]:
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise MessageError.of_type(field, values, "a list of ids")
+    made = list(values)
+    wrong = [each for each in made if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < 2**63]
+    if wrong:
+        raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))
+    return made

@@ -1,7 +1,7 @@
 """When rows are embedded: an operation EMBED is queued as soon as a worker finds rows without vectors.
 
 Nothing is queued by a save, so that no save waits for anything; and nothing where no embedder is configured. Called by
-`jobs.queue` and `jobs.worker`.
+`jobs` and `jobs.worker`.
 """
 
 from __future__ import annotations

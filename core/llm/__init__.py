@@ -9,9 +9,129 @@
 | `close` | ends the connections to such servers |
 
 Importing this loads no HTTP package; a client does, when it is asked.
+
+A model is foreign code: it runs in a thread of its own within LLM_TIMEOUT_SECONDS, gets copies, and whatever it raises
+becomes a ModelError that names the class of the error and none of its text.
 """
 
-from .calls import Completes, Model, ask, resolve
-from .client import ChatClient, close
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from ..base import hooks, logs
+from ..calls import defaults
+from ..config import Settings
+from ..errors import ModelError
+from ..text.folding import clean
+from .client import AUTH_STATUSES, ChatClient, close
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
+
+
+class Completes(Protocol):
+    """An object with a method `complete(messages, ...)` that gives a text, or an awaitable of one."""
+
+    @property
+    def complete(self) -> Callable[..., Any]:
+        """Gets the list of `{role, content}`, and those of the options that its signature names."""
+
+
+Model: TypeAlias = Completes | Callable[..., Any]
+"""An object that completes, or a function taking the list of `{role, content}`; sync or async. Where an object is
+both, `complete` is asked."""
+
+
+def function_of(model: Model) -> Callable[..., Any]:
+    """Return what is to be called with the messages.
+
+    >>> function_of(len) is len
+    True
+    """
+    own: Any = model
+    found: Callable[..., Any] = getattr(own, "complete", own)
+    return found
+
+
+def resolve(model: Model | None, settings: Settings) -> Model | None:
+    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL.
+
+    Nothing is asked and no connection is opened.
+
+    Returns:
+        None where there is none of the three: the caller makes an extract.
+
+    Raises:
+        ConfigError: LLM_BASE_URL is no address of a server, or the extra `llm` is not installed.
+        TypeError: the model passed can be called in neither of the two ways.
+    """
+    given = model if model is not None else defaults.default_model()
+    if given is not None:
+        defaults.check_model(given)
+        known: Model = given
+        return known
+    if not settings.llm_base_url.strip():
+        return None
+    return ChatClient(
+        settings.llm_base_url,
+        model=settings.llm_model,
+        api_key=settings.llm_api_key,
+        timeout_seconds=settings.llm_timeout_seconds,
+    )
+
+
+def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
+    """Return the model's answer: a text that is not blank.
+
+    Args:
+        model: what `resolve` gave.
+        messages: `{role, content}` each; the model gets a copy.
+        settings: LLM_TIMEOUT_SECONDS bounds the wait.
+        options: such as `max_tokens`, `temperature`, `response_format`. A model gets those its signature accepts; the
+            client sends all that are not None.
+
+    Returns:
+        The text as answered, without NUL and lone surrogates.
+
+    Raises:
+        ModelError: `reason` is auth, timeout, empty, no_text or error.
+    """
+    failed: ModelError
+    try:
+        answer = _call(model, [dict(message) for message in messages], settings.llm_timeout_seconds, options)
+        if isinstance(answer, str):
+            text = clean(str(answer))
+            if text.strip():
+                return text
+            failed = ModelError("empty")
+        else:
+            failed = ModelError("no_text", error=type(answer).__name__)
+    except ModelError as error:
+        failed = error
+    except Exception as error:  # noqa: BLE001 - a model is foreign code and raises what it likes
+        failed = _judged(error)
+    # Raised out here, so that the foreign exception and its text do not hang on to this one.
+    logs.event(logging.DEBUG, "model_failed", reason=failed.reason, error=failed.error, status=failed.status)
+    raise failed
+
+
+def _call(model: Model, messages: list[dict[str, Any]], timeout_seconds: float, options: Mapping[str, Any]) -> Any:
+    function = function_of(model)
+    positional, keywords = hooks.choose_arguments(function, {"messages": messages, **options})
+    if not positional and "messages" not in keywords:  # `def f(history=())` means the messages all the same
+        positional = [messages]
+    return hooks.call(
+        lambda: function(*positional, **keywords), {}, timeout_seconds=timeout_seconds, name="model", group="model"
+    )
+
+
+def _judged(error: Exception) -> ModelError:
+    """Return what a foreign exception means; its text is left where it is."""
+    name = error.error if isinstance(error, hooks.HookAborted) else type(error).__name__
+    if isinstance(error, (hooks.HookTimeout, TimeoutError)):
+        return ModelError("timeout", error=name)
+    status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
+    if not isinstance(status, int) or isinstance(status, bool):
+        return ModelError("error", error=name)
+    return ModelError("auth" if status in AUTH_STATUSES else "error", error=name, status=status)

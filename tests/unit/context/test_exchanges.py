@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.exchanges import SpokenLine, newest_exchanges
+from core.context.history import SpokenLine, newest_exchanges
 
 
 def said(*texts: str) -> list[SpokenLine]:

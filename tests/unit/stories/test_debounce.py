@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.base.debounce import Debounce
+from core.stories.delayed_writes import Debounce
 
 
 def written(changes: Sequence[float], pause: float, until: float) -> list[float]:
