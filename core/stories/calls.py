@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..calls.call import Call, look_around
-from ..config import Settings
 from ..database import readers
-from ..database.engine import Database
 from ..database.readers import Reader
 from ..errors import MessageError
 from ..messages import table_lines, table_reading
 from ..messages.table_lines import StoryPlace
-from ..scope import KEY_BYTES, Scope, key_text
+from ..scope import KEY_BYTES, key_text
 from ..shapes import WriteResult
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
@@ -24,12 +22,10 @@ NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such
 
 
 @dataclass(frozen=True, slots=True)
-class StoryCall:
-    """A call about one conversation, or one message of it."""
+class StoryCall(Call):
+    """A call about one conversation, or one message of it: its scope names that conversation, its viewer who asks."""
 
-    call: Call
-    """Its scope names the conversation that is meant; its viewer is who asks for it."""
-    place: StoryPlace | None
+    place: StoryPlace | None = None
     """The stored conversation; None where there is none, or none the caller sees."""
     row_id: int | None = None
     """The message that is meant; None where there is none, or none the caller sees."""
@@ -37,34 +33,14 @@ class StoryCall:
     """The conversation is local_only and the destination is not."""
 
     @property
-    def db(self) -> Database:
-        """Return the database."""
-        return self.call.db
-
-    @property
-    def settings(self) -> Settings:
-        """Return the settings."""
-        return self.call.settings
-
-    @property
-    def scope(self) -> Scope:
-        """Return the scope in the conversation that is meant."""
-        return self.call.scope
-
-    @property
-    def persona(self) -> str:
-        """Return the persona."""
-        return self.call.scope.persona
-
-    @property
     def conversation(self) -> str:
         """Return the key of the conversation."""
-        return self.call.scope.conversation or ""
+        return self.scope.conversation or ""
 
     @property
     def audiences(self) -> tuple[int, ...]:
         """Return those the caller sees."""
-        return self.call.viewer.audiences if self.call.viewer is not None else ()
+        return self.viewer.audiences if self.viewer is not None else ()
 
     def handed_out(self) -> StoryCall:
         """Return the call for a door that hands out texts: what may not leave this machine is not there."""
@@ -108,7 +84,7 @@ def open_message(call: Call, message: object, interface_path: object) -> StoryCa
     """
     named = table_reading.find_named(call.db, call.persona, message, interface_path)
     if named is None:
-        return StoryCall(call, None)
+        return StoryCall(call.db, call.settings, call.scope, call.viewer)
     row_id, conversation = named
     story = _see(call, conversation)
     return story if story.place is None else replace(story, row_id=row_id)
@@ -128,6 +104,7 @@ def _see(call: Call, key: str) -> StoryCall:
     there = replace(call, scope=replace(call.scope, conversation=key))
     viewer = look_around(there if call.scope.conversation is None else call).viewer
     place = table_lines.find_place(readers.of(call.db, "conversations"), call.persona, key)
+    story = StoryCall(call.db, call.settings, there.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
-        return StoryCall(replace(there, viewer=viewer), None)
-    return StoryCall(replace(there, viewer=viewer), place, stays_here=place.local_only and not viewer.sees_local_only)
+        return story
+    return replace(story, place=place, stays_here=place.local_only and not viewer.sees_local_only)
