@@ -1687,6 +1687,17 @@ async def list_tokens(
 ) -> list[ListedToken]:
     """Return the tokens of the scope's persona, the oldest first, with those that were revoked. For an operator."""
 
+async def narrow_scope(
+    token: AccessToken,
+    *,
+    persona: str | None = None,
+    conversation: str | None = None,
+    participant: str | None = None,
+    server: str | None = None,
+    privacy: Privacy | None = None,
+) -> Scope:
+    """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said."""
+
 async def revoke_token(
     id: object,
     *,

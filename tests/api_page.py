@@ -51,6 +51,7 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     ),
     "prompt_engine.db": None,
     "prompt_engine.admin": None,
+    "prompt_engine.api": None,
     "prompt_engine.doctor": None,
     "prompt_engine.forgetting": ("Forgotten",),
     "prompt_engine.tokens": None,

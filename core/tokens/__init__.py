@@ -1,4 +1,4 @@
-"""DOOR: tokens, by which programs that reach the engine over a network say who they are: add, find, list, revoke.
+"""DOOR: tokens, by which programs that reach the engine over a network say who they are.
 
 A token is shown once, when it is made; the database keeps a hash of it. Which routes take which kind is decided by the
 faces (`api`, `admin`); what a token may see is decided by its scope, as for every other caller.
@@ -7,17 +7,18 @@ faces (`api`, `admin`); what a token may see is decided by its scope, as for eve
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 from ..calls import defaults
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
-from ..errors import MessageError
+from ..errors import MessageError, ScopeError
 from ..memories.rules import read_id
-from ..scope import Scope
+from ..scope import Privacy, Scope
 from . import rules, table
 from .shapes import AccessToken, ListedToken, NewToken, TokenKind
 
-__all__ = ["add_token", "find_token", "list_tokens", "revoke_token"]
+__all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token"]
 
 KINDS = ("scope", "host", "admin")
 LABEL_CHARS = 100
@@ -99,6 +100,54 @@ def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     if row is None or not rules.is_same_hash(row[1], rules.hash_token(text)):
         return None
     return row[0]
+
+
+def narrow_scope(
+    token: AccessToken,
+    *,
+    persona: str | None = None,
+    conversation: str | None = None,
+    participant: str | None = None,
+    server: str | None = None,
+    privacy: Privacy | None = None,
+) -> Scope:
+    """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said.
+
+    A host speaks for every participant and conversation of its persona. A scope token speaks for its participant: in
+    its conversation where it has one, else in conversations that are theirs by their key (`web/ann`, `web/ann/2` of
+    `web/ann`), which are direct ones.
+
+    Args:
+        token: of `find_token`.
+        persona, conversation, participant, server, privacy: what the request says; None where it says nothing.
+
+    Raises:
+        ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
+
+    >>> from prompt_engine.tokens import narrow_scope
+    >>> from prompt_engine.tokens.shapes import AccessToken
+    >>> narrow_scope(AccessToken(1, "host", "iris"), conversation="web/7", participant="web/ann").participant
+    'web/ann'
+    >>> narrow_scope(AccessToken(1, "scope", "iris", "web/ann"), conversation="web/ann/2").privacy
+    'direct'
+    """
+    own = token.scope
+    if persona is not None and persona != own.persona:
+        raise ScopeError(_NOT_FOR.format("persona"))
+    if token.kind == "host":
+        return Scope(own.persona, conversation, participant, server or "", None, privacy)
+    if participant is not None and participant != own.participant:
+        raise ScopeError(_NOT_FOR.format("participant"))
+    if server and server != own.server:
+        raise ScopeError(_NOT_FOR.format("server"))
+    if conversation in (None, own.conversation):
+        return own
+    if token.conversation is not None or not rules.is_own_place(conversation, own.participant or ""):
+        raise ScopeError(_NOT_FOR.format("conversation"))
+    return replace(own, conversation=conversation, privacy="direct")
+
+
+_NOT_FOR = "The token does not stand for this {}."
 
 
 def list_tokens(

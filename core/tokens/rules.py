@@ -53,3 +53,14 @@ def is_same_hash(one: bytes, other: bytes) -> bool:
     (True, False)
     """
     return hmac.compare_digest(one, other)
+
+
+def is_own_place(conversation: str, participant: str) -> bool:
+    """Return whether a conversation is a participant's own by its key alone: the chat with them, or a thread of it.
+
+    Everything else may be somebody else's, whether it is stored or not, so nothing has to be looked up to refuse it.
+
+    >>> is_own_place("web/ann", "web/ann"), is_own_place("web/ann/2", "web/ann"), is_own_place("web/anna", "web/ann")
+    (True, True, False)
+    """
+    return conversation == participant or conversation.startswith(f"{participant}/")

@@ -32,14 +32,20 @@ class AccessToken:
     def scope(self) -> Scope:
         """Return the scope the token stands for: of a host token the persona's, to be narrowed by what the host says.
 
+        A scope token that names neither conversation nor server speaks to the persona directly, in the conversation
+        whose key is the participant's own.
+
         Raises:
             ScopeError: an admin token has none.
 
-        >>> AccessToken(7, "scope", "iris", "web/ann").scope.participant
-        'web/ann'
+        >>> scope = AccessToken(7, "scope", "iris", "web/ann").scope
+        >>> scope.participant, scope.conversation, scope.privacy
+        ('web/ann', 'web/ann', 'direct')
         """
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")
+        if self.kind == "scope" and self.conversation is None and not self.server:
+            return Scope(self.persona, self.participant, self.participant, privacy="direct")
         return Scope(self.persona, self.conversation, self.participant, self.server)
 
 

@@ -297,6 +297,7 @@ WRITERS = {
 
 BARE = {
     "core.admin": "create_app",
+    "core.api": "check_token create_server read_scope",
     "core.doctor": "examine",
     "core.semantic": "count_vectors",
     "core.config": "check load set_value show",
@@ -312,7 +313,7 @@ BARE = {
     "core.stories": "from_number get_short_token_limit role_from_number role_to_number to_number to_numbers",
     "core.synth_core_memory": "should_remember",
     "core.synth_tagging": "extract_keywords extract_tags",
-    "core.tokens": "find_token",
+    "core.tokens": "find_token narrow_scope",
 }
 """Functions that read no rows of anybody: of values handed in, of settings, of the database as such."""
 

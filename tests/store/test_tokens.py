@@ -13,6 +13,7 @@ from core.database.schema_faces import access_tokens
 from core.errors import MessageError, ScopeError
 from core.forgetting import forget
 from core.scope import Scope
+from core.tokens.shapes import AccessToken
 from tests.store.world import open_db
 
 ANN = Scope("iris", "web/room", "web/ann", "s1")
@@ -103,3 +104,45 @@ def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> Non
     assert forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1
     assert tokens.find_token(hers["token"], db=db) is None
     assert tokens.find_token(his["token"], db=db) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "allowed"),
+    [
+        ({}, True),
+        ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
+        ({"conversation": "web/ann"}, True),
+        ({"conversation": "web/ann/2"}, True),
+        ({"conversation": "web/ann2"}, False),
+        ({"conversation": "web/room"}, False),
+        ({"conversation": ""}, False),
+        ({"participant": "web/bob"}, False),
+        ({"participant": ""}, False),
+        ({"server": "s1"}, False),
+        ({"persona": "vera"}, False),
+    ],
+)
+def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
+    """By the keys alone: whether there is such a thing makes no difference."""
+    token = AccessToken(1, "scope", "iris", "web/ann")
+    if not allowed:
+        with pytest.raises(ScopeError):
+            tokens.narrow_scope(token, **said)
+        return
+    scope = tokens.narrow_scope(token, **said)
+    assert (scope.persona, scope.participant, scope.privacy) == ("iris", "web/ann", "direct")
+
+
+def test_r12_a_scope_token_of_a_conversation_has_no_other() -> None:
+    token = AccessToken(1, "scope", "iris", "web/ann", "web/room", "s1")
+    assert tokens.narrow_scope(token, conversation="web/room", server="s1", privacy="public") == ANN
+    with pytest.raises(ScopeError):
+        tokens.narrow_scope(token, conversation="web/ann")
+
+
+def test_r12_a_host_token_speaks_for_everybody_of_its_persona() -> None:
+    token = AccessToken(1, "host", "iris")
+    said = {"conversation": "web/room", "participant": "web/bob", "server": "s1"}
+    assert tokens.narrow_scope(token, **said) == Scope("iris", "web/room", "web/bob", "s1")
+    with pytest.raises(ScopeError):
+        tokens.narrow_scope(token, persona="vera")
