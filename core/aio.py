@@ -90,6 +90,7 @@ DOORS = {
         cancel clear_queue count_operations enqueue_operation list_operations operation_scope register_handler
         retry_operation run_pending
     """,
+    ".tokens": "add_token find_token list_tokens narrow_scope revoke_token",
     ".transfer": "export_items import_items",
     ".db": """
         check_server configure current_database default_database forget insert_memory migrate open_database

@@ -60,6 +60,7 @@ from .synth_tagging import KnownTag
 from .tags import rules
 from .text.counters import Counter
 from .text.sizes import Dumps
+from .tokens.shapes import AccessToken, ListedToken, NewToken, TokenKind
 from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
 from .transfer.items.sources import Source as TransferSource
@@ -1667,6 +1668,45 @@ async def run_pending(
     scope: Scope | None = None,
 ) -> list[OperationRun]:
     """Do the operations of the scope's persona that may begin now, one after the other, and report each."""
+
+async def add_token(
+    kind: TokenKind = "scope",
+    *,
+    label: str = "",
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> NewToken:
+    """Make a token and return it; the text under `token` is shown this once and cannot be asked for again."""
+
+async def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
+    """Return who shows a token, None for what is none, holds no more or never did."""
+
+async def list_tokens(
+    *, admin: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[ListedToken]:
+    """Return the tokens of the scope's persona, the oldest first, with those that were revoked. For an operator."""
+
+async def narrow_scope(
+    token: AccessToken,
+    *,
+    persona: str | None = None,
+    conversation: str | None = None,
+    participant: str | None = None,
+    server: str | None = None,
+    privacy: Privacy | None = None,
+) -> Scope:
+    """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said."""
+
+async def revoke_token(
+    id: object,
+    *,
+    admin: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> bool:
+    """Let a token hold no more from now on, and return whether it did until now. For an operator."""
 
 async def export_items(
     *,

@@ -35,7 +35,7 @@ from .context import AdminContext
 from .sessions import Sessions, WrongTokens
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
-_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """The web framework would record parameters and error texts where the process has such a recorder."""
 
 
@@ -97,7 +97,7 @@ def create_app(
         redoc_url=None,
         openapi_url=f"{prefix}/openapi.json",
         redirect_slashes=False,
-        telemetry=_NO_TELEMETRY,
+        telemetry=NO_TELEMETRY,
     )
     app.state.admin = context
     app.state.imports = transfer.Imports()

@@ -54,8 +54,8 @@ STATUS: tuple[tuple[type[CoreError], int, str], ...] = (
 """The first class that fits counts."""
 
 WORDS = {
-    400: "wrong_shape", 401: "no_token", 403: "foreign_site", 404: "not_found", 405: "method", 413: "too_large",
-    421: "foreign_host", 422: "bad_value", 429: "too_many", 503: "disabled",
+    400: "wrong_shape", 401: "no_token", 403: "foreign_site", 404: "not_found", 405: "method", 408: "too_slow",
+    413: "too_large", 421: "foreign_host", 422: "bad_value", 429: "too_many", 503: "disabled",
 }  # fmt: skip
 _SENTENCES = {
     404: "There is nothing under this path. The document under openapi.json lists all of them.",

@@ -5,7 +5,7 @@
 | the Host header names this machine (a foreign name may have been pointed at it) | 421 |
 | a changing request was not sent from another site | 403 |
 | the body is not larger than its route takes, while it is read | 413 |
-| `Authorization: Bearer` with the token, or the page's cookie | 401, many wrong tokens 429 |
+| `Authorization: Bearer` with the token or one of kind admin, or the page's cookie | 401, many wrong tokens 429; 403 |
 
 Only the log-in form and the page's own style and script are given to those who have no token: `PUBLIC`. With the
 cookie alone, a changing request has to say where it was sent from (Origin, Sec-Fetch-Site or Referer), which every
@@ -24,6 +24,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
@@ -32,6 +33,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
 from ..calls.defaults import known_settings
+from ..errors import CoreError
+from ..tokens import find_token
+from ..tokens.rules import read_token_id
+from ..tokens.shapes import AccessToken
 from ..transfer.items.pieces import MAX_BYTES
 from . import errors, hosts
 from .context import AdminContext
@@ -135,6 +140,22 @@ class Guard:
             )
         return None
 
+    async def _judge_stored_token(self, scope: Scope, given: str, now: datetime) -> Response | None:
+        """Return the refusal of a token that is not ADMIN_TOKEN, None for one that the database has for operators."""
+        try:
+            token = await run_in_threadpool(self._find_token, given)
+        except CoreError as error:
+            return errors.answer_core_error(error)
+        if token is None:
+            return await _refuse_token(self._wrong, now)
+        if token.kind != "admin":
+            return errors.build_refusal(403, "The token is not for this.", "forbidden")
+        scope[_KNOWN] = "token"
+        return None
+
+    def _find_token(self, given: str) -> AccessToken | None:
+        return find_token(given, db=self._context.db) if read_token_id(given) is not None else None
+
     def _refuse_large(self, headers: Headers, most: int) -> Response | None:
         length = headers.get("content-length", "")
         is_large = length.isdecimal() and (len(length) > 15 or int(length) > most)
@@ -149,7 +170,7 @@ class Guard:
             if is_token(given.strip(), self._context.token):
                 scope[_KNOWN] = "token"
                 return None
-            return await _refuse_token(self._wrong, now)
+            return await self._judge_stored_token(scope, given.strip(), now)
         if value and self._sessions.holds(value, now):
             if scope["method"] not in READING and hosts.judge_origin(headers, scope["scheme"]) == "none":
                 return errors.build_refusal(

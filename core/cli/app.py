@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ..errors import CoreError
-from . import build, config, db, demo, doctor, export, forget, imports, jobs, memory, output, run, search, serve, tags
+from . import (
+    build,
+    config,
+    db,
+    demo,
+    doctor,
+    export,
+    forget,
+    imports,
+    jobs,
+    memory,
+    output,
+    run,
+    search,
+    serve,
+    tags,
+    tokens,
+)
 
 NAME = "prompt-engine"
 
@@ -57,11 +74,15 @@ class _ShowingGroup(TyperGroup):
 
 
 def _add_group(
-    name: str, about: str, commands: Mapping[str, Callable[..., None]], kind: type[TyperGroup] = TyperGroup
+    name: str,
+    about: str,
+    commands: Mapping[str, Callable[..., None]],
+    kind: type[TyperGroup] = TyperGroup,
+    without: Collection[str] = (),
 ) -> None:
     group = typer.Typer(cls=kind, help=about)
     for each, function in commands.items():
-        run.add_command(group, each, function)
+        run.add_command(group, each, function, without=without)
     app.add_typer(group, name=name)
 
 
@@ -106,6 +127,12 @@ _add_group(
     "Look at the work in the background, and change it.",
     {"show": jobs.show, "cancel": jobs.cancel, "clear": jobs.clear, "retry": jobs.retry},
     _ShowingGroup,
+)
+_add_group(
+    "token",
+    "Make, list and revoke tokens of other programs.",
+    {"add": tokens.add, "list": tokens.list_, "revoke": tokens.revoke},
+    without={"persona_id"},
 )
 run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"})
 run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})

@@ -1,8 +1,9 @@
-"""`prompt-engine serve`: the admin API and page on a socket of this machine."""
+"""`prompt-engine serve`: the faces for operators, hosts and models on a socket of this machine."""
 
 from __future__ import annotations
 
 import socket
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -13,7 +14,7 @@ from . import output
 from .run import Run
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 HostOption = Annotated[
     str | None,
@@ -26,6 +27,13 @@ AllowOption = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
 ]
+AdminOption = Annotated[
+    bool,
+    typer.Option("--admin/--no-admin", help="The operator's page and routes, which need ADMIN_TOKEN."),
+]
+WorkerOption = Annotated[
+    bool, typer.Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
+]
 
 WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
@@ -34,24 +42,40 @@ WIDE = (
 EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
 
 
-def serve(run: Run, host: HostOption = None, port: PortOption = None, allow_hosts: AllowOption = None) -> None:
-    """Serve the admin API and page until Ctrl-C.
+def serve(
+    run: Run,
+    host: HostOption = None,
+    port: PortOption = None,
+    allow_hosts: AllowOption = None,
+    admin: AdminOption = True,
+    worker: WorkerOption = True,
+) -> None:
+    """Serve the admin page and the HTTP API until Ctrl-C.
 
-    Every route needs the token of ADMIN_TOKEN; only this machine reaches it unless --host says otherwise.
+    The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
+    machine reaches it unless --host says otherwise.
     """
     # 1. what is served, and where
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
     asked = {name.upper(): value for name, value in given.items() if value is not None}
     settings = _read_settings(run, asked)
-    app = _make_application(run, asked, allow_hosts or ())
+    with_admin = admin
+    app = _make_application(run, asked, allow_hosts or (), admin=with_admin)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
-        _print_place(settings, app)
+        _print_place(settings, admin=with_admin)
         server = _make_server(app)
-        try:
-            server.run(sockets=[listening])
-        except KeyboardInterrupt:
-            output.note("Stopped.")
+        with _working(run, asked) if worker else nullcontext():
+            try:
+                server.run(sockets=[listening])
+            except KeyboardInterrupt:
+                output.note("Stopped.")
+
+
+def _working(run: Run, asked: dict[str, Any]) -> AbstractContextManager[None]:
+    from ..api.background import run_queue
+
+    return run_queue(run.db, asked or None)
 
 
 def address(settings: Settings) -> tuple[str, int]:
@@ -65,22 +89,22 @@ def _read_settings(run: Run, asked: dict[str, Any]) -> Settings:
     return settings_for(asked or None, run.db)
 
 
-def _make_application(run: Run, asked: dict[str, Any], allowed: Any) -> FastAPI:
+def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool) -> Starlette:
     """Return what is served.
 
     Raises:
-        typer.Exit: with 2, after a sentence: the extra is not installed, or there is no token.
+        typer.Exit: with 2, after a sentence: the extra is not installed, there is no token, or for a proxy no upstream.
     """
     try:
         import uvicorn  # noqa: F401 - an extra of its own
 
-        from ..admin.app import create_app
+        from ..api.server import create_server
     except ModuleNotFoundError as error:
         _refuse(EXTRA.format(name=error.name))
     try:
-        return create_app(db=run.db, settings=asked or None, allowed_hosts=allowed)
+        return create_server(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin)
     except ConfigError as error:
-        if error.flag != "ADMIN_TOKEN":
+        if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
         _refuse(str(error))
 
@@ -90,7 +114,7 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _make_server(app: FastAPI) -> Any:
+def _make_server(app: Starlette) -> Any:
     import uvicorn
 
     return uvicorn.Server(
@@ -100,7 +124,7 @@ def _make_server(app: FastAPI) -> Any:
             access_log=False,  # addresses hold what was searched for
             server_header=False,
             ws="none",
-            lifespan="off",
+            lifespan="on",
         )
     )
 
@@ -122,10 +146,13 @@ def _open_socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _print_place(settings: Settings, app: FastAPI) -> None:
+def _print_place(settings: Settings, *, admin: bool) -> None:
     from ..admin.hosts import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
-    output.note(f"The admin page is on http://{host}:{settings.admin_port}{app.state.admin.prefix}/, until Ctrl-C.")
+    place = f"http://{host}:{settings.admin_port}"
+    if admin:
+        output.note(f"The admin page is on {place}/admin/, until Ctrl-C.")
+    output.note(f"The HTTP API is on {place}/v1; `prompt-engine token add` makes a token for it.")
     if not is_loopback(settings.admin_host):
         output.note(WIDE.format(host=settings.admin_host), style="yellow")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .flag_base import FlagValues, flag
-from .flag_types import Text
+from .flag_types import Text, Texts
 
 PruneMode = Literal["any", "all"]
 """any: what is too old or too unimportant goes. all: what is both."""
@@ -109,5 +109,20 @@ class LifelongFlags(FlagValues):
         kind=Text("a token"),
         default_means="none: the admin server does not start",
         secret=True,
+        group="Admin",
+    )
+    max_body_bytes: int = flag(
+        4_194_304,
+        "Largest body of a request to the HTTP API, MCP or the proxy.",
+        unit="bytes",
+        low=1024,
+        high=1_073_741_824,
+        group="Admin",
+    )
+    allowed_origins: tuple[str, ...] = flag(
+        (),
+        "Origins of pages in a browser that may ask the HTTP API, MCP or the proxy, such as https://chat.example.",
+        kind=Texts(),
+        default_means="none",
         group="Admin",
     )

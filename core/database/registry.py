@@ -165,6 +165,13 @@ REGISTRY: tuple[Registered, ...] = (
         row_table="memories",
     ),
     Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
+    Registered(
+        "access_tokens",
+        "persona",
+        texts=("label",),
+        participant=("participant_key",),
+        conversation=("conversation_key",),
+    ),
     Registered("schema_version", "none"),
 )
 

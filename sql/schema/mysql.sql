@@ -570,6 +570,21 @@ CREATE TABLE IF NOT EXISTS search_vector (
     KEY ix_vector_row (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS access_tokens (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    kind VARBINARY(8) NOT NULL DEFAULT '',
+    token_hash BINARY(32) NOT NULL,
+    participant_key VARBINARY(255),
+    conversation_key VARBINARY(512),
+    server_id VARBINARY(191) NOT NULL DEFAULT '',
+    label VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    created_at DATETIME(6),
+    revoked_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     -- the row (128 bytes)
@@ -579,4 +594,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0002');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0004');

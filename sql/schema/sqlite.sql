@@ -588,6 +588,21 @@ CREATE TABLE IF NOT EXISTS search_vector (
 -- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
 CREATE INDEX IF NOT EXISTS ix_vector_row ON search_vector (audience_id, source, row_id);
 
+CREATE TABLE IF NOT EXISTS access_tokens (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    token_hash BLOB NOT NULL,
+    participant_key TEXT,
+    conversation_key TEXT,
+    server_id TEXT DEFAULT '' NOT NULL,
+    label VARCHAR(100) DEFAULT '' NOT NULL,
+    created_at TEXT,
+    revoked_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,
     -- the row (128 bytes)
@@ -597,4 +612,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0002');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0004');

@@ -26,6 +26,7 @@ from core import (
     stories,
     synth_core_memory,
     synth_tagging,
+    tokens,
     transfer,
     wishes,
 )
@@ -247,6 +248,8 @@ _reads("core.jobs.count_operations", lambda p, **by: jobs.count_operations(**by)
 _reads("core.synth_tagging.list_tags", lambda p, **by: synth_tagging.list_tags(**by), "persona")
 _reads("core.synth_tagging.expand_tags", lambda p, **by: synth_tagging.expand_tags([TAG, COMMON], **by))
 
+_reads("core.tokens.list_tokens", lambda p, **by: tokens.list_tokens(**by), "persona")
+
 # Files
 
 _reads("core.transfer.export_items",
@@ -283,6 +286,7 @@ WRITERS = {
     "set_scene_recap switch_stories update_message_inclusion_flags",
     "core.synth_core_memory": "silently_record_memory",
     "core.synth_tagging": "add_alias add_tag link_tags",
+    "core.tokens": "add_token revoke_token",
     "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
     "core.wishes": "add_wish change_wish delete_wish restore_wish",
@@ -293,6 +297,7 @@ WRITERS = {
 
 BARE = {
     "core.admin": "create_app",
+    "core.api": "check_token create_server read_scope",
     "core.doctor": "examine",
     "core.semantic": "count_vectors",
     "core.config": "check load set_value show",
@@ -308,6 +313,7 @@ BARE = {
     "core.stories": "from_number get_short_token_limit role_from_number role_to_number to_number to_numbers",
     "core.synth_core_memory": "should_remember",
     "core.synth_tagging": "extract_keywords extract_tags",
+    "core.tokens": "find_token narrow_scope",
 }
 """Functions that read no rows of anybody: of values handed in, of settings, of the database as such."""
 

@@ -102,7 +102,7 @@ OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
     "db init", "db migrate", "db reindex", "db verify", "db maintenance", "config show", "config check", "config write",
     "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
-    "memory embed", "memory runs",
+    "memory embed", "memory runs", "token add", "token list", "token revoke",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
 

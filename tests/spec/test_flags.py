@@ -20,6 +20,7 @@ from core.prompt_engine import set_hook
 from core.search.free_search import free_memory_search
 from tests.spec import (  # noqa: F401 - they register
     probes_admin,
+    probes_api,
     probes_conversations,
     probes_jobs,
     probes_lifelong,

@@ -188,6 +188,7 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     p.put("short_term_memories", {"channel_id": OTHER}, "summary")
     relationships.adjust(ANN, 5, username=w("username"), realname=w("realname"), **p.given)
     p.add("memory_jobs", type="HOST", participant_key=ANN)
+    p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key=ANN)
     texts = [{"text": w("handed"), "who": WHO, "participant": ANN}, {"text": "hm", "who": BOB, "participant": "tg/bob"}]
     payload = {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}
     job = p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, payload=payload, depends_on=None,
@@ -217,6 +218,7 @@ def plant_conversation(p: Planting) -> dict[str, Any]:
     )
     p.put("short_term_memories", {"channel_id": ROOM}, "server_name", "channel_name", "summary")
     p.add("memory_jobs", type="HOST", conversation_key=ROOM)
+    p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key="tg/carol", conversation_key=ROOM)
     # A name goes by its person, whom nobody forgets here.
     names = TABLES["participants"]
     change = update(names).where(names.c.persona_id == p.persona).values(display_name="someone")

@@ -428,6 +428,8 @@ def example(column: Any) -> Any:
     made = {"Time": datetime(2026, 3, 10, 12, tzinfo=UTC), "Key": "k"}.get(type(column.type).__name__)
     if made is not None:
         return made
+    if "BLOB" in str(column.type).upper():
+        return bytes(32)
     return 1 if "INT" in str(column.type).upper() or "NUMERIC" in str(column.type).upper() else "x"
 
 

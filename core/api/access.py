@@ -1,0 +1,93 @@
+"""A header to the token it shows, and a token and a request to the scope. For every face that comes by HTTP.
+
+`check_token(headers, db)` and `read_scope(token, ...)` are all a face needs: what a token stands for is decided in
+`tokens`, what a scope sees is decided where it always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from ..admin.sessions import is_token
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import ScopeError
+from ..scope import Scope
+from ..tokens import find_token, narrow_scope
+from ..tokens.shapes import AccessToken, TokenKind
+
+FOR_HOSTS: Collection[TokenKind] = ("scope", "host")
+"""Kinds of token that speak for people; `admin` is for the operator's routes."""
+
+NO_TOKEN = "A token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
+FORBIDDEN = "The token is not for this."
+
+_KNOWN = "prompt_engine_access"
+
+
+class AccessRefusedError(HTTPException):
+    """A request is refused for who sends it: 401 or 403. What is said is the same whatever there is."""
+
+
+def check_token(
+    headers: Mapping[str, str],
+    db: Database,
+    *,
+    kinds: Collection[TokenKind] = FOR_HOSTS,
+    settings: Settings | None = None,
+) -> AccessToken:
+    """Return the token that a request shows.
+
+    Args:
+        headers: of the request, names in lower case; `authorization: Bearer TOKEN` is read.
+        db: the database with the tokens, which is asked: call it in a thread.
+        kinds: those that are taken here.
+        settings: so that ADMIN_TOKEN is known as what it is: right, and not for this.
+
+    Raises:
+        AccessRefusedError: 401, no token, or none that holds; 403, one that is for something else.
+        StoreReadError: the database did not answer.
+    """
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    text = given.strip() if kind.lower() == "bearer" else ""
+    token = find_token(text, db=db) if text else None
+    if token is None:
+        if text and settings is not None and settings.admin_token and is_token(text, settings.admin_token):
+            raise AccessRefusedError(403, FORBIDDEN)
+        raise AccessRefusedError(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})
+    if token.kind not in kinds:
+        raise AccessRefusedError(403, FORBIDDEN)
+    return token
+
+
+def read_scope(token: AccessToken, **said: Any) -> Scope:
+    """Return the scope of a request; `said` is what it says of itself, as `tokens.narrow_scope` takes it.
+
+    Raises:
+        AccessRefusedError: 403, it says what the token does not stand for.
+    """
+    try:
+        return narrow_scope(token, **said)
+    except ScopeError as error:
+        raise AccessRefusedError(403, str(error)) from None
+
+
+def note_token(scope: Any, token: AccessToken) -> None:
+    """Keep the token of a request for what comes behind the guard."""
+    scope[_KNOWN] = token
+
+
+def get_token(request: HTTPConnection) -> AccessToken:
+    """Return the token of a request that has passed the guard.
+
+    Raises:
+        AccessRefusedError: 401, it has passed none.
+    """
+    token = request.scope.get(_KNOWN)
+    if not isinstance(token, AccessToken):
+        raise AccessRefusedError(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})
+    return token

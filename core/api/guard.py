@@ -1,0 +1,172 @@
+"""What every request passes before anything of it is read: `FaceGuard`, around each face that is for programs.
+
+| Step | Refused with |
+|---|---|
+| the Host header names this machine (a foreign name may have been pointed at it) | 421 |
+| a page of a browser that asks is one of ALLOWED_ORIGINS | 403 |
+| the body is not larger than MAX_BODY_BYTES, and comes within BODY_SECONDS | 413, 408 |
+| `Authorization: Bearer` with a token of a kind that is for this | 401, 403 |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..admin import errors, hosts
+from ..calls import defaults
+from ..calls.call import GivenSettings
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import CoreError
+from ..tokens.shapes import TokenKind
+from . import access
+
+BODY_SECONDS = 60.0
+"""Longest time a body may take to arrive."""
+TOO_LARGE = "The body is too large. At most {} bytes (MAX_BODY_BYTES) are taken. Send less at once."
+TOO_SLOW = "The body did not arrive in time. Send it within {:.0f} seconds."
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+"""On every answer that does not say otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaceContext:
+    """What every face works with; values are read at each request, so that a changed flag acts at once."""
+
+    db: Database | None = None
+    """None for the database of the process."""
+    settings: GivenSettings = None
+    allowed_hosts: frozenset[str] = frozenset()
+    """Names in the Host header that are answered, in lower case, beside loopback and ADMIN_HOST; `*` for all."""
+
+    def database(self) -> Database:
+        """Return the database.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        db: Database = defaults.handle(self.db)
+        return db
+
+    def values(self) -> Settings:
+        """Return the settings as they are now, those of the table `config` too."""
+        return defaults.settings_for(self.settings, self.database())
+
+
+class FaceGuard:
+    """Lets a request through to a face, or answers it itself. What fails there becomes an answer too."""
+
+    def __init__(self, app: ASGIApp, context: FaceContext, *, kinds: Collection[TokenKind] = access.FOR_HOSTS) -> None:
+        self._app = app
+        self._context = context
+        self._kinds = kinds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        sending = _Sending(send)
+        try:
+            settings = await run_in_threadpool(self._context.values)
+            refused = self._refuse(scope, settings) or await self._refuse_unknown(scope, settings)
+            if refused is not None:
+                await refused(scope, receive, sending)
+                return
+            await self._app(scope, limit_receive(receive, settings.max_body_bytes), sending)
+        except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
+            answer = answer_error(error)
+            if sending.begun:
+                raise CutOffError from None  # the connection is closed, so that nobody takes a part for the whole
+            await answer(scope, receive, sending)
+
+    def _refuse(self, scope: Scope, settings: Settings) -> Response | None:
+        headers = Headers(scope=scope)
+        if not hosts.is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
+            return errors.build_refusal(
+                421,
+                "The Host header names another machine. Use 127.0.0.1, localhost or ADMIN_HOST, or allow the name with "
+                "`prompt-engine serve --allow-host NAME`.",
+            )
+        if headers.get("origin", "") not in settings.allowed_origins and (
+            hosts.judge_origin(headers, scope["scheme"]) == "foreign"
+        ):
+            return errors.build_refusal(403, "The request was sent from a page that ALLOWED_ORIGINS does not name.")
+        length = headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 15 or int(length) > settings.max_body_bytes):
+            return errors.build_refusal(413, TOO_LARGE.format(settings.max_body_bytes))
+        return None
+
+    async def _refuse_unknown(self, scope: Scope, settings: Settings) -> Response | None:
+        headers = Headers(scope=scope)
+
+        def check() -> Any:
+            return access.check_token(headers, self._context.database(), kinds=self._kinds, settings=settings)
+
+        try:
+            access.note_token(scope, await run_in_threadpool(check))
+        except access.AccessRefusedError as error:
+            return answer_error(error)
+        return None
+
+
+class CutOffError(Exception):
+    """An answer ended before its time; nothing about why."""
+
+
+def answer_error(error: Exception) -> Response:
+    """Return the answer for a failure; only errors of this project say what is wrong."""
+    if isinstance(error, access.AccessRefusedError):
+        word = "forbidden" if error.status_code == 403 else ""
+        return errors.build_refusal(error.status_code, str(error.detail), word, headers=error.headers)
+    if isinstance(error, CoreError):
+        return errors.answer_core_error(error)
+    if isinstance(error, errors.Refused):
+        return errors.answer_http_error(error)
+    return errors.answer_failure(error)
+
+
+def limit_receive(receive: Receive, most: int, seconds: float = BODY_SECONDS) -> Receive:
+    """Return a receive that ends with 413 or 408 as soon as a body is too large or too slow, whatever was announced."""
+    got, end, whole = 0, time.monotonic() + seconds, False
+
+    async def receive_some() -> Message:
+        nonlocal got, whole
+        if whole:  # what comes now is the end of the connection, however late
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(end - time.monotonic(), 0.001))
+        except TimeoutError:
+            raise errors.Refused(408, TOO_SLOW.format(seconds)) from None
+        got += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if got > most:
+            raise errors.Refused(413, TOO_LARGE.format(most))
+        return message
+
+    return receive_some
+
+
+class _Sending:
+    """Sends an answer with HEADERS on it, and knows whether it has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)

@@ -1,0 +1,72 @@
+"""The API for hosts, as an application: its routes, its document, and which failure is which answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from ..admin import errors
+from ..admin.app import NO_TELEMETRY
+from ..admin.bodies import check_known
+from ..errors import CoreError
+from . import access, host_routes
+from .guard import FaceContext, answer_error
+
+_bearer = HTTPBearer(auto_error=False, description="A token of `prompt-engine token add`.")
+
+
+def create_host_app(context: FaceContext, *routers: APIRouter) -> FastAPI:
+    """Return the API for hosts, to be put behind a `guard.FaceGuard`.
+
+    Args:
+        routers: further routes under the same token, such as the proxy's.
+    """
+    app = FastAPI(
+        title="prompt-engine",
+        version="1",
+        description="What a host asks and stores of one persona's memory. Every route needs a token.",
+        docs_url=None,  # that page loads its script from elsewhere
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
+    )
+    app.state.context = context
+    for failure, answer in _HANDLERS.items():
+        app.add_exception_handler(failure, answer)
+    for router in routers:
+        app.include_router(router)
+    app.include_router(
+        host_routes.router, dependencies=[Security(_bearer), Depends(_require_token), Depends(check_known)]
+    )
+    return app
+
+
+def _require_token(request: Request) -> None:
+    """Refuse a request that has not passed the guard."""
+    access.get_token(request)
+
+
+async def _answer_known(_: Any, error: Any) -> Any:
+    return answer_error(error)
+
+
+async def _answer_bad_values(request: Request, error: Any) -> Any:
+    return errors.answer_bad_values(request.scope.get("route"), error)
+
+
+async def _answer_http_error(_: Any, error: Any) -> Any:
+    return errors.answer_http_error(error)
+
+
+_HANDLERS: dict[Any, Any] = {
+    CoreError: _answer_known,
+    access.AccessRefusedError: _answer_known,
+    RequestValidationError: _answer_bad_values,
+    HTTPException: _answer_http_error,
+}

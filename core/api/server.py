@@ -1,0 +1,129 @@
+"""One server for every face: the operator's, the API for hosts, the proxy, and what is mounted beside them.
+
+| Path | Face | Token |
+|---|---|---|
+| `/admin/...` | the operator's routes and page | ADMIN_TOKEN, or a token of kind admin |
+| `/v1/...` | the API for hosts, and with a proxy `/v1/models`, `/v1/chat/completions` | scope, host |
+| what `Mounted` says | another ASGI application, such as MCP under `/mcp` | scope, host |
+| `/health` | says that the server is up, and nothing else | none |
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..admin import errors
+from ..admin.app import create_app
+from ..calls.call import GivenSettings
+from ..calls.defaults import known_settings
+from ..database.engine import Database
+from .guard import FaceContext, FaceGuard
+from .host_app import create_host_app
+
+ADMIN = "/admin"
+V1 = "/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """Another face under the same address, behind the same guard: host, origin, size and token are looked at before.
+
+    The application finds the token of a request with `api.access.get_token(request)`.
+    """
+
+    path: str
+    """Such as `/mcp`; requests to it and below it are passed on as they are, the path whole."""
+    app: ASGIApp
+    lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None
+    """What is entered before the first request and left after the last one; None for nothing."""
+
+
+def create_server(
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    allowed_hosts: Collection[str] = (),
+    admin: bool = True,
+    mounted: Sequence[Mounted] = (),
+) -> Starlette:
+    """Return the ASGI application of all faces.
+
+    Args:
+        db: a handle of `open_database`; None for the database of the process.
+        settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
+        allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all.
+        admin: with the operator's routes and page, which need ADMIN_TOKEN.
+        mounted: further faces.
+
+    Raises:
+        ConfigError: ADMIN_TOKEN is unset or too short.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.api import create_server
+    >>> app = create_server(db=open_database("sqlite://"), admin=False)
+    >>> [route.path for route in app.routes]
+    ['/health']
+    """
+    context = FaceContext(db, settings, frozenset(each.lower() for each in allowed_hosts))
+    lifespans = [each.lifespan for each in mounted if each.lifespan is not None]
+    faces: list[tuple[str, ASGIApp]] = [(V1, FaceGuard(create_host_app(context), context))]
+    faces += [(each.path, FaceGuard(each.app, context)) for each in mounted]
+    origins = known_settings(settings, db).allowed_origins
+    if origins:
+        faces = [(path, _allow_origins(app, origins)) for path, app in faces]
+    if admin:
+        faces.append((ADMIN, create_app(db=db, settings=settings, prefix=ADMIN, allowed_hosts=allowed_hosts)))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for begin in lifespans:
+                await stack.enter_async_context(begin())
+            yield
+
+    server = Starlette(routes=[Route("/health", _answer_health)], lifespan=lifespan)
+    server.router.default = _Faces(faces)
+    server.state.context = context
+    return server
+
+
+class _Faces:
+    """Gives a request to the face whose path it begins with."""
+
+    def __init__(self, faces: Sequence[tuple[str, ASGIApp]]) -> None:
+        self._faces = tuple(faces)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path", ""))
+        for prefix, app in self._faces:
+            if path == prefix or path.startswith(f"{prefix}/"):
+                await app(scope, receive, send)
+                return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await errors.build_refusal(404, "There is nothing under this path.")(scope, receive, send)
+
+
+def _allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
+    return CORSMiddleware(
+        app,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["*"],
+    )
+
+
+async def _answer_health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

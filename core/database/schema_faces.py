@@ -1,0 +1,28 @@
+"""The table of tokens: by which programs that reach the engine over a network say who they are (docs/http-api.md).
+
+A part of the one declaration that `database.schema` begins.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, PrimaryKeyConstraint, Table, text
+
+from .dialects import HASH, ID, Time, name_type
+from .schema_base import key, persona, table
+
+access_tokens: Table = table(
+    "access_tokens",
+    Column("id", ID, nullable=False, autoincrement=False),
+    # blank for a token of an operator, who is nobody's
+    persona(),
+    key("kind", 8),
+    # of the whole token; the token itself is nowhere
+    Column("token_hash", HASH, nullable=False),
+    key("participant_key", 255, default=None, nullable=True),
+    key("conversation_key", 512, default=None, nullable=True),
+    key("server_id", 191),
+    Column("label", name_type(100), nullable=False, server_default=text("''")),
+    Column("created_at", Time(), nullable=True),
+    Column("revoked_at", Time(), nullable=True),
+    PrimaryKeyConstraint("id"),
+)

@@ -1,0 +1,207 @@
+"""DOOR: tokens, by which programs that reach the engine over a network say who they are.
+
+A token is shown once, when it is made; the database keeps a hash of it. Which routes take which kind is decided by the
+faces (`api`, `admin`); what a token may see is decided by its scope, as for every other caller.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+
+from ..calls import defaults
+from ..calls.call import GivenSettings, open_call
+from ..database.engine import Database
+from ..errors import MessageError, ScopeError
+from ..memories.rules import read_id
+from ..scope import Privacy, Scope
+from . import rules, table
+from .shapes import AccessToken, ListedToken, NewToken, TokenKind
+
+__all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token"]
+
+KINDS = ("scope", "host", "admin")
+LABEL_CHARS = 100
+
+
+def add_token(
+    kind: TokenKind = "scope",
+    *,
+    label: str = "",
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> NewToken:
+    """Make a token and return it; the text under `token` is shown this once and cannot be asked for again.
+
+    Args:
+        kind: `scope` for the participant of the scope, in its conversation and server where it names them; `host` for
+            every participant and conversation of the persona; `admin` for the operator's routes alone.
+        label: what it is for, at most 100 characters, shown in lists.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: whose token it is; None is the current scope. An admin token is nobody's.
+
+    Returns:
+        The token as `list_tokens` shows it, and `token`, which is sent as `Authorization: Bearer TOKEN`.
+
+    Raises:
+        MessageError: an unknown kind, a scope token without participant, a label that is too long.
+        StoreWriteError: nothing was stored.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.tokens import add_token, find_token
+    >>> db = open_database("sqlite://")
+    >>> made = add_token(db=db, scope=Scope("iris", participant="web/ann"))
+    >>> made["kind"], find_token(made["token"], db=db).scope.participant
+    ('scope', 'web/ann')
+    >>> db.close()
+    """
+    if kind not in KINDS:
+        raise MessageError(f"kind is {str(kind)[:40]!r}. It must be one of {', '.join(KINDS)}.", fields=("kind",))
+    if len(label) > LABEL_CHARS:
+        raise MessageError(
+            f"label is {len(label)} characters long. At most {LABEL_CHARS} are allowed.", fields=("label",)
+        )
+    call = open_call(db, settings, scope)
+    token_id, asking = call.db.ids.one(), call.scope
+    if kind == "scope":
+        if not (asking.participant or "").strip():
+            raise MessageError(
+                "participant is missing. A scope token is of one participant; a host token is of a whole persona.",
+                fields=("participant",),
+            )
+        token = AccessToken(
+            token_id, kind, asking.persona, asking.participant, asking.conversation, asking.server, label
+        )
+    else:
+        token = AccessToken(token_id, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label)
+    text = rules.write_token(token_id, secrets.token_urlsafe(32))
+    listed = table.insert_token(call.db, token, rules.hash_token(text))
+    return {**listed, "token": text}
+
+
+def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
+    """Return who shows a token, None for what is none, holds no more or never did.
+
+    Args:
+        text: the token, as it was shown when it was made.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.tokens import find_token
+    >>> find_token("no token", db=open_database("sqlite://")) is None
+    True
+    """
+    token_id = rules.read_token_id(text)
+    row = table.read_token(defaults.handle(db), token_id) if token_id is not None else None
+    if row is None or not rules.is_same_hash(row[1], rules.hash_token(text)):
+        return None
+    return row[0]
+
+
+def narrow_scope(
+    token: AccessToken,
+    *,
+    persona: str | None = None,
+    conversation: str | None = None,
+    participant: str | None = None,
+    server: str | None = None,
+    privacy: Privacy | None = None,
+) -> Scope:
+    """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said.
+
+    A host speaks for every participant and conversation of its persona. A scope token speaks for its participant: in
+    its conversation where it has one, else in conversations that are theirs by their key (`web/ann`, `web/ann/2` of
+    `web/ann`), which are direct ones.
+
+    Args:
+        token: of `find_token`.
+        persona, conversation, participant, server, privacy: what the request says; None where it says nothing.
+
+    Raises:
+        ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
+
+    >>> from prompt_engine.tokens import narrow_scope
+    >>> from prompt_engine.tokens.shapes import AccessToken
+    >>> narrow_scope(AccessToken(1, "host", "iris"), conversation="web/7", participant="web/ann").participant
+    'web/ann'
+    >>> narrow_scope(AccessToken(1, "scope", "iris", "web/ann"), conversation="web/ann/2").privacy
+    'direct'
+    """
+    own = token.scope
+    if persona is not None and persona != own.persona:
+        raise ScopeError(_NOT_FOR.format("persona"))
+    if token.kind == "host":
+        return Scope(own.persona, conversation, participant, server or "", None, privacy)
+    if participant is not None and participant != own.participant:
+        raise ScopeError(_NOT_FOR.format("participant"))
+    if server and server != own.server:
+        raise ScopeError(_NOT_FOR.format("server"))
+    if conversation in (None, own.conversation):
+        return own
+    if token.conversation is not None or not rules.is_own_place(conversation, own.participant or ""):
+        raise ScopeError(_NOT_FOR.format("conversation"))
+    return replace(own, conversation=conversation, privacy="direct")
+
+
+_NOT_FOR = "The token does not stand for this {}."
+
+
+def list_tokens(
+    *,
+    admin: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[ListedToken]:
+    """Return the tokens of the scope's persona, the oldest first, with those that were revoked. For an operator.
+
+    Args:
+        admin: the admin tokens, which are nobody's, in place of the persona's.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.tokens import add_token, list_tokens
+    >>> db = open_database("sqlite://")
+    >>> _ = add_token("host", label="my bot", db=db)
+    >>> [(each["kind"], each["label"], each["revoked_at"]) for each in list_tokens(db=db)]
+    [('host', 'my bot', '')]
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    return table.read_tokens(call.db, table.OPERATOR if admin else call.persona)
+
+
+def revoke_token(
+    id: object,  # noqa: A002 - the row's key
+    *,
+    admin: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> bool:
+    """Let a token hold no more from now on, and return whether it did until now. For an operator.
+
+    Args:
+        id: as `list_tokens` shows it, a whole number.
+        admin: an admin token, in place of one of the scope's persona.
+
+    Raises:
+        MessageError: the id is none.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.tokens import add_token, find_token, revoke_token
+    >>> db = open_database("sqlite://")
+    >>> made = add_token("host", db=db)
+    >>> revoke_token(made["id"], db=db), revoke_token(made["id"], db=db), find_token(made["token"], db=db)
+    (True, False, None)
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    return table.update_revoked(call.db, table.OPERATOR if admin else call.persona, read_id(id))

@@ -1,0 +1,114 @@
+"""The rows of tokens (table access_tokens). Those of operators belong to the persona that cannot be: the blank one.
+
+Whoever shows a token says by it whose they are, so one statement goes by the id alone; all others name the persona.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from ..database.dialects import read_time
+from ..database.engine import Database
+from ..database.schema_faces import access_tokens
+from .shapes import AccessToken, ListedToken
+
+OPERATOR = ""
+"""Persona of admin tokens; no scope can have it."""
+
+_T = access_tokens.c
+_SOURCE = "access_tokens"
+_SHOWN = (
+    _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.label, _T.created_at,
+    _T.revoked_at,
+)  # fmt: skip
+_BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
+_LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
+_REVOKED = (
+    update(access_tokens)
+    .where(_T.persona_id == bindparam("persona"), _T.id == bindparam("token"), _T.revoked_at.is_(None))
+    .values(revoked_at=bindparam("at"))
+)
+
+
+def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedToken:
+    """Store a token's row and return it as it is listed.
+
+    Raises:
+        StoreWriteError: nothing was stored.
+    """
+    now = db.clock()
+    row = {
+        "id": token.id,
+        "persona_id": token.persona,
+        "kind": token.kind,
+        "token_hash": token_hash,
+        "participant_key": token.participant,
+        "conversation_key": token.conversation,
+        "server_id": token.server,
+        "label": token.label,
+        "created_at": now,
+    }
+
+    def work(connection: Connection) -> None:
+        connection.execute(insert(access_tokens), row)
+
+    def confirm(connection: Connection) -> bool | None:
+        return True if connection.execute(_BY_ID, {"id": token.id}).first() is not None else None
+
+    db.transaction(work, source=_SOURCE, confirm=confirm)
+    return _build_listed({**row, "created_at": now, "revoked_at": None})
+
+
+def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
+    """Return a token that holds and the hash that is stored of it, None where there is none, or it was revoked.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
+        if row.revoked_at is None:
+            found = AccessToken(
+                row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label
+            )
+            return found, bytes(row.token_hash)
+    return None
+
+
+def read_tokens(db: Database, persona: str) -> list[ListedToken]:
+    """Return every token of a persona, the oldest first.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
+
+
+def update_revoked(db: Database, persona: str, token_id: int) -> bool:
+    """Let a token hold no more, and return whether it did until now.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+    values = {"persona": persona, "token": token_id, "at": db.clock()}
+
+    def work(connection: Connection) -> bool:
+        return bool(connection.execute(_REVOKED, values).rowcount)
+
+    return db.transaction(work, source=_SOURCE, confirm=lambda _: None)
+
+
+def _build_listed(row: Any) -> ListedToken:
+    created, revoked = read_time(row["created_at"]), read_time(row["revoked_at"])
+    return {
+        "id": row["id"],
+        "kind": row["kind"],
+        "persona": row["persona_id"],
+        "participant": row["participant_key"],
+        "conversation": row["conversation_key"],
+        "server": row["server_id"],
+        "label": row["label"],
+        "created_at": created.isoformat() if created else "",
+        "revoked_at": revoked.isoformat() if revoked else "",
+    }

@@ -1,0 +1,69 @@
+"""What the tests of the HTTP API share: tokens of each kind, and a client that shows one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from core import tokens
+from core.api.server import create_server
+from core.config import Settings
+from core.database.engine import Database
+from core.scope import Scope
+from tests.spec.admin_world import HOST, TOKEN
+
+
+def bearer(text: str) -> dict[str, str]:
+    """Return the header that shows a token."""
+    return {"Authorization": f"Bearer {text}"}
+
+
+class Visitor:
+    """Somebody who shows a token at every request."""
+
+    def __init__(self, client: TestClient, token: str) -> None:
+        self.client = client
+        self.token = token
+
+    def ask(self, method: str, path: str, status: int | None = 200, **given: Any) -> Any:
+        """Return what a request answers, as JSON."""
+        headers = {**bearer(self.token), **given.pop("headers", {})}
+        answer = self.client.request(method, path, headers=headers, **given)
+        assert status is None or answer.status_code == status, (answer.status_code, answer.text[:500])
+        return answer.json()
+
+    def post(self, path: str, body: Any, status: int | None = 200) -> Any:
+        """Return what a POST answers."""
+        return self.ask("POST", path, status, json=body)
+
+
+class World:
+    """A server, and a token of each kind for a persona."""
+
+    def __init__(self, db: Database, client: TestClient, persona: str) -> None:
+        self.db, self.client, self.persona = db, client, persona
+
+    def visitor(self, kind: Any = "host", participant: str | None = None, **more: Any) -> Visitor:
+        """Return somebody with a new token."""
+        scope = Scope(more.pop("persona", self.persona), participant=participant, **more)
+        return Visitor(self.client, tokens.add_token(kind, db=self.db, scope=scope)["token"])
+
+
+def made(db: Database, settings: Settings | None = None, **more: Any) -> Any:
+    """Return the server with ADMIN_TOKEN of the tests."""
+    return create_server(db=db, settings=(settings or Settings()).replace(admin_token=TOKEN), **more)
+
+
+@contextmanager
+def client_of(app: Any, host: str = HOST) -> Iterator[TestClient]:
+    """Yield a client of a server; what fails there is an answer."""
+    with TestClient(app, base_url=host, raise_server_exceptions=False, follow_redirects=False) as client:
+        yield client
+
+
+def said(text: str, who: str = "ann", path: str | None = None, **more: Any) -> dict[str, Any]:
+    """Return a message as a host sends it: a direct one unless a path is named."""
+    return {"text": text, "interface_path": path or f"web/{who}", "from_user": {"id": who, "full_name": who}, **more}

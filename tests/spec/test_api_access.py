@@ -1,0 +1,234 @@
+"""Who may ask the HTTP API (R12, R13): every route with each kind of token, foreign hosts and pages, large bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from core import tokens
+from core.admin.errors import Refused
+from core.api import guard
+from core.api.access import get_token
+from core.api.server import Mounted
+from core.config import Settings
+from core.database.engine import Database
+from core.scope import Scope
+from tests.spec.admin_world import BEARER, TOKEN
+from tests.spec.api_world import World, bearer, client_of, made, said
+
+pytestmark = pytest.mark.engines("sqlite")
+
+ROUTES: list[tuple[str, str, Any]] = [
+    ("POST", "/v1/prompt", {"message": said("tea?")}),
+    ("POST", "/v1/messages", {"messages": [{"message": said("I like tea")}]}),
+    ("POST", "/v1/turns", {"message": said("I like tea"), "reply": {"text": "Noted."}}),
+    ("POST", "/v1/search", {"query": "tea", "conversation": "web/ann", "participant": "web/ann"}),
+    ("POST", "/v1/memories", {"text": "Ann likes tea", "participant": "web/ann"}),
+    ("GET", "/v1/memories?participant=web/ann", None),
+    ("DELETE", "/v1/memories/7", None),
+    ("PATCH", "/v1/messages/web/ann/1", {"text": "x"}),
+    ("DELETE", "/v1/messages/web/ann/1", None),
+    ("GET", "/v1/openapi.json", None),
+]
+
+
+@pytest.fixture
+def world(db: Database, stage: Any) -> Iterator[World]:
+    """A server with every face, and a persona of its own."""
+    with client_of(made(db)) as client:
+        yield World(db, client, stage.persona)
+
+
+def test_r12_the_routes_here_are_all_there_are(world: World) -> None:
+    """Walks the document, so that a new route cannot be forgotten above."""
+    document = world.visitor().ask("GET", "/v1/openapi.json")
+    there = {(method.upper(), path) for path, each in document["paths"].items() for method in each}
+    assert len(there) == len(ROUTES) - 1
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=lambda value: str(value)[:30])
+def test_r12_every_route_with_each_kind_of_token(world: World, method: str, path: str, body: Any) -> None:
+    """Wrong or missing: 401; right but not for this: 403; the answers are the same for all routes."""
+    revoked = world.visitor()
+    assert tokens.revoke_token(int(revoked.token.split("_")[1]), db=world.db, scope=Scope(world.persona))
+    for text in ("", "x", revoked.token, world.visitor().token[:-1] + "!"):
+        answer = world.client.request(method, path, json=body, headers=bearer(text))
+        assert (answer.status_code, answer.json()["error"]) == (401, "no_token"), text
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert world.client.request(method, path, content=b"{broken").status_code == 401
+    for text in (TOKEN, world.visitor("admin").token):
+        answer = world.client.request(method, path, json=body, headers=bearer(text))
+        assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+    ann, bob = world.visitor("scope", "web/ann"), world.visitor("scope", "web/bob")
+    for visitor in (world.visitor(), ann):
+        answer = world.client.request(method, path, json=body, headers=bearer(visitor.token))
+        assert answer.status_code in (200, 404), answer.text
+    answer = world.client.request(method, path, json=body, headers=bearer(bob.token))
+    assert answer.status_code == (403 if "ann" in f"{path}{body}" else 404 if "7" in path else 200), answer.text
+
+
+def test_r12_admin_routes_take_admin_tokens_alone(world: World) -> None:
+    where = "/admin/jobs/counts"
+    assert world.client.get(where, headers=BEARER).status_code == 200
+    assert world.client.get(where, headers=bearer(world.visitor("admin").token)).status_code == 200
+    for visitor in (world.visitor(), world.visitor("scope", "web/ann")):
+        answer = world.client.get(where, headers=bearer(visitor.token))
+        assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+
+
+def test_r12_a_scope_token_reads_and_changes_nothing_of_others(world: World) -> None:
+    """Whatever it names in any field, there or not."""
+    host, bob = world.visitor(), world.visitor("scope", "web/bob")
+    host.post("/v1/turns", {"message": said("my pin is 7321", message_id="1"), "reply": {"text": "Noted"}})
+    host.post("/v1/memories", {"text": "the pin is 7321", "conversation": "web/ann", "participant": "web/ann",
+                               "privacy": "direct"})  # fmt: skip
+    asked = [
+        ("POST", "/v1/search", {"query": "pin", "participant": "web/ann"}),
+        ("POST", "/v1/search", {"query": "pin", "conversation": "web/ann"}),
+        ("POST", "/v1/search", {"query": "pin", "conversation": "web/nobody"}),
+        ("POST", "/v1/search", {"query": "pin", "server": "s1"}),
+        ("POST", "/v1/prompt", {"message": said("my pin?")}),
+        ("POST", "/v1/prompt", {"message": said("my pin?", "bob", "web/ann")}),
+        ("POST", "/v1/messages", {"messages": [{"message": said("x", "bob", "web/ann")}]}),
+        ("POST", "/v1/messages", {"messages": [{"message": said("x", "bob", server_id="s1")}]}),
+        ("GET", "/v1/memories?participant=web/ann", None),
+        ("PATCH", "/v1/messages/web/ann/1", {"text": "x"}),
+        ("DELETE", "/v1/messages/web/ann/1", None),
+    ]  # fmt: skip
+    answers = [bob.ask(method, path, 403, json=body) for method, path, body in asked]
+    assert {each["error"] for each in answers} == {"forbidden"} and "7321" not in json.dumps(answers)
+    for path, body in (("/v1/search", {"query": "pin"}), ("/v1/prompt", {"message": said("my pin?", "bob")})):
+        assert "7321" not in json.dumps(bob.post(path, body))
+    assert bob.ask("GET", "/v1/memories")["items"] == []
+    ann = world.visitor("scope", "web/ann")
+    assert "7321" in json.dumps(ann.post("/v1/search", {"query": "pin"}))
+    (item,) = ann.ask("GET", "/v1/memories")["items"]
+    bob.ask("DELETE", f"/v1/memories/{item['id']}", 404)
+    assert ann.ask("DELETE", f"/v1/memories/{item['id']}") == {"deleted": 1}
+
+
+def test_r12_a_host_token_is_of_its_persona(world: World, stage: Any) -> None:
+    world.visitor().post("/v1/memories", {"text": "the pin is 7321"})
+    other = world.visitor(persona=f"{world.persona}-2")
+    assert other.post("/v1/search", {"query": "pin"}) == {"hits": []}
+
+
+def test_r13_errors_have_one_shape(world: World) -> None:
+    host = world.visitor()
+    for method, path, content, status in (
+        ("POST", "/v1/search", b"{broken", 422), ("POST", "/v1/search", b'{"limit": 0}', 422),
+        ("POST", "/v1/search", b'{"unknown": 1}', 422), ("POST", "/v1/search?x=1", b"{}", 422),
+        ("GET", "/v1/nowhere", b"", 404), ("GET", "/nowhere", b"", 404), ("PUT", "/v1/search", b"", 405),
+        ("DELETE", "/v1/memories/7", b"", 404), ("DELETE", "/v1/memories/x", b"", 422),
+        ("POST", "/v1/messages", b'{"messages": [{"message": {"text": "x"}}]}', 422),
+        ("POST", "/v1/memories", b'{"text": " "}', 422), ("POST", "/v1/search", b"[" * 100_000, 400),
+        ("POST", "/v1/search", b'{"query": "\\ud800\\u0000"}', 422), ("POST", "/v1/search", b"\xff\xfe", 422),
+        ("POST", "/v1/memories", b'{"text": "x", "participant": "a\\u0000b"}', 422),
+    ):  # fmt: skip
+        headers = {"content-type": "application/json"}
+        answer = world.client.request(method, path, content=content, headers={**bearer(host.token), **headers})
+        assert answer.status_code == status, (path, content[:40], answer.status_code, answer.text[:200])
+        assert status == 200 or set(answer.json()) == {"error", "message", "fields"}, path
+
+
+def test_r13_a_body_is_bounded(db: Database) -> None:
+    """Whether its length is announced or not."""
+    app = made(db, Settings(max_body_bytes=2000))
+    token = tokens.add_token("host", db=db)["token"]
+    with client_of(app) as client:
+        for content in (b'{"query": "' + b"x" * 3000 + b'"}', iter([b'{"query": "', b"x" * 3000, b'"}'])):
+            answer = client.post("/v1/search", content=content, headers=bearer(token))
+            assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
+        assert client.post("/v1/search", json={"query": "x" * 1000}, headers=bearer(token)).status_code == 200
+
+
+def test_r13_a_body_that_does_not_come_is_given_up() -> None:
+    async def never() -> Any:
+        await asyncio.sleep(60)
+
+    async def read() -> None:
+        await guard.limit_receive(never, 10, 0.05)()
+
+    with pytest.raises(Refused) as caught:
+        asyncio.run(read())
+    assert caught.value.status_code == 408
+
+
+def test_r13_a_foreign_name_and_a_foreign_page_are_refused(world: World) -> None:
+    """DNS rebinding, and pages of other sites; CORS is off."""
+    head = bearer(world.visitor().token)
+    answer = world.client.get("/v1/memories", headers={**head, "Host": "evil.example"})
+    assert answer.status_code == 421
+    for origin in ("https://evil.example", "null", "http://localhost:9"):
+        answer = world.client.get("/v1/memories", headers={**head, "Origin": origin})
+        assert answer.status_code == 403
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+    preflight = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    answer = world.client.options("/v1/search", headers=preflight)
+    assert answer.status_code == 403 and "access-control-allow-origin" not in answer.headers
+
+
+def test_r13_allowed_origins_are_exact(db: Database) -> None:
+    token = tokens.add_token("host", db=db)["token"]
+    with client_of(made(db, Settings(allowed_origins=("https://chat.example",)))) as client:
+        for origin, status in (("https://chat.example", 200), ("https://chat.example.evil", 403),
+                               ("http://chat.example", 403)):  # fmt: skip
+            answer = client.get("/v1/memories", headers={**bearer(token), "Origin": origin})
+            assert answer.status_code == status
+            assert answer.headers.get("access-control-allow-origin") == (origin if status == 200 else None)
+        asked = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST",
+                 "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+        assert client.options("/v1/search", headers=asked).status_code == 200
+
+
+def test_r7_what_is_mounted_stands_behind_the_same_guard(db: Database) -> None:
+    """And finds the token; it begins and ends with the server."""
+    events: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        from starlette.requests import Request
+        from starlette.responses import JSONResponse
+
+        await JSONResponse({"who": get_token(Request(scope)).participant, "path": scope["path"]})(scope, receive, send)
+
+    class Life:
+        async def __aenter__(self) -> None:
+            events.append("begun")
+
+        async def __aexit__(self, *_: Any) -> None:
+            events.append("ended")
+
+    token = tokens.add_token(db=db, scope=Scope("iris", participant="web/ann"))["token"]
+    with client_of(made(db, mounted=[Mounted("/mcp", app, Life)])) as client:
+        assert events == ["begun"]
+        assert client.get("/mcp").status_code == client.get("/mcp/x").status_code == 401
+        assert client.get("/mcpx", headers=bearer(token)).status_code == 404
+        assert client.get("/mcp", headers=bearer(TOKEN)).status_code == 403
+        assert client.get("/mcp/x", headers=bearer(token)).json() == {"who": "web/ann", "path": "/mcp/x"}
+        assert client.get("/health").json() == {"status": "ok"}
+    assert events == ["begun", "ended"]
+
+
+def test_r13_what_fails_unforeseen_tells_nothing(db: Database) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("secret 7321")
+
+    token = tokens.add_token("host", db=db)["token"]
+    with client_of(made(db, mounted=[Mounted("/x", app)])) as client:
+        answer = client.get("/x", headers=bearer(token))
+    assert answer.status_code == 500 and "7321" not in answer.text
+    assert set(answer.json()) == {"error", "message", "fields"}
+
+
+def test_r13_websockets_are_closed(world: World) -> None:
+    from starlette.websockets import WebSocketDisconnect
+
+    client: TestClient = world.client
+    for path in ("/v1/prompt", "/nowhere"):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(path):
+            pass

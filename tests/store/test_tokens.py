@@ -1,0 +1,148 @@
+"""Tokens (R7, R12): kept as hashes, shown once, found by what is shown, revoked, forgotten with their person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from core import tokens
+from core.database.engine import Database
+from core.database.schema_faces import access_tokens
+from core.errors import MessageError, ScopeError
+from core.forgetting import forget
+from core.scope import Scope
+from core.tokens.shapes import AccessToken
+from tests.store.world import open_db
+
+ANN = Scope("iris", "web/room", "web/ann", "s1")
+
+
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database without rows."""
+    made = open_db(fresh_migrated_url)
+    yield made
+    made.close()
+
+
+def test_r12_a_token_is_stored_as_a_hash_and_shown_once(db: Database) -> None:
+    """Who reads the database, or a copy of it, can ask for nothing."""
+    made = tokens.add_token(label="her phone", db=db, scope=ANN)
+    rows = repr([tuple(row) for row in db.read(select(access_tokens), source="access_tokens")])
+    secret = made["token"].rpartition("_")[2]
+    assert len(made["token"]) > 45 and secret not in rows and made["token"] not in rows
+    listed = tokens.list_tokens(db=db, scope=Scope("iris"))
+    assert listed == [{key: value for key, value in made.items() if key != "token"}]
+    assert (listed[0]["participant"], listed[0]["label"], listed[0]["revoked_at"]) == ("web/ann", "her phone", "")
+
+
+def test_r7_a_scope_token_is_its_scope(db: Database) -> None:
+    made = tokens.add_token(db=db, scope=ANN)
+    assert made["token"] != tokens.add_token(db=db, scope=ANN)["token"]
+    known = tokens.find_token(made["token"], db=db)
+    assert known is not None and (known.kind, known.scope) == ("scope", ANN)
+    host = tokens.find_token(tokens.add_token("host", db=db, scope=ANN)["token"], db=db)
+    assert host is not None and (host.kind, host.scope) == ("host", Scope("iris"))
+    admin = tokens.find_token(tokens.add_token("admin", db=db, scope=ANN)["token"], db=db)
+    assert admin is not None and (admin.kind, admin.persona) == ("admin", "")
+    with pytest.raises(ScopeError):
+        _ = admin.scope
+
+
+def test_r12_a_token_that_is_not_the_one_is_none(db: Database) -> None:
+    """Every letter counts, and the id of another row is of no use."""
+    made, other = tokens.add_token(db=db, scope=ANN), tokens.add_token("host", db=db, scope=ANN)
+    text = made["token"]
+    wrong = [
+        "", "x", text[:-1], text + "x", text.upper(), text[:-1] + ("A" if text[-1] != "A" else "B"),
+        text.replace(str(made["id"]), str(other["id"])), text.replace(str(made["id"]), "1"),
+        text.replace(str(made["id"]), "9" * 19), f" {text}", text + "\n", "pe_٣_" + text[-43:], "\x00", "\ud800",
+    ]  # fmt: skip
+    assert [tokens.find_token(each, db=db) for each in wrong] == [None] * len(wrong)
+    assert tokens.find_token(text, db=db) is not None
+
+
+def test_r12_a_revoked_token_holds_no_more(db: Database) -> None:
+    made, kept = tokens.add_token(db=db, scope=ANN), tokens.add_token(db=db, scope=ANN)
+    assert not tokens.revoke_token(made["id"], db=db, scope=Scope("vera"))
+    assert not tokens.revoke_token(made["id"], admin=True, db=db, scope=ANN)
+    assert tokens.find_token(made["token"], db=db) is not None
+    assert tokens.revoke_token(made["id"], db=db, scope=Scope("iris"))
+    assert not tokens.revoke_token(made["id"], db=db, scope=Scope("iris"))
+    assert tokens.find_token(made["token"], db=db) is None and tokens.find_token(kept["token"], db=db) is not None
+    listed = tokens.list_tokens(db=db, scope=ANN)
+    assert [bool(each["revoked_at"]) for each in listed] == [True, False]
+
+
+def test_r12_tokens_are_listed_by_persona_and_those_of_operators_apart(db: Database) -> None:
+    tokens.add_token("host", db=db, scope=Scope("iris"))
+    tokens.add_token("host", db=db, scope=Scope("vera"))
+    tokens.add_token("admin", db=db)
+    assert [each["persona"] for each in tokens.list_tokens(db=db, scope=Scope("vera"))] == ["vera"]
+    assert [(each["kind"], each["persona"]) for each in tokens.list_tokens(admin=True, db=db)] == [("admin", "")]
+    (admin,) = tokens.list_tokens(admin=True, db=db)
+    assert tokens.revoke_token(admin["id"], admin=True, db=db)
+
+
+def test_r12_what_is_no_token_is_not_made(db: Database) -> None:
+    for kind, label, scope, field in (
+        ("root", "", ANN, "kind"), ("scope", "", Scope("iris"), "participant"),
+        ("scope", "", Scope("iris", participant=" "), "participant"), ("host", "x" * 101, ANN, "label"),
+    ):  # fmt: skip
+        with pytest.raises(MessageError) as caught:
+            tokens.add_token(kind, label=label, db=db, scope=scope)  # type: ignore[arg-type]
+        assert caught.value.fields == (field,)
+    assert tokens.list_tokens(db=db, scope=ANN) == []
+
+
+def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> None:
+    """A token names them, and lets somebody go on in their name."""
+    hers, his = (tokens.add_token(db=db, scope=Scope("iris", participant=who)) for who in ("web/ann", "web/bob"))
+    assert forget(participant="web/ann", dry_run=True, db=db, scope=Scope("iris"))["access_tokens"] == 1
+    assert forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1
+    assert tokens.find_token(hers["token"], db=db) is None
+    assert tokens.find_token(his["token"], db=db) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "allowed"),
+    [
+        ({}, True),
+        ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
+        ({"conversation": "web/ann"}, True),
+        ({"conversation": "web/ann/2"}, True),
+        ({"conversation": "web/ann2"}, False),
+        ({"conversation": "web/room"}, False),
+        ({"conversation": ""}, False),
+        ({"participant": "web/bob"}, False),
+        ({"participant": ""}, False),
+        ({"server": "s1"}, False),
+        ({"persona": "vera"}, False),
+    ],
+)
+def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
+    """By the keys alone: whether there is such a thing makes no difference."""
+    token = AccessToken(1, "scope", "iris", "web/ann")
+    if not allowed:
+        with pytest.raises(ScopeError):
+            tokens.narrow_scope(token, **said)
+        return
+    scope = tokens.narrow_scope(token, **said)
+    assert (scope.persona, scope.participant, scope.privacy) == ("iris", "web/ann", "direct")
+
+
+def test_r12_a_scope_token_of_a_conversation_has_no_other() -> None:
+    token = AccessToken(1, "scope", "iris", "web/ann", "web/room", "s1")
+    assert tokens.narrow_scope(token, conversation="web/room", server="s1", privacy="public") == ANN
+    with pytest.raises(ScopeError):
+        tokens.narrow_scope(token, conversation="web/ann")
+
+
+def test_r12_a_host_token_speaks_for_everybody_of_its_persona() -> None:
+    token = AccessToken(1, "host", "iris")
+    said = {"conversation": "web/room", "participant": "web/bob", "server": "s1"}
+    assert tokens.narrow_scope(token, **said) == Scope("iris", "web/room", "web/bob", "s1")
+    with pytest.raises(ScopeError):
+        tokens.narrow_scope(token, persona="vera")

@@ -1,0 +1,38 @@
+"""`prompt-engine token`: made, listed, revoked."""
+
+from __future__ import annotations
+
+from core import tokens
+from core.db import open_database
+from tests.unit.cli.conftest import Command
+
+
+def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
+    """The text of it is printed once, by `add`."""
+    made = run("token", "add", "--persona", "iris", "--participant", "web/ann", "--label", "phone").json
+    assert run("token", "list", "--persona", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
+    assert made["token"] not in run("token", "list", "--persona", "iris", "--text").out
+    assert run("token", "list").json == []
+    again = run("token", "add", "--persona", "iris", "--host", "--text")
+    assert again.out.startswith("pe_") and "this once" in again.err
+    assert run("token", "revoke", made["id"]).code == 1
+    assert run("token", "revoke", made["id"], "--persona", "iris").json == {"id": made["id"], "revoked": True}
+    db = open_database()
+    assert tokens.find_token(made["token"], db=db) is None
+    assert tokens.find_token(again.out.strip(), db=db) is not None
+    db.close()
+    table = run("token", "list", "--persona", "iris", "--text").out
+    assert "phone" in table and "host" in table
+
+
+def test_r12_a_token_of_the_operator(run: Command) -> None:
+    made = run("token", "add", "--admin").json
+    assert (made["kind"], made["persona"]) == ("admin", "")
+    assert [each["id"] for each in run("token", "list", "--admin").json] == [made["id"]]
+    assert run("token", "revoke", made["id"], "--admin").code == 0
+
+
+def test_r12_a_token_is_of_one_kind(run: Command) -> None:
+    for given in ((), ("--host", "--admin"), ("--participant", "web/ann", "--host"), ("--participant", "")):
+        ran = run("token", "add", *given)
+        assert ran.code == 2 and ran.err, given
