@@ -63,7 +63,7 @@ def test_l25_compaction_without_a_model_says_so(run: Command, call: dict[str, An
     ]
     ids = lifelong.add_facts_with_meta(facts, **call).ids
     shown = json.loads(run("memory", "compact", "--dry-run").out)
-    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(ids))]
+    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(map(str, ids)))]
     ran = run("memory", "compact", "--text")
     assert ran.code == 0 and "no_model" in ran.out and len(items(call)) == 2
 
