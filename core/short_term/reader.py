@@ -147,7 +147,7 @@ def build_short_term_context(
     >>> db.close()
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
-    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
+    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct or None)
     place, own = places.place_turn(turn, call.scope)
     lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:

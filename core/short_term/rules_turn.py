@@ -130,7 +130,7 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
         server_name=_words(given, "server_name") or _words(context, "server_name") or _words(server, "name"),
         channel_name=_words(given, "channel_name") or _words(context, "channel_name") or _words(channel, "name"),
         parent_channel=_parent(given, context, channel),
-        is_direct=direct is True,
+        is_direct=_yes_no(direct),
         is_private=_yes_no(said("is_private", "is_private")),
         level=_level(given, context),
         messages=read_messages(said("messages", "simplified_messages", "messages"), who, name),

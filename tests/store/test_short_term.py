@@ -17,7 +17,7 @@ from core.audience import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import conversations
+from core.database.schema import audiences, conversations
 from core.database.schema import participants as people
 from core.database.schema_recent import short_term_memories
 from core.errors import MessageError, StoreWriteError
@@ -149,6 +149,17 @@ def test_m6_a_direct_message_has_no_entry_of_a_server(world: World) -> None:
     # Known to be one from before, though the host names a server.
     save_chat_message("tg/u1", "hi", "Ann", "u1", **world.given())
     assert world.turn("tg/u1", "tg/u1", server="s1") == (1, "")
+
+
+@pytest.mark.parametrize("public", [{"is_private": False}, {"is_dm_channel": False}, {"within": {"privacy": "public"}}])
+def test_m6_the_word_for_no_server_makes_no_public_channel_private(world: World, public: dict[str, Any]) -> None:
+    """A server may be called DM: where the message is said to be public, the word is an id as any other."""
+    if "within" in public:
+        public = {"within": {**public["within"], "conversation": "tg/c7"}}
+    assert world.turn("tg/u1", "tg/c7", server="DM", **public) == (2, "")
+    (kept,) = rows_of(world.db, conversations, world.scope.persona)
+    (room,) = rows_of(world.db, audiences, world.scope.persona, audiences.c.audience_id == kept.audience_id)
+    assert (room.kind, room.server_id) == ("server", "DM")
 
 
 def test_m4_m10_texts_and_times_of_a_turn(world: World) -> None:
