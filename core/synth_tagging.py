@@ -44,6 +44,10 @@ def extract_tags(
         text: as said; None and blank give [].
         vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text.
     """
+    if vocabulary is not None and not hasattr(vocabulary, "aliases"):
+        raise TypeError(
+            f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.current gives, or None."
+        )
     settings = settings_for(settings)
     return rules.extract(
         _text(text),

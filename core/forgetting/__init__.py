@@ -33,7 +33,9 @@ from .table import Done, Target
 
 __all__ = ["Forgotten", "forget"]
 
-_JOURNAL = "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
+_JOURNAL = (
+    "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
+)
 LOOKS = 3
 """Times it is looked for what was being written in the meantime."""
 _BY_PERSONA = ("tags", "prompt.vocabulary")
