@@ -225,7 +225,7 @@ def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -
     done = operator.post("/memory/consolidate", reason="by the test")
     assert (done["stored"], done["pruned"], done["deep"]) == (2, 1, False)
     assert operator.post("/memory/consolidate")["stored"] == 0
-    life.item("old and of no use", days=40, importance=0.1)
+    life.item("old and of no use", days=400, importance=0.1)
     dry = operator.post("/memory/prune_ltm", dry_run=True)
     assert (dry["pruned"], dry["dry_run"]) == (1, True) and set(dry["items"][0]["reasons"]) == {"age", "importance"}
     assert operator.post("/memory/prune_ltm", mode="all", max_importance=0.05)["pruned"] == 0
