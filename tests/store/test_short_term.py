@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from core.database.schema import participants as people
 from core.database.schema_recent import short_term_memories
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
-from core.scope import Scope
+from core.scope import Scope, use_scope
 from core.short_term import cache as short_term_cache
 from core.short_term import table as short_term_table
 from core.short_term import table_held as short_term_held
@@ -655,3 +656,40 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
     turn.join()
     private.join()
     assert world.rows() == []
+
+
+# What a host says and asks itself
+
+
+class Level(Enum):
+    """Levels as the application of seed 002 numbers them."""
+
+    NONE = 0
+    PARTIAL = 1
+    FULL = 2
+
+
+@pytest.mark.parametrize("level", ["complete", "PrivacyLevel.FULL", 7, -1, True, 1.5, [], 2, Level.FULL, "FULL "])
+def test_m31_a_level_that_is_not_known_counts_as_full(
+    world: World, level: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert world.turn(privacy_level=level) == (0, "privacy") and world.rows() == []
+    known = level in (2, Level.FULL, "FULL ")
+    assert len([r for r in caplog.records if "level_not_known" in r.getMessage()]) == (0 if known else 1)
+
+
+@pytest.mark.parametrize("level", [None, "", "none", 0, 1, Level.PARTIAL])
+def test_m31_the_levels_below_full_are_kept(world: World, level: Any) -> None:
+    assert world.turn(privacy_level=level) == (2, "")
+
+
+def test_m31_a_host_without_a_scope_gets_all_entries(world: World) -> None:
+    given = {"db": world.db, "settings": world.settings.replace(persona_id=world.scope.persona)}
+    assert world.turn() == (2, "")
+    assert len(short_term.get_for_user("u1", **given)) == 1
+    assert len(short_term.get_for_server("s1", **given)) == 1
+    assert world.turn("u2", "dm2", is_dm_channel=True) == (1, "")
+    assert len(short_term.get_for_user("u2", **given)) == 1
+    assert short_term.get_for_user("u1", scope=world.scope, **given) == [], "who asks with a scope sees what it sees"
+    with use_scope(world.scope):
+        assert short_term.get_for_user("u1", **given) == []
