@@ -54,6 +54,10 @@ def extract_tags(
     >>> extract_tags("Ann drinks green tea in Rome")
     ['ann', 'drinks', 'green', 'tea', 'rome']
     """
+    if vocabulary is not None and not hasattr(vocabulary, "aliases"):
+        raise TypeError(
+            f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.current gives, or None."
+        )
     settings = settings_for(settings)
     return rules.extract(
         _text(text),

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PlainSerializer
 
+from ..base.wire_ids import write_ids
 from ..jobs.rules import STATES
 from ..shapes import OperationPriority, OperationState
+
+RowId = Annotated[
+    int, PlainSerializer(str, return_type=str), Field(description="Digits, as text.", examples=["7012345678901"])
+]
+WireObject = Annotated[dict[str, Any], PlainSerializer(write_ids, return_type=dict[str, Any])]
+"""An object that may hold row ids: they leave as texts of digits."""
+HostObject = Annotated[
+    dict[str, Any], PlainSerializer(lambda held: write_ids({"metadata": held})["metadata"], return_type=dict[str, Any])
+]
+"""What a host keeps beside an item; only numbers that clients would round become texts."""
+MessageIds = Annotated[list[Any], PlainSerializer(lambda ids: write_ids({"ids": ids})["ids"], return_type=list[Any])]
+FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
 
 
 class ItemAnswer(BaseModel):
     """One memory item."""
 
-    id: int = Field(examples=[7012345678901])
+    id: RowId
     text: str = Field(examples=["The cat is called Tofu."])
     kind: str = Field(description="One of the kinds, or what a host stored.", examples=["FactsAboutUser"])
     tier: str = Field(description="session: for a while. long_term: until it is pruned.", examples=["long_term"])
@@ -27,14 +40,14 @@ class ItemAnswer(BaseModel):
     expires_at: str
     pinned: bool
     provenance: str = Field(description="host, model, extract, manual or import.", examples=["host"])
-    source_message_ids: list[Any]
+    source_message_ids: MessageIds
     author: str
     source: str
     label: str
     local_only: bool
-    metadata: dict[str, Any]
+    metadata: HostObject
     archived_at: str = Field(description="Blank while it holds.")
-    superseded_by: int | None = Field(description="Id of the item in its place.")
+    superseded_by: RowId | None = Field(description="Id of the item in its place.")
 
 
 class FormerAnswer(BaseModel):
@@ -71,7 +84,7 @@ class BulkAnswer(BaseModel):
     """What became of many items at once."""
 
     count: int = Field(description="Items that were changed.", examples=[2])
-    unknown: list[int] = Field(description="Ids of which the persona has no item.", examples=[[999]])
+    unknown: list[RowId] = Field(description="Ids of which the persona has no item.", examples=[["999"]])
 
 
 class BulkDeletedAnswer(BulkAnswer):
@@ -123,7 +136,7 @@ class RelationshipsAnswer(BaseModel):
 class PointAnswer(BaseModel):
     """What a relationship was changed to."""
 
-    id: int
+    id: RowId
     affinity: int
     trust: int
     at: str
@@ -140,7 +153,7 @@ class ImportProblem(BaseModel):
 
     row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
     reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
-    uid: str | int | None = Field(default=None, description="What the file calls it.")
+    uid: FileId = Field(default=None, description="What the file calls it.")
 
 
 class ImportAnswer(BaseModel):
@@ -183,7 +196,7 @@ class PrunedAnswer(BaseModel):
 class PrunedItem(BaseModel):
     """One item that is archived, and why."""
 
-    id: int
+    id: RowId
     reasons: list[str] = Field(examples=[["age", "importance"]])
 
 
@@ -203,25 +216,25 @@ class CycleAnswer(BaseModel):
     conversations: int = Field(description="Conversations looked at.")
     reason: str = Field(description="Why nothing came of it, or of a part of it; busy while another cycle runs.")
     deep: bool
-    run_id: int | None
-    queued: list[int] = Field(description="Operations put into the queue instead.")
+    run_id: RowId | None
+    queued: list[RowId] = Field(description="Operations put into the queue instead.")
 
 
 class CompactedAnswer(BaseModel):
     """What one compaction did, or with dry_run would take."""
 
     archived: int
-    id: int | None = Field(description="The item in their place.")
+    id: RowId | None = Field(description="The item in their place.")
     tag: str
-    sources: list[int]
+    sources: list[RowId]
     reason: str = Field(description="Why nothing was replaced.", examples=["nothing_to_compact"])
-    run_id: int | None
+    run_id: RowId | None
 
 
 class RunAnswer(BaseModel):
     """One run of consolidation, deep consolidation or compaction."""
 
-    id: int
+    id: RowId
     kind: str = Field(examples=["cycle"])
     reason: str
     conversation: str
@@ -258,7 +271,7 @@ class HealthAnswer(BaseModel):
 class OperationAnswer(BaseModel):
     """One operation of the queue; never what it works on."""
 
-    id: int
+    id: RowId
     type: str = Field(examples=["RECAP"])
     state: OperationState
     priority: OperationPriority
@@ -266,7 +279,7 @@ class OperationAnswer(BaseModel):
     participant: str | None
     tries: int
     error: str
-    depends_on: list[int]
+    depends_on: list[RowId]
     created_at: str
     updated_at: str
     available_at: str
@@ -289,7 +302,7 @@ class OperationCounts(BaseModel):
 class OperationChanged(BaseModel):
     """Whether an operation was changed, and why not."""
 
-    id: int
+    id: RowId
     changed: bool
     reason: str = Field(description="unchanged, or refused; else blank.")
     notes: list[str]
@@ -305,7 +318,7 @@ class QuarantinedAnswer(BaseModel):
     """One row that the screening hook has flagged."""
 
     source: str = Field(examples=["memories"])
-    id: int
+    id: RowId
     timestamp: str
     snippet: str
 
@@ -336,5 +349,5 @@ class ForgottenAnswer(BaseModel):
 class ExplainedAnswer(BaseModel):
     """The prompt a message would get, and the report on it."""
 
-    prompt: dict[str, Any]
-    report: dict[str, Any]
+    prompt: WireObject
+    report: WireObject

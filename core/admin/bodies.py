@@ -9,9 +9,10 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticKnownError
 
+from ..base.wire_ids import LARGEST_ID, read_id
 from ..config import Settings
 from ..memories.rules import MOST_IDS
 from ..scope import Destination, Privacy
@@ -19,8 +20,6 @@ from .context import AdminCall, AdminContext
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require_token
 from .validation_messages import NO_BODY
-
-LARGEST_ID = 2**63 - 1
 
 ConfUid = Annotated[
     str,
@@ -49,7 +48,24 @@ def _read_whole(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_read_whole)]
-ItemId = Annotated[Whole, Field(ge=0, le=LARGEST_ID, examples=[7012345678901])]
+
+
+def _read_item_id(value: object) -> object:
+    """Return an id that comes as text of digits or as a number."""
+    try:
+        return read_id(value)
+    except ValueError:
+        return _read_whole(value)
+
+
+_BOTH_FORMS = WithJsonSchema(
+    {
+        "anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, {"type": "integer", "minimum": 0}],
+        "description": "Digits as text, as ids are handed out; a whole number is taken too.",
+        "examples": ["7012345678901"],
+    }
+)
+ItemId = Annotated[int, BeforeValidator(_read_item_id), Field(ge=0, le=LARGEST_ID), _BOTH_FORMS]
 
 
 def open_admin_call(
@@ -172,7 +188,7 @@ class EditBody(Body):
 class IdsBody(Body):
     """Items of a bulk change; each counts once."""
 
-    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[[7012345678901, 7012345678902]])
+    ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[["7012345678901", "7012345678902"]])
 
 
 class RetagBody(IdsBody):

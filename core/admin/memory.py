@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from .. import lifelong
+from ..base.wire_ids import LARGEST_ID
 from ..errors import ItemNotFoundError
 from ..memories.rules import Tier
 from . import archive_reasons
@@ -19,7 +20,6 @@ from .answers import (
     VersionsAnswer,
 )
 from .bodies import (
-    LARGEST_ID,
     EditBody,
     IdsBody,
     Kinds,

@@ -181,7 +181,8 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     keys = {name: {name, f"{interface}/{name}"} for name in names}
     for part in chunks(sorted(keys), 500):
         for name, key in _read_names(connection, scope.persona, part):
-            keys[name].add(key)
+            if name in keys:  # servers compare names without the blanks at their end; here they are compared as bytes
+                keys[name].add(key)
     wanted = {key for found in keys.values() for key in found} | ({scope.participant} if scope.participant else set())
     fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
     known = table_participants.known(connection, scope.persona, fitting, default)

@@ -186,8 +186,26 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the handle passed, else that of the process."""
-    return default_database() if db is None else db
+    """Return the handle passed, else that of the process.
+
+    Raises:
+        TypeError: what was passed is none, such as a connection string.
+    """
+    return default_database() if db is None else check_handle(db)
+
+
+def check_handle(db: Any) -> Any:
+    """Return the handle.
+
+    Raises:
+        TypeError: it is none, such as a connection string.
+    """
+    if not hasattr(db, "read"):
+        raise TypeError(
+            f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
+            "database of the process."
+        )
+    return db
 
 
 def settings_for(settings: Settings | Mapping[str, object] | None = None, db: Any = None) -> Settings:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -88,7 +86,7 @@ def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool)
 def _print_cycle(run: Run, persona: str, done: CycleResult) -> None:
     """Print what a cycle of consolidation did, one line each."""
     if run.as_json:
-        _json_line({"cycle": persona, **asdict(done)})
+        output.print_json({"cycle": persona, **asdict(done)}, in_one_line=True)
         return
     why = f": {done.reason}" if done.reason else ""
     output.say(output.clean(f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"))
@@ -97,17 +95,12 @@ def _print_cycle(run: Run, persona: str, done: CycleResult) -> None:
 def _print_run(run: Run, done: OperationRun) -> None:
     """Print what became of an operation, one line each."""
     if run.as_json:
-        _json_line(asdict(done))
+        output.print_json(asdict(done), in_one_line=True)
         return
     where = f" of {done.conversation}" if done.conversation else ""
     why = f": {done.error}" if done.error else ""
     style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
     output.say(output.clean(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}"), style=style)
-
-
-def _json_line(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, default=str) + "\n")
-    sys.stdout.flush()
 
 
 # Looking
@@ -123,7 +116,7 @@ def show(run: Run, watch: WatchOption = False) -> None:
         while True:
             queue = _read_queue(run)
             if run.as_json:
-                _json_line(queue)
+                output.print_json(queue, in_one_line=True)
             else:
                 output.out().clear()
                 _print_queue(queue, run.db.clock(), _find_other_personas(run))

@@ -16,6 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from ..base.wire_ids import write_ids
+
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
 """Control characters and direction marks: on a terminal they could hide or change what stands around them."""
@@ -44,10 +46,11 @@ def clean(text: object) -> str:
     return " ".join(str(text).translate(_UNREADABLE).split())
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout, letters as they are where stdout can take them."""
+def print_json(value: Any, *, in_one_line: bool = False) -> None:
+    """Print a value as JSON on stdout, row ids as texts, letters as they are where stdout can take them."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(value, ensure_ascii=not utf8, indent=2, default=str) + "\n")
+    indent = None if in_one_line else 2
+    sys.stdout.write(json.dumps(write_ids(value), ensure_ascii=not utf8, indent=indent, default=str) + "\n")
     sys.stdout.flush()
 
 

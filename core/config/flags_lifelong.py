@@ -26,6 +26,14 @@ class LifelongFlags(FlagValues):
         high=315_360_000,
         group="Long-term memory",
     )
+    active_minutes: int = flag(
+        30,
+        "Time after its last message for which a conversation is active: its session items do not expire.",
+        unit="minutes",
+        low=0,
+        high=10_080,
+        group="Long-term memory",
+    )
     memory_consolidation_interval_sec: int = flag(
         1800,
         "Time between two cycles of consolidation while the scheduler runs.",
@@ -62,7 +70,7 @@ class LifelongFlags(FlagValues):
         group="Long-term memory",
     )
     prune_max_age_days: int = flag(
-        30, "Age at which a long-term item is too old.", unit="days", low=1, high=36_500, group="Long-term memory"
+        365, "Age at which a long-term item is too old.", unit="days", low=1, high=36_500, group="Long-term memory"
     )
     prune_max_importance: float = flag(
         0.25,
@@ -72,16 +80,21 @@ class LifelongFlags(FlagValues):
         group="Long-term memory",
     )
     prune_mode: PruneMode = flag(
-        "any",
+        "all",
         "Whether an item goes that is too old or too unimportant, or only one that is both.",
         choices=get_args(PruneMode),
         group="Long-term memory",
     )
     prune_protect_importance: float = flag(
-        1.01,
+        0.7,
         "Items of at least this importance are never pruned; 1.01 protects none.",
         low=0,
         high=1.01,
+        group="Long-term memory",
+    )
+    prune_by_itself: bool = flag(
+        False,
+        "Prune long-term items in the background too, with every deep consolidation; else only when somebody asks.",
         group="Long-term memory",
     )
     decay_days: int = flag(

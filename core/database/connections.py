@@ -41,6 +41,8 @@ FRESH_SECONDS = 1.0
 """A reading connection given back no longer ago than this is taken to stand."""
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
 """What may stand behind the question mark of a connection string to a server."""
+_WAIT = "lock_wait"
+"""Under which name a connection knows how long its statements wait for what others hold."""
 _asking = threading.local()
 
 
@@ -246,18 +248,15 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
     def given_back(connection: Any, _record: Any) -> None:
         _set_times(connection, timeout_seconds)
 
-    def wait_for_locks(connection: Any, _record: Any) -> None:
-        # The server gives up first: a client that hangs up leaves a transaction that goes on holding its rows.
-        seconds = max(1, int(timeout_seconds * 0.8))
-        for statement, value in _LOCK_WAITS:
-            with suppress(connection.Error), connection.cursor() as cursor:
-                cursor.execute(statement, (seconds * value,))
+    def set_lock_wait(connection: Any, record: Any) -> None:
+        wait = record.info[_WAIT] = _lock_wait(timeout_seconds)
+        _set_lock_wait(connection, wait)
 
     def failed(context: Any) -> None:
         # Else the connection is given back as one that was in use a moment ago, and taken again.
         context.is_disconnect |= failures.error_number(context.sqlalchemy_exception) in failures.ENDED
 
-    event.listen(writing, "connect", wait_for_locks)
+    event.listen(writing, "connect", set_lock_wait)
     for engine in (reading, writing):
         event.listen(engine, "handle_error", failed)
         event.listen(engine, "do_connect", connect)
@@ -284,6 +283,34 @@ def _by_socket(dialect: Any, _record: Any, positional: Any, named: dict[str, Any
         line.close()
         raise
     return made
+
+
+def wait_for_locks(connection: Connection, seconds: float) -> None:
+    """Let the statements of a writing connection wait no longer than this for what others hold.
+
+    Nothing is sent where it is what the connection has already, which is so but for repeated transactions.
+    """
+    is_file = connection.dialect.name == "sqlite"
+    wait = max(50, int(seconds * 500)) if is_file else _lock_wait(seconds)  # half of it, so that it is tried again
+    if connection.info.get(_WAIT) == wait:
+        return
+    line: Any = connection.connection.dbapi_connection
+    if is_file:
+        line.execute(f"PRAGMA busy_timeout = {wait}").close()
+    else:
+        _set_lock_wait(line, wait)
+    connection.info[_WAIT] = wait
+
+
+def _lock_wait(seconds: float) -> int:
+    # The server gives up first: a client that hangs up leaves a transaction that goes on holding its rows.
+    return max(1, int(seconds * 0.8 + 0.01))
+
+
+def _set_lock_wait(line: Any, wait: int) -> None:
+    for statement, value in _LOCK_WAITS:
+        with suppress(line.Error), line.cursor() as cursor:
+            cursor.execute(statement, (wait * value,))
 
 
 def give_time(connection: Connection, seconds: float) -> None:
@@ -322,7 +349,8 @@ def _listen_sqlite(engine: Engine, timeout_seconds: float) -> None:
 
     def connected(connection: Any, _record: Any) -> None:
         _start_wal(connection, timeout_seconds)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000"):
+        # What is deleted is overwritten with zeros: else texts that were forgotten stay readable in the file.
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
     event.listen(engine, "connect", connected)

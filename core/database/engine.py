@@ -26,7 +26,8 @@ __all__ = ["Connection", "Database"]
 
 T = TypeVar("T")
 
-TRIES = 5
+TRIES = 6
+"""How often a transaction is begun at most."""
 
 
 class Call:
@@ -112,6 +113,29 @@ class Database:
             finally:
                 if call is not None:
                     call.reserved = 0.0
+
+    def empty_journal(self) -> bool:
+        """Move SQLite's journal into the file and empty it: pages of before stay readable there for as long as a
+        handle is open. Return whether it is empty; on servers nothing is done, and True.
+
+        It waits for readers that are at it, up to a second.
+        """
+        if self.family != "sqlite" or self.target.in_memory:
+            return True
+        deadline = time.monotonic() + min(1.0, self.timeout_seconds)
+        while True:
+            try:
+                with self.engines()[0].connect() as connection:
+                    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+                    try:
+                        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+                    finally:
+                        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(self.timeout_seconds * 1000)}")
+            except exc.SQLAlchemyError:
+                busy = 1
+            if not busy or time.monotonic() >= deadline:
+                return not busy
+            time.sleep(0.02)
 
     def close(self) -> None:
         """Write what is kept back and close all idle connections; the handle opens new ones when it is used again."""
@@ -228,8 +252,9 @@ class Database:
     ) -> T:
         """Run `work` in one transaction and return what it returns; all of it is stored or nothing.
 
-        The whole of `work` is run again, up to 5 times in all with growing pauses, on deadlock, lock wait, lost
-        connection and not-ready answers; it must therefore have no effect but on its connection. Where the
+        The whole of `work` is run again, up to 5 times with growing pauses, on deadlock, lock wait, lost connection and
+        not-ready answers, as long as DB_TIMEOUT_SECONDS are not over, which count from the first try on; it must
+        therefore have no effect but on its connection. Where the
         answer to the commit itself was lost, `confirm` is asked on a fresh connection whether the rows are there, and
         what it returns, unless that is None, is the result.
 
@@ -238,7 +263,7 @@ class Database:
                 told, which the message says.
         """
         unsure = False
-        with self._spending():
+        with self._bounded() as alone, self._spending():
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
@@ -255,7 +280,9 @@ class Database:
                     number, lost = failures.error_number(error), failures.is_lost(error)
                     unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))
                     again = lost or number in failures.RETRIED or failures.is_busy(error)
-                    if attempt == TRIES or not (again and self._in_time()) or (unsure and confirm is None):
+                    # What was in others' way has waited for nobody: long work is done again though its time is over.
+                    in_time = self._in_time() or (alone and attempt < 3 and number in failures.IN_THE_WAY)
+                    if attempt == TRIES or not (again and in_time) or (unsure and confirm is None):
                         # A commit still under way when the next try began is in the way of that now.
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
@@ -268,6 +295,20 @@ class Database:
     def repeat(self, work: Callable[[Connection], T], *, source: str) -> T:
         """Run `work` as `transaction` does, and again also where it may be stored already, which it must bear."""
         return self.transaction(work, source=source, confirm=lambda _: None)
+
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[bool]:
+        """Count the time of the block as that of a call of its own where there is none; yield whether it is one."""
+        if getattr(self._local, "call", None) is not None:
+            yield False
+            return
+        self._local.call = Call()
+        try:
+            yield True
+        finally:
+            call: Call = self._local.call
+            self._local.call = None
+            call.let_go()
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[None]:
@@ -285,16 +326,16 @@ class Database:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """Yield a connection that writes; within a call it is given no more time than the call has left."""
+        """Yield a connection that writes; it waits for rows and answers no longer than the call has left."""
         with self.engines()[1].connect() as connection:
-            if getattr(self._local, "call", None) is not None:
-                connections.give_time(connection, self._left())
+            connections.give_time(connection, self._left())
+            connections.wait_for_locks(connection, self._left())
             yield connection
 
     def _in_time(self) -> bool:
-        """Return whether there is time to try again: always, but within a call."""
-        call: Call | None = getattr(self._local, "call", None)
-        return call is None or call.taken + call.reserved < self.timeout_seconds
+        """Return whether there is time to try again."""
+        call: Call = self._local.call
+        return call.taken + call.reserved < self.timeout_seconds
 
     def _begin(self, connection: Connection) -> None:
         if self.family == "sqlite":

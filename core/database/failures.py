@@ -17,6 +17,8 @@ from ..errors import CoreError, StoreError, StoreReadError
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1180, 3100, 3101})
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
 refused at the commit, by Galera or by group replication."""
+IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
+"""Numbers of two writers in each other's way, told as soon as it is so."""
 ENDED = frozenset({1053, 1927, 4031})
 """Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED

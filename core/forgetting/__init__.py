@@ -33,6 +33,9 @@ from .table import Done, Target
 
 __all__ = ["Forgotten", "forget"]
 
+_JOURNAL = (
+    "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
+)
 LOOKS = 3
 """Times it is looked for what was being written in the meantime."""
 _BY_PERSONA = ("tags", "prompt.vocabulary")
@@ -107,7 +110,7 @@ def forget(
             others keep stays without their name and words.
         conversation: key `interface/chat[/thread]`, at most 512 bytes: with all that was said in it and made of it.
         memory: id of an item: with its former texts and versions and what was made of it.
-        dry_run: count only; the rows are held for as long as it takes.
+        dry_run: count only; the rows are held for as long as it takes. What this process has kept back is written.
         db: None is the database of the process.
         settings: None is those of the process.
         scope: its persona; other personas keep their rows. None is the current scope.
@@ -132,17 +135,19 @@ def forget(
     # 1. what is forgotten
     target = _read_target(participant, conversation, memory)
     call = open_call(db, settings, scope)
+    # 2. what this process keeps back is written first: none of it is written after the rows are gone, and it is counted
+    call.db.settle()
+    table_recalls.flush(call.db)
     if dry_run:
         done = table.forget_target(call.db, call.persona, target, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
-    # 2. what this process keeps back is written first, so that nothing of it is written after the rows are gone
-    call.db.settle()
-    table_recalls.flush(call.db)
     # 3. the rows, and what was being written of it
     done = _delete_rows(call, target)
     # 4. what is kept elsewhere
     _empty_caches(call, done)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
+    if not call.db.empty_journal():
+        out_of_reach = (*out_of_reach, _JOURNAL.format(path=f"{call.db.target.url.database}-wal"))
     rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=target.kind, operations=done.operations, **rows)
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
+from ..base.wire_ids import find_id
 from ..conversations import table_ended
 from ..database.bulk import chunks
 from ..database.rows import read_list
@@ -82,7 +83,7 @@ def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]
         _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
     )
     for row in removal.connection.execute(chosen):
-        sources = {each for each in read_list(row.source_message_ids) if isinstance(each, int)}
+        sources = {found for each in read_list(row.source_message_ids) if (found := find_id(each)) is not None}
         if row.id in going.ids or not sources.isdisjoint(gone):
             going.ids.add(row.id)
             if row.provenance in _MADE:

@@ -62,7 +62,7 @@ def health(
         "archived": table_health.count_archived(db, persona),
         "exact_duplicates": table_health.count_exact_duplicates(db, persona),
         "near_duplicates": _count_near(db, persona, score),
-        "expired": table_health.count_expired(db, persona, call.settings.session_ttl_sec),
+        "expired": table_health.count_expired(db, persona, call.settings.session_ttl_sec, call.settings.active_minutes),
         "never_recalled": table_health.count_never_recalled(db, persona),
         "orphans": table_health.count_orphans(db, persona),
         "index_differences": _count_differences(db, persona) if check_index else 0,

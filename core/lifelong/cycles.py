@@ -190,13 +190,13 @@ def deep_consolidation(
     >>> from prompt_engine.lifelong import add_facts_with_meta, deep_consolidation
     >>> db = open_database("sqlite://")
     >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}], db=db)
-    >>> done = deep_consolidation(db=db)
+    >>> done = deep_consolidation(db=db, settings={"PRUNE_MODE": "any"})
     >>> done.deep, done.pruned
     (True, 1)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
     call = replace(call, scope=replace(call.scope, conversation=history_uid))
-    return run(call, model, str(reason), shallow=False, deep=True)
+    return run(call, model, str(reason), shallow=False, deep=True, prune=True)
 
 
 def on_stream_end(
@@ -258,12 +258,15 @@ def on_stream_end(
 # A cycle
 
 
-def run(call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False) -> CycleResult:
+def run(
+    call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
+) -> CycleResult:
     """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up.
 
     Args:
         shallow: consolidate what is new.
-        deep: prune, and extract the facts of the newest messages anew.
+        deep: extract the facts of the newest messages anew.
+        prune: prune before that; else only where PRUNE_BY_ITSELF says so.
 
     Returns:
         What it did; reason `busy`, and nothing done, while another process runs a cycle of the persona.
@@ -288,7 +291,7 @@ def run(call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool
             outcome = sum(_guard(_archive_expired(call)), outcome)
             if deep:
                 outcome = sum(_guard(keep_lease()), outcome)
-                outcome = sum(_consolidate_deeply(call, model), outcome)
+                outcome = sum(_consolidate_deeply(call, model, prune=prune or call.settings.prune_by_itself), outcome)
             outcome = sum(_guard(_note_outcome(call, run_id, outcome)), outcome)
         why = ", ".join(outcome.reasons)
         return CycleResult(len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations, why, deep, run_id)
@@ -323,14 +326,16 @@ def _consolidate_new(call: Call, model: Any, keep_lease: Any) -> Iterator[Outcom
 
 def _archive_expired(call: Call) -> Iterator[Outcome]:
     """Archive the session items that have expired, those of the active conversation excepted."""
-    ttl_seconds = call.settings.session_ttl_sec
-    items = table_pruning.archive_expired(call.db, call.persona, ttl_seconds, active=call.scope.conversation)
+    ttl_seconds, minutes = call.settings.session_ttl_sec, call.settings.active_minutes
+    active = call.scope.conversation
+    items = table_pruning.archive_expired(call.db, call.persona, ttl_seconds, active=active, active_minutes=minutes)
     yield Outcome(pruned=len(items))
 
 
-def _consolidate_deeply(call: Call, model: Any) -> Iterator[Outcome]:
-    """Prune, then extract anew."""
-    yield from _guard(_prune(call))
+def _consolidate_deeply(call: Call, model: Any, *, prune: bool) -> Iterator[Outcome]:
+    """Prune where that is wanted, then extract anew."""
+    if prune:
+        yield from _guard(_prune(call))
     if call.settings.enable_memories:
         yield from _guard(consolidation.deepen(call, model, call.settings.deep_consolidation_window))
     else:

@@ -40,7 +40,9 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
     if not settings.enable_memories:
         return _note(call, "consolidation", reason, Counts(error=DISABLED))
     if key is None:
-        table_pruning.archive_expired(call.db, call.persona, settings.session_ttl_sec)
+        table_pruning.archive_expired(
+            call.db, call.persona, settings.session_ttl_sec, active_minutes=settings.active_minutes
+        )
         return _enqueue_each(call, reason)
     above, up_to = operation.payload.get("above"), operation.payload.get("up_to")
     most = settings.consolidation_window
@@ -54,14 +56,16 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def deepen(operation: Operation, tools: Tools) -> Effect | None:
-    """Prune, and return what stores the facts of the newest messages.
+    """Prune where PRUNE_BY_ITSELF says so, and return what stores the facts of the newest messages.
 
     Raises:
         ModelError, StoreError: as `consolidate`.
     """
     call, reason = operation_call(operation, tools), _reason(operation)
     settings, key = call.settings, call.scope.conversation
-    pruned = len(table_pruning.prune(call.db, call.persona, read_limits(settings)))  # done again, nothing is left
+    pruned = 0
+    if settings.prune_by_itself:
+        pruned = len(table_pruning.prune(call.db, call.persona, read_limits(settings)))  # done again, nothing is left
     if not settings.enable_memories:
         return _note(call, "deep", reason, Counts(pruned=pruned, error=DISABLED))
     works = []

@@ -40,7 +40,8 @@ def prune_session_by_ttl(
 
     Args:
         ttl_sec: age in seconds; 0 and None are SESSION_TTL_SEC, 1 to 59 become 60 with a note.
-        exclude_history_uid: the active conversation, whose items stay; the scope's by default.
+        exclude_history_uid: an active conversation, whose items stay; the scope's by default. Those with a message of
+            the last ACTIVE_MINUTES are active too.
         conf_uid: the persona; the scope's by default.
 
     Returns:
@@ -63,7 +64,9 @@ def prune_session_by_ttl(
     active = call.scope.conversation
     if exclude_history_uid is not None:
         active = Scope(call.persona, exclude_history_uid).conversation
-    items = table_pruning.archive_expired(call.db, call.persona, seconds, given=bool(ttl_sec), active=active)
+    items = table_pruning.archive_expired(
+        call.db, call.persona, seconds, given=bool(ttl_sec), active=active, active_minutes=call.settings.active_minutes
+    )
     return Pruned(len(items), items, notes=notes)
 
 
@@ -73,6 +76,7 @@ def prune_ltm(
     max_importance: float | None = None,
     mode: str | None = None,
     *,
+    protect_importance: float | None = None,
     dry_run: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -80,13 +84,14 @@ def prune_ltm(
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
-    Pinned items, saved ones, and those of PRUNE_PROTECT_IMPORTANCE stay.
+    Pinned items, saved ones, wishes, those of PRUNE_PROTECT_IMPORTANCE and what stood in a prompt within that age stay.
 
     Args:
         conf_uid: the persona; the scope's by default.
         max_age_days: items at least this old are too old, 1 to 36,500; PRUNE_MAX_AGE_DAYS by default.
         max_importance: items below are too unimportant, 0 to 1; PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
+        protect_importance: items of at least this stay, 0 to 1.01; PRUNE_PROTECT_IMPORTANCE by default.
         dry_run: change nothing.
 
     Returns:
@@ -100,19 +105,20 @@ def prune_ltm(
     >>> from prompt_engine.lifelong import add_facts_with_meta, prune_ltm
     >>> db = open_database("sqlite://")
     >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}, "Ann likes tea"], db=db)
-    >>> done = prune_ltm(max_importance=0.2, dry_run=True, db=db)
+    >>> done = prune_ltm(max_importance=0.2, mode="any", dry_run=True, db=db)
     >>> done, done.items[0][1]
     (1, ('importance',))
     """
     call = open_persona_call(db, settings, scope, conf_uid)
     usual = read_limits(call.settings)
     share = rules.read_share(max_importance, "max_importance", usual.max_importance)
-    assert share is not None
+    protected = rules.read_share(protect_importance, "protect_importance", usual.protect_importance, high=1.01)
+    assert share is not None and protected is not None
     limits = Limits(
         rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days),
         share,
         retention.read_mode(mode, usual.mode),
-        usual.protect_importance,
+        protected,
     )
     items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)
     return Pruned(len(items), items)

@@ -12,17 +12,17 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
+from sqlalchemy import Connection, Integer, and_, bindparam, exists, or_, select
 
 from ..database.dialects import ID, Time
 from ..database.engine import Database
-from ..database.schema import memories
+from ..database.schema import conversations, memories, memory_recalls
 from ..database.sources import MEMORIES
 from ..index import indexed
 from ..memories.rules_retention import KEPT_KINDS, PruneMode, prune_reasons
 
 BATCH = 500
-_C = memories.c
+_C, _T = memories.c, conversations.c
 Found = tuple[int, tuple[str, ...]]
 """Id of an item and why it goes."""
 
@@ -50,7 +50,9 @@ def _holds(persona: str) -> tuple[Any, ...]:
 # Session items
 
 
-def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None) -> Any:
+def expired(
+    persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None, active_minutes: int
+) -> Any:
     """Return the condition of session items that have expired.
 
     Args:
@@ -61,19 +63,32 @@ def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, activ
     by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
     by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
     when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
-    elsewhere = () if active is None else (or_(_C.conversation_key.is_(None), _C.conversation_key != active),)
+    elsewhere = [] if active is None else [or_(_C.conversation_key.is_(None), _C.conversation_key != active)]
+    if active_minutes:
+        spoken = select(_T.id).where(
+            _T.persona_id == persona,
+            _T.conversation_key == _C.conversation_key,
+            _T.last_message_at > bindparam("spoken", now - timedelta(minutes=active_minutes), type_=Time()),
+        )
+        elsewhere.append(~spoken.exists())
     return and_(*_holds(persona), _C.tier == "session", when, *elsewhere)
 
 
 def archive_expired(
-    db: Database, persona: str, ttl_seconds: int, *, given: bool = False, active: str | None = None
+    db: Database,
+    persona: str,
+    ttl_seconds: int,
+    *,
+    given: bool = False,
+    active: str | None = None,
+    active_minutes: int,
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return them.
 
     Raises:
         StoreError: the batches before are archived; doing it again does the rest.
     """
-    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active)
+    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active, active_minutes=active_minutes)
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
 
 
@@ -85,7 +100,11 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
     old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
-    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
+    r = memory_recalls.c
+    recalled = exists().where(
+        r.persona_id == persona, r.memory_id == _C.id, r.last_recalled_at > now - timedelta(days=limits.max_age_days)
+    )
+    return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which, ~recalled)
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:

@@ -99,6 +99,10 @@ def silently_record_memory(
     ['', 'duplicate']
     """
     # 1. what to work with
+    if isinstance(recalled, (str, bytes)) or not isinstance(recalled, Iterable):
+        raise MessageError(
+            f"recalled is of type {type(recalled).__name__}. Pass a list of texts.", fields=("recalled",)
+        )
     db = handle(db)
     row_id = db.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
     own, named = _read_scope(scope)

@@ -226,8 +226,8 @@ def read_number(value: object, name: str, low: int, high: int, default: int) -> 
     return value
 
 
-def read_share(value: object, name: str, default: float | None) -> float | None:
-    """Return a number from 0 to 1, `default` for None.
+def read_share(value: object, name: str, default: float | None, high: float = 1) -> float | None:
+    """Return a number from 0 to `high`, `default` for None.
 
     Raises:
         MessageError: anything else.
@@ -237,6 +237,6 @@ def read_share(value: object, name: str, default: float | None) -> float | None:
     """
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise MessageError(f"{name} is {str(value)[:40]!r}. It must be a number, 0 to 1.", fields=(name,))
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
+        raise MessageError(f"{name} is {str(value)[:40]!r}. It must be a number, 0 to {high:g}.", fields=(name,))
     return float(value)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
+from ..base.wire_ids import find_id
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
@@ -116,7 +117,7 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
     Raises:
         StoreReadError: nothing could be read.
     """
-    wanted = [each for each in ids if isinstance(each, int) and not isinstance(each, bool) and 0 < each < MOST_ID]
+    wanted = [row_id for each in ids if (row_id := find_id(each)) is not None and 0 < row_id < MOST_ID]
     if not wanted:
         return []
     rows = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")

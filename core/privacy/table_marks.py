@@ -26,6 +26,7 @@ from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
+from ..search.rules_arguments import shown
 from ..shapes import Source
 
 _C = conversations.c
@@ -42,7 +43,9 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         StoreWriteError: nothing was changed.
     """
     if privacy not in ("public", "direct", "restricted"):
-        raise MessageError(f"privacy is {privacy!r}. It must be public, direct or restricted.", fields=("privacy",))
+        raise MessageError(
+            f"privacy is {shown(privacy)}. It must be public, direct or restricted.", fields=("privacy",)
+        )
     key = table_conversations.check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:

@@ -22,6 +22,7 @@ from ..database.schema_lifelong import user_relationships
 from ..database.sources import ALL, MEMORIES
 from ..errors import MessageError
 from ..index import indexed
+from ..search.rules_arguments import shown
 from ..short_term.table_items import remove_person
 
 _P = participants.c
@@ -39,7 +40,7 @@ def set_privacy(db: Database, persona: str, participant: object, level: str) -> 
         StoreWriteError: nothing was changed.
     """
     if level not in table_participants.LEVELS:
-        raise MessageError(f"level is {level!r}. It must be none, partial or full.", fields=("level",))
+        raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
     key = checked_key(participant)
     if "/" not in key:
         raise MessageError(

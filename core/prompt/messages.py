@@ -178,6 +178,11 @@ def _part(content: dict[str, Any], *, is_static: bool = False) -> list[_Part]:
 
 def _placed(parts: _Parts, injection: Mapping[str, Any]) -> list[_Part]:
     """Return the parts with the running recap at its place among them."""
+    if not isinstance(injection, Mapping):
+        raise TypeError(
+            f"injection is of type {type(injection).__name__}. It must be what stories.get_running_recap_injection "
+            "gives, or a mapping with position, depth and role."
+        )
     position = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))

@@ -95,7 +95,10 @@ def _start(request: PromptRequest) -> PromptCall:
     Raises:
         MessageError: the message cannot be used.
         ValueError: the destination is none.
+        TypeError: the database is none, such as a connection string.
     """
+    if request.db is not None:
+        defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
         raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
     settings = defaults.known_settings(request.settings, request.db)

@@ -62,8 +62,10 @@ def place_turn(turn: Turn, scope: Scope) -> tuple[Place, Scope]:
     server_id = read_id(turn.server, "server", KEY_BYTES["server"])
     server = scope.server if server_id is None else server_id
     same = channel == scope.conversation
-    direct = turn.is_direct or server_id == NO_SERVER or (same and scope.privacy == "direct")
-    server = "" if direct or server == NO_SERVER else server
+    # The word for no server counts where nothing says that the channel is none of one person's.
+    shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
+    direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
+    server = "" if direct else server
     privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
     if not direct and turn.is_private is not None:
         privacy = said_privacy(turn.is_private, None, None, None, server)

@@ -13,7 +13,7 @@ from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..scope import KEY_BYTES, Scope
+from ..scope import KEY_BYTES, Scope, has_current_scope
 from ..text.times import parse_time, zone
 from . import cache, places, rules, table, table_reading
 from .rules_turn import read_id, read_lineage
@@ -38,7 +38,8 @@ def get_for_user(
 ) -> list[ShortTermEntry]:
     """Return what is kept of a person over all channels, newest first, ties by channel.
 
-    Seen is what the scope sees; one that names no conversation sees what a prompt in `exclude_channel` would.
+    Seen is what the scope sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without a
+    scope it is the host that asks: all entries of the person.
 
     Args:
         user: id, or key `interface/id`.
@@ -67,7 +68,10 @@ def get_for_user(
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
-    return _list_entries(replace(call, scope=asking), plan_user_lookups(who, channel or "", call.settings), lineage)
+    lookups = plan_user_lookups(who, channel or "", call.settings)
+    if _is_without_scope(scope):
+        lookups = [replace(each, trusted=True) for each in lookups]
+    return _list_entries(replace(call, scope=asking), lookups, lineage)
 
 
 def get_for_server(
@@ -82,7 +86,8 @@ def get_for_server(
 ) -> list[ShortTermEntry]:
     """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise.
 
-    A scope that names neither server nor conversation sees what is public in this server.
+    A scope that names neither server nor conversation sees what is public in this server; without a scope it is the
+    host that asks: all entries of the server.
 
     Args:
         server: id of the community.
@@ -111,7 +116,13 @@ def get_for_server(
         return []
     server_id = own.server or (name if own.conversation is None else "")
     asking = replace(own, conversation=own.conversation or channel, server=server_id)
-    return _list_entries(replace(call, scope=asking), [Lookup("owner", "server", name, channel or "")], lineage)
+    lookup = Lookup("owner", "server", name, channel or "", trusted=_is_without_scope(scope))
+    return _list_entries(replace(call, scope=asking), [lookup], lineage)
+
+
+def _is_without_scope(scope: Scope | None) -> bool:
+    """Return whether nobody said who asks: it is the host itself then, which is trusted."""
+    return scope is None and not has_current_scope()
 
 
 def _list_entries(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[ShortTermEntry]:
@@ -157,7 +168,7 @@ def build_short_term_context(
     >>> db.close()
     """
     call = places.enter_persona(open_call(db, settings, scope), persona)
-    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
+    turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct or None)
     place, own = places.place_turn(turn, call.scope)
     lookups = plan_lookups(place.user, place.server, place.channel, call.settings)
     if not lookups:
@@ -275,7 +286,11 @@ def keep_visible_lookups(viewer: Viewer, lookups: Sequence[Lookup]) -> list[Look
     """
     me = {viewer.scope.participant, viewer.person} - {None}
     wanted = [each if each.owner in me or not me else replace(each, elsewhere=False) for each in lookups]
-    return [each for each in wanted if each.which != "linked" or each.elsewhere or viewer.privacy == "direct"]
+    return [
+        each
+        for each in wanted
+        if each.which != "linked" or each.elsewhere or each.trusted or viewer.privacy == "direct"
+    ]
 
 
 # The form it is handed out in

@@ -7,6 +7,7 @@ a line: results of tools, memories, prompts and system lines are none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -130,7 +131,7 @@ def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
         server_name=_words(given, "server_name") or _words(context, "server_name") or _words(server, "name"),
         channel_name=_words(given, "channel_name") or _words(context, "channel_name") or _words(channel, "name"),
         parent_channel=_parent(given, context, channel),
-        is_direct=direct is True,
+        is_direct=_yes_no(direct),
         is_private=_yes_no(said("is_private", "is_private")),
         level=_level(given, context),
         messages=read_messages(said("messages", "simplified_messages", "messages"), who, name),
@@ -164,10 +165,31 @@ def _level(given: Mapping[str, Any], context: Any) -> str:
         (context, "triggerer_privacy_level"),
         (snapshot, "triggerer_privacy_level"),
     ):
-        word = next((found for form in _forms((name,)) if (found := word_at(holder, form))), "")
-        if word:
-            return word
+        said = read_field(holder, name)
+        if said is not None and said != "":
+            return read_level(said)
     return ""
+
+
+LEVELS = ("none", "partial", "full")
+UNKNOWN = "unknown"
+
+
+def read_level(said: object) -> str:
+    """Return a privacy level as hosts say it: its word, an enumeration, or 0 to 2; `unknown` for anything else.
+
+    >>> read_level(" Full "), read_level(2), read_level(0), read_level(7), read_level(True), read_level("complete")
+    ('full', 'full', 'none', 'unknown', 'unknown', 'unknown')
+    """
+    if isinstance(said, Enum):
+        words = [read_level(each) for each in (said.value, said.name)]
+        return next((word for word in words if word != UNKNOWN), UNKNOWN)
+    if isinstance(said, str):
+        word = clean(said).strip().lower()
+        return word if word in LEVELS or not word else UNKNOWN
+    if isinstance(said, int) and not isinstance(said, bool) and 0 <= said < len(LEVELS):
+        return LEVELS[said]
+    return UNKNOWN
 
 
 def _answers_of(given: Mapping[str, Any], result: Any) -> Any:

@@ -60,7 +60,8 @@ class Turn:
     server_name: str = ""
     channel_name: str = ""
     parent_channel: Any = None
-    is_direct: bool = False
+    is_direct: bool | None = None
+    """None when the host says nothing."""
     is_private: bool | None = None
     """None when the host says nothing."""
     level: str = ""

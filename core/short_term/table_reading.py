@@ -57,17 +57,20 @@ class Lookup:
     """Public entries of other servers as well."""
     server: str = ""
     """For `channel`: whose entry is read beside the user's."""
+    trusted: bool = False
+    """The host itself asks: whatever there is, seen by whom ever."""
 
     @property
     def form(self) -> _Form:
         """Return what the SELECT depends on, beside values."""
-        return _Form(self.which, self.most is not None, self.elsewhere)
+        return _Form(self.which, self.most is not None, self.elsewhere, self.trusted)
 
 
 class _Form(NamedTuple):
     which: Which
     live: bool
     elsewhere: bool
+    trusted: bool
 
 
 class _Row(NamedTuple):
@@ -110,9 +113,12 @@ _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 def _select_entries(made: Sequence[Any], form: _Form) -> Any:
     """Return the SELECT of a form of lookup: with a limit the newest that have not expired, else all there are."""
-    which, live, elsewhere = form
+    which, live, elsewhere, trusted = form
     start, where = _match_lookup(which)
-    where += _match_visible(parents=which != "channel", elsewhere=elsewhere)  # who is in a thread sees it
+    if trusted:
+        where.append(_match_local())
+    else:
+        where += _match_visible(parents=which != "channel", elsewhere=elsewhere)  # who is in a thread sees it
     found = select(*made).select_from(start)
     if which == "channel":  # two rows at most: an order or a limit in time leads SQLite to another index
         return found.where(*where)
@@ -145,6 +151,10 @@ def _match_lookup(which: Which) -> tuple[Any, list[Any]]:
     return me.join(linked, same).join(_E, theirs), [*where, *mine]
 
 
+def _match_local() -> Any:
+    return or_(_S.local_only == 0, bindparam("local_only", type_=Integer()) == 1)
+
+
 def _match_visible(*, parents: bool, elsewhere: bool) -> list[Any]:
     """Return the conditions of what a viewer sees."""
     a, p = audiences.c, conversations.c
@@ -152,7 +162,7 @@ def _match_visible(*, parents: bool, elsewhere: bool) -> list[Any]:
     if elsewhere:
         kind = select(a.kind).where(a.persona_id == _S.persona_id, a.audience_id == _S.audience_id)
         seen = or_(seen, kind.scalar_subquery() == literal("server", Key(12)))
-    where = [seen, or_(_S.local_only == 0, bindparam("local_only", type_=Integer()) == 1)]
+    where = [seen, _match_local()]
     if parents:
         hidden: Any = select(literal_column("1")).where(
             p.persona_id == _S.persona_id,
@@ -219,7 +229,8 @@ def read_entries(
     for _ in range(TRIES):
         now = db.clock()
         rows = {row.id: row for row in _read_versions(db, viewer, lookups, now, life)}
-        bare = [drop_expired(_build_bare(viewer, row), now, life) for row in rows.values()]
+        open_to_all = any(each.trusted for each in lookups)
+        bare = [drop_expired(_build_bare(viewer, row, open_to_all), now, life) for row in rows.values()]
         live = [entry for entry in bare if entry is not None]
         wanted = narrow(live)
         texts = _gather_texts(db, viewer.scope.persona, {entry.id: rows[entry.id] for entry in wanted}, cached)
@@ -274,7 +285,7 @@ def _read_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, Tex
     }
 
 
-def _build_bare(viewer: Viewer, row: _Row) -> Entry:
+def _build_bare(viewer: Viewer, row: _Row, open_to_all: bool) -> Entry:
     """Return an entry without its texts."""
     return Entry(
         id=row.id,
@@ -285,7 +296,7 @@ def _build_bare(viewer: Viewer, row: _Row) -> Entry:
         updated=read_time(row.updated),
         summary_at=read_time(row.summary_at),
         lineage=from_key(row.lineage),
-        elsewhere=row.audience not in viewer.audiences,
+        elsewhere=not open_to_all and row.audience not in viewer.audiences,
     )
 
 
@@ -348,7 +359,13 @@ def _whole(place: int, form: _Form, family: str) -> Part:
 def section_parts_of(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:
     """Return the branches of a prompt that read these entries; each lookup has a `most`."""
     return [
-        Branch(ENTRIES[place], partial(_whole, place, each.form), _build_values(viewer, each, now, life), SOURCE)
+        Branch(
+            ENTRIES[place],
+            partial(_whole, place, each.form),
+            _build_values(viewer, each, now, life),
+            SOURCE,
+            of_persona=each.elsewhere,  # what is of other servers is there before the first line of this one
+        )
         for place, each in enumerate(lookups)
     ]
 

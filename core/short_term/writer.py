@@ -26,7 +26,7 @@ from ..text.refusals import judge_refusal
 from ..text.remember_phrases import is_explicit_wish
 from ..text.times import parse_time
 from . import cache, places, rules, table, table_held
-from .rules_turn import list_personas, read_field, read_id, read_lineage, read_messages, read_turn
+from .rules_turn import UNKNOWN, list_personas, read_field, read_id, read_lineage, read_messages, read_turn
 from .shapes import Turn, TurnResult
 from .table import Kept
 from .table_held import NewEntry
@@ -121,7 +121,9 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     """
     db, settings = call.db, call.settings
     place, _ = places.place_turn(turn, call.scope)
-    if turn.level == FULL:
+    if turn.level == UNKNOWN:
+        logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
+    if turn.level in (FULL, UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
         level = table_held.read_level(db, call.persona, place.user, settings.privacy_default)

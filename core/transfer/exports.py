@@ -131,6 +131,7 @@ def _open_file(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
     if not isinstance(target, Path):
         yield target
         return
+    check_path(target)
     if target.is_dir():
         raise TransferError(f"{str(target)!r} is a folder. Name a file in it.")
     if not overwrite and target.exists():
@@ -151,6 +152,23 @@ def _open_file(target: Path | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def check_path(path: Path) -> None:
+    """Refuse a path that no file can have.
+
+    Raises:
+        TransferError: as it says.
+    """
+    try:
+        path.is_dir()
+        path.stat()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        shown = str(path) if len(str(path)) <= 100 else f"{str(path)[:100]}..."
+        said = getattr(error, "strerror", None) or error
+        raise TransferError(f"{shown!r} cannot be written: {said}. Name another file.") from None
 
 
 def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:

@@ -123,6 +123,8 @@ def import_file(
     >>> result.imported, result.conversations, result.speakers
     (1, ('import/c1',), {'Ann': 1})
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path is of type {type(path).__name__}. It must be the path of a file.")
     file = Path(path)
     zone = zone_named(time_zone)
     if zone is None:

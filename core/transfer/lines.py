@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import TransferError
+from .items.pieces import MAX_BLANK_LINES, check_bytes, too_many_blank_lines
 
 MAX_BYTES = 2 * 1024**3
 """Most bytes of a file, unpacked."""
@@ -73,6 +74,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
         TransferError: not to be read, not UTF-8, larger than allowed, a line longer than allowed, packed data that is
             broken, cut off, or unpacks to over 200 times its size.
     """
+    check_bytes(max_bytes)
     size_of(path)
     try:
         with path.open("rb") as raw:
@@ -86,7 +88,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
 
 
 def _lines(stream: BinaryIO, raw: BufferedReader, path: Path, max_bytes: int, packed: bool) -> Iterator[Line]:
-    row = unpacked = 0
+    row = unpacked = blank = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         row += 1
         unpacked += len(line)
@@ -98,6 +100,11 @@ def _lines(stream: BinaryIO, raw: BufferedReader, path: Path, max_bytes: int, pa
                 "Unpack it yourself and look at it.",
                 row=row,
             )
+        if not line.strip():
+            blank += 1
+            if blank > MAX_BLANK_LINES:
+                raise too_many_blank_lines(repr(str(path)))
+            continue
         text = _decoded(line.removeprefix(_BOM) if row == 1 else line, path, row)
         if text.strip():
             yield Line(row, _value(text), position)

@@ -70,6 +70,22 @@ def _consolidation_window(stage: Stage, value: Any) -> object:
     return len(said_in(model.asked[0]))
 
 
+@probe(30, 0)
+def _active_minutes(stage: Stage, value: Any) -> object:
+    stage = _own(stage)
+    life = Life(stage)
+    stage.say("hello", path=HERE, minutes=5)
+    life.item("a week ago", days=8, tier="session", path=HERE)
+    return int(life.prune_session_by_ttl(ACTIVE_MINUTES=value))
+
+
+@probe(False, True)
+def _prune_by_itself(stage: Stage, value: Any) -> object:
+    life = Life(_own(stage))
+    life.item("old and dull", days=400, importance=0.2)
+    return life.on_stream_end(PRUNE_BY_ITSELF=value, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1).pruned
+
+
 @probe(200, 20)
 def _deep_consolidation_window(stage: Stage, value: Any) -> object:
     stage = _own(stage)
@@ -88,14 +104,14 @@ def _deep_consolidation_every_n_streams(stage: Stage, value: Any) -> object:
 
 def _pruned(stage: Stage, **flags: Any) -> int:
     life = Life(_own(stage))
-    life.item("old", days=31, importance=0.9)
-    life.item("old and dull", days=31, importance=0.2)
+    life.item("old", days=366, importance=0.6)
+    life.item("old and dull", days=366, importance=0.2)
     life.item("dull", importance=0.2)
-    life.item("dull a little", importance=0.3)
+    life.item("dull a little", days=366, importance=0.3)
     return int(life.prune_ltm(dry_run=True, **flags))
 
 
-@probe(30, 60)
+@probe(365, 400)
 def _prune_max_age_days(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_MAX_AGE_DAYS=value)
 
@@ -105,11 +121,11 @@ def _prune_max_importance(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_MAX_IMPORTANCE=value)
 
 
-@probe("any", "all")
+@probe("all", "any")
 def _prune_mode(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_MODE=value)
 
 
-@probe(1.01, 0.9)
+@probe(0.7, 0.1)
 def _prune_protect_importance(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_PROTECT_IMPORTANCE=value)

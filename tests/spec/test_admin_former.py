@@ -27,7 +27,7 @@ def gone(db: Database, life: Life, operator: Operator) -> dict[str, int]:
     ids["expired"] = life.item("a mood", days=9, tier="session")
     life.prune_session_by_ttl()
     clock.forward(minutes=1)
-    ids["pruned"] = life.item("old and of no use", days=40, importance=0.1)
+    ids["pruned"] = life.item("old and of no use", days=400, importance=0.1)
     operator.post("/memory/deep_consolidation", reason="deeply")
     clock.forward(minutes=1)
     ids["merged"], *rest = (life.item(f"tofu {n}", days=60, tags=["tofu"], importance=0.9) for n in range(3))

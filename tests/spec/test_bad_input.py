@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import gzip
 import math
+import pickle
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import relationships
+from core import ai_diary, relationships
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.db import check_server, insert_memory, open_database
-from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
+from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
+from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
 from core.search.free_search import free_memory_search
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_tagging import extract_tags
+from core.transfer import export_items, import_items
+from core.transfer.exports import export_chat
+from core.transfer.imports import import_file
 from tests.spec.stage import Stage
 from tests.store.world import count
 
@@ -210,3 +219,73 @@ def test_f76_a_file_that_is_none_is_refused_before_anything_is_stored(stage: Sta
         with pytest.raises(TransferError):
             _call(stage, import_items, content)
     assert count(stage.db, memories, stage.persona) == 0  # type: ignore[arg-type]
+
+
+# Arguments of a wrong kind, told by name
+
+
+def _copies(result: Any) -> list[Any]:
+    return [copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))]
+
+
+def test_g24_a_connection_string_in_place_of_a_handle_is_refused_by_every_door(stage: Stage) -> None:
+    """Writers failed on an attribute of a text, and a prompt was built empty."""
+    url = "sqlite:///never-opened.db"
+    calls: list[Callable[[], Any]] = [
+        lambda: save_chat_message("tg/1", "x", "Ann", "ann", db=url, scope=stage.scope()),  # type: ignore[arg-type]
+        lambda: insert_memory("x", "a", "b", [], stage.scope(), db=url),  # type: ignore[arg-type]
+        lambda: build_json_prompt(MESSAGE, {}, db=url, scope=stage.scope()),  # type: ignore[arg-type]
+        lambda: search_memories(tags=["x"], db=url, scope=stage.scope()),  # type: ignore[arg-type]
+        lambda: ai_diary.add_diary_entry("x", db=url, scope=stage.scope()),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^db is of type str\. Pass what open_database\(url\) returned"):
+            call()
+
+
+def test_g24_an_argument_of_a_wrong_type_is_named_with_what_is_allowed(stage: Stage, tmp_path: Path) -> None:
+    """Not by an error from the depths of a library."""
+    given: dict[str, Any] = {"db": stage.db, "scope": stage.scope()}
+    bad: Any = 7
+    refused: list[tuple[str, type[Exception], Callable[[], Any]]] = [
+        ("source is of type int", TypeError, lambda: import_items(bad, **given)),
+        ("path is of type int", TypeError, lambda: import_file(bad, **given)),
+        ("max_bytes is 'x'", ValueError, lambda: import_items(b"{}", max_bytes="x", **given)),  # type: ignore[arg-type]
+        ("kind is of type int", TypeError, lambda: export_items(kind=bad, **given)),
+        ("recalled is of type int", MessageError, lambda: silently_record_memory("hi", recalled=bad, **given)),
+        ("injection is of type str", TypeError, lambda: to_messages({"context": {}}, injection="x")),  # type: ignore[call-overload]
+        ("vocabulary is of type int", TypeError, lambda: extract_tags("x", vocabulary=bad)),
+    ]
+    for said, kind, call in refused:
+        with pytest.raises(kind, match=said):
+            call()
+    stage.say("hi", path="tg/1")
+    with pytest.raises(TransferError, match="File name too long"):
+        export_chat(tmp_path / ("x" * 300), conversation="tg/1", **given)
+
+
+def test_g24_a_value_of_any_length_is_not_repeated_whole(stage: Stage) -> None:
+    for change in (set_privacy, set_conversation_privacy):
+        with pytest.raises(MessageError) as raised:
+            _call(stage, change, "tg/ann", "x" * 70_000)
+        assert len(str(raised.value)) < 200
+
+
+def test_g24_results_can_be_copied_and_pickled(stage: Stage) -> None:
+    changed = _call(stage, relationships.adjust, "tg/ann", 5, 5, "Ann")
+    saved = stage.say("hi", path="tg/1")
+    for each in _copies(changed):
+        assert each == changed and each.relationship == changed.relationship and type(each) is type(changed)
+    assert saved is None or _copies(saved)
+
+
+def test_g24_a_file_of_line_ends_is_refused_before_it_is_read_for_minutes(tmp_path: Path) -> None:
+    """Two and a half gigabytes of them pack into two megabytes, and were read for 72 seconds."""
+    packed = gzip.compress(b"\n" * 30_000_000, 1)
+    (tmp_path / "chat.jsonl.gz").write_bytes(packed)
+    began = time.monotonic()
+    with pytest.raises(TransferError, match="lines with nothing in them"):
+        import_file(tmp_path / "chat.jsonl.gz")
+    with pytest.raises(TransferError, match="lines with nothing in them"):
+        import_items(gzip.compress(b"\n" * 15_000_000, 1), fmt="jsonl")
+    assert time.monotonic() - began < 3

@@ -26,7 +26,7 @@ from core.lifelong.cycles import LEASE
 from core.memories import table_merges as item_merging
 from core.scope import Scope
 from core.upkeep import leases
-from tests.spec.lifelong_world import ANN, BOB, MEMORIES, Life, Model, said_in
+from tests.spec.lifelong_world import ANN, BOB, MEMORIES, SEED, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
 
@@ -496,6 +496,7 @@ def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
 
 
 def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
+    life.flags |= SEED
     life.item("old", days=31)
     life.item("dull", importance=0.1)
     talk(life, 3)

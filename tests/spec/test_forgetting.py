@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from sqlalchemy import select, update
 
 from core import aio, lifelong, relationships, short_term, stories
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
 from core.database import registry
@@ -26,10 +29,12 @@ from core.db import forget, verify_index
 from core.errors import MessageError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
 from tests.spec.stage import Stage
-from tests.store.world import count, index_differences, rows_of
+from tests.store.world import count, index_differences, open_db, rows_of
 
 GROUP, OTHER, DIRECT = "tg/g1", "tg/g2", "tg/ann"
 ANN = "tg/ann"
@@ -545,3 +550,56 @@ def test_f46_postings_of_many_rows_go_in_the_order_they_lie_in(stage: Stage, mon
         stage.remember(f"item {n} of the same words", ["same", f"t{n}"], participant=ANN)
     stage.say("Bob says the same words", GROUP, "Bob")
     assert checked(stage, participant=ANN)["search_tag"] == 12
+
+
+# What is left in the file, and what a count says
+
+
+@pytest.mark.parametrize("kept_open", [False, True])
+def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(tmp_path: Path, kept_open: bool) -> None:
+    """The journal keeps pages of before while a handle is open, and free pages keep texts where nothing wipes them."""
+    file = tmp_path / "own.db"
+    db = open_db(f"sqlite:///{file}")
+    other = open_db(f"sqlite:///{file}") if kept_open else None
+    call: dict[str, Any] = {"db": db, "settings": DEFAULTS}
+    ann = Scope("iris", "tg/c1", ANN)
+    for number in range(300):
+        save_chat_message("tg/c1", f"canary{number:04} " * 8, "Ann", "ann", scope=ann, **call)
+    if other is not None:
+        assert load_chat_history("tg/c1", db=other, settings=DEFAULTS, scope=ann)
+    done = forget(participant=ANN, scope=Scope("iris"), **call)
+    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert done["chat_history_cache"] == 300 and done.out_of_reach == ()
+    assert re.findall(rb"canary[0-9]{4}", held) == []
+    for each in filter(None, (db, other)):
+        each.close()
+
+
+def test_f46_a_journal_that_cannot_be_emptied_is_named(tmp_path: Path) -> None:
+    """Somebody reads for long: what is left is said, with what to do."""
+    file = tmp_path / "own.db"
+    db = open_db(f"sqlite:///{file}")
+    call: dict[str, Any] = {"db": db, "settings": DEFAULTS}
+    save_chat_message("tg/c1", "canary", "Ann", "ann", scope=Scope("iris", "tg/c1", ANN), **call)
+    with contextlib.closing(sqlite3.connect(file)) as reading:
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM chat_history_cache").fetchone()
+        done = forget(participant=ANN, scope=Scope("iris"), **call)
+    assert [path.partition(": ")[0] for path in done.out_of_reach] == [f"{file}-wal"]
+    assert forget(participant=ANN, scope=Scope("iris"), **call).out_of_reach == ()
+    assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    db.close()
+
+
+@SERVER_TOO
+def test_f40_a_dry_run_counts_what_the_call_deletes_after_a_prompt_was_built(stage: Stage) -> None:
+    """Recalls are kept back for a moment: without them the count was one too low."""
+    stage.remember("Ann has a cat called Tofu", ["cat"], path=GROUP, participant=ANN)
+    counted = Settings(record_recalls=1)
+    scope = stage.scope(conversation=GROUP, participant=ANN)
+    message = {"message_id": 1, "date": None, "text": "my cat", "interface_path": GROUP, "from_user": {"id": "ann"}}
+    prompt = build_json_prompt(message, db=stage.db, settings=counted, scope=scope)
+    assert prompt["context"]["memories"]
+    told = forget(participant=ANN, dry_run=True, db=stage.db, settings=counted, scope=stage.scope())
+    done = forget(participant=ANN, db=stage.db, settings=counted, scope=stage.scope())
+    assert told == done and done["memory_recalls"] == 1

@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import privacy
+from core import jobs, privacy
 from core.config import Settings
 from core.database import schema, schema_lifelong
 from core.db import insert_memory
 from core.errors import MessageError, ModelError, StoreWriteError
+from core.lifelong import Scheduler
 from core.lifelong import table_compaction as compacting
 from core.lifelong import table_pruning as pruning
 from core.memories import table as memories
-from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, Life, Model, said_in
-from tests.spec.stage import HERE, NOW, Stage, snippets
+from core.memories import table_recalls
+from core.scope import Scope
+from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, snippets
 from tests.store.world import index_differences, rows_of
 
 ARCHIVED = schema_lifelong.archived_memories
@@ -114,6 +117,7 @@ TABLE = [
 
 
 def test_l23_the_table_of_pruning(life: Life) -> None:
+    life.flags |= SEED
     ids = [
         life.item(f"item {n}", days=days, importance=importance, **more)
         for n, (days, importance, more, *_) in enumerate(TABLE)
@@ -137,6 +141,7 @@ def test_l23_the_table_of_pruning(life: Life) -> None:
 
 
 def test_l24_all_matching_items_go_in_batches(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 7)
     life.add_facts_with_meta([{"text": f"item {n}", "importance": 0.1} for n in range(30)])
     asked = life.prune_ltm(dry_run=True)
@@ -146,6 +151,7 @@ def test_l24_all_matching_items_go_in_batches(life: Life, monkeypatch: pytest.Mo
 
 def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     """The conditions are asked again in the transaction that archives."""
+    life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 1)
     one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
     batches = pruning._archived(
@@ -308,3 +314,50 @@ def test_l42_an_index_row_that_is_missing_is_counted(life: Life) -> None:
     cut = s.delete().where(s.c.audience_id == row.audience_id, s.c.term == "quince", s.c.row_id == row.id)
     life.db.transaction(lambda c: c.execute(cut), source="test")
     assert life.health()["index_differences"] == 1 and life.health(check_index=False)["index_differences"] == 0
+
+
+# What is kept by default
+
+
+def test_l23_a_deep_run_keeps_what_matters_and_what_was_recalled(life: Life) -> None:
+    """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
+    for n in range(215):
+        life.item(f"item {n}", days=n * 4, importance=round((n * 7 % 100) / 100, 2))
+    dull = [row.id for row in life.holding() if row.importance < 0.25 and (NOW - row.timestamp).days >= 365]
+    recalled = set(dull[::2])
+    table_recalls.record(life.db, life.persona, recalled)
+    table_recalls.flush(life.db)
+    before = {row.id: row for row in life.holding()}
+    done = life.deep_consolidation()
+    gone = set(before) - {row.id for row in life.holding()}
+    assert done.pruned == len(gone) > 0 and gone == set(dull) - recalled
+    assert not [row for row in before.values() if row.id in gone and row.importance >= 0.7]
+
+
+def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None:
+    life.item("old and dull", days=400, importance=0.1)
+    life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
+    life.on_stream_end(HERE, wait=False, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
+    jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))
+    assert life.texts() == ["old and dull"]
+    life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1, PRUNE_BY_ITSELF=True)
+    assert life.texts() == []
+
+
+# Active conversations
+
+
+def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(life: Life) -> None:
+    """Nobody tells the scheduler, the cycle or the function which conversation is active; its last message does."""
+    for days in (6.9, 7.0, 7.1):
+        for path in (HERE, ELSEWHERE):
+            life.item(f"{days} {path}", days=days, tier="session", path=path)
+    life.stage.say("hello", path=HERE, minutes=29, message_id="a")
+    life.stage.say("hello", path=ELSEWHERE, minutes=31, message_id="b")
+    kept = [f"{days} {HERE}" for days in (6.9, 7.0, 7.1)] + [f"6.9 {ELSEWHERE}"]
+    Scheduler(life.db, personas=[life.persona]).tick()
+    life.run_cycle()
+    life.prune_session_by_ttl()
+    assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
+    life.prune_session_by_ttl(ACTIVE_MINUTES=0)
+    assert len([text for text in life.texts() if text[0] in "67"]) == 2

@@ -114,6 +114,14 @@ def test_m19_other_servers_without_their_names(stage: Stage) -> None:
     assert found["channel"] == "another place" and "den" not in str(found) and "tg/c1" not in str(found)
 
 
+def test_m31_cross_server_acts_from_the_first_prompt_of_a_server_on(stage: Stage) -> None:
+    """Nothing was said there yet, so nothing was seen there, and nothing was asked for."""
+    turn(stage, "tg/c1", "afar", channel_name="den", server_name="Home")
+    elsewhere = {"server_id": "s2"}
+    (found,) = shown(stage, SHORT_TERM_CROSS_SERVER=1, **elsewhere)
+    assert found["channel"] == "another place" and shown(stage, **elsewhere) == []
+
+
 def test_m28_a_person_who_turned_private_is_in_no_prompt(stage: Stage) -> None:
     turn(stage, "tg/c1", "secret of ann")
     assert len(shown(stage, who="Bob")) == 1

@@ -219,6 +219,15 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
     assert index_differences(db, scope.persona) == []
 
 
+def test_f20_names_that_differ_by_blanks_or_case_are_names_of_their_own(db: Database, scope: Scope) -> None:
+    """Servers take `Bob ` for `Bob`, some `BOB` too: a display name of that kind broke every entry about Bob."""
+    for who, name in (("7", "Bob "), ("8", "BOB")):
+        save_chat_message("tg/1", f"hi from {name}", name, who, NOW, db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("tg/8", "partial", db=db, settings=DEFAULTS, scope=scope)
+    assert add(db, scope, "a day", involved_users=["Bob"], interface="tg", chat_id="1").stored
+    assert rows_of(db, ai_diary, scope.persona)[0].involved_users == '["Bob"]'
+
+
 def test_f24_the_default_level_concerns_unknown_people(db: Database, scope: Scope) -> None:
     closed = Settings(privacy_default="full")
     set_privacy("tg/8", "none", db=db, settings=DEFAULTS, scope=scope)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -17,12 +18,12 @@ from core.audience import table_participants as participants
 from core.chat_history_cache import delete_chat_message, edit_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
-from core.database.schema import conversations
+from core.database.schema import audiences, conversations
 from core.database.schema import participants as people
 from core.database.schema_recent import short_term_memories
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
-from core.scope import Scope
+from core.scope import Scope, use_scope
 from core.short_term import cache as short_term_cache
 from core.short_term import table as short_term_table
 from core.short_term import table_held as short_term_held
@@ -149,6 +150,17 @@ def test_m6_a_direct_message_has_no_entry_of_a_server(world: World) -> None:
     # Known to be one from before, though the host names a server.
     save_chat_message("tg/u1", "hi", "Ann", "u1", **world.given())
     assert world.turn("tg/u1", "tg/u1", server="s1") == (1, "")
+
+
+@pytest.mark.parametrize("public", [{"is_private": False}, {"is_dm_channel": False}, {"within": {"privacy": "public"}}])
+def test_m6_the_word_for_no_server_makes_no_public_channel_private(world: World, public: dict[str, Any]) -> None:
+    """A server may be called DM: where the message is said to be public, the word is an id as any other."""
+    if "within" in public:
+        public = {"within": {**public["within"], "conversation": "tg/c7"}}
+    assert world.turn("tg/u1", "tg/c7", server="DM", **public) == (2, "")
+    (kept,) = rows_of(world.db, conversations, world.scope.persona)
+    (room,) = rows_of(world.db, audiences, world.scope.persona, audiences.c.audience_id == kept.audience_id)
+    assert (room.kind, room.server_id) == ("server", "DM")
 
 
 def test_m4_m10_texts_and_times_of_a_turn(world: World) -> None:
@@ -644,3 +656,40 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
     turn.join()
     private.join()
     assert world.rows() == []
+
+
+# What a host says and asks itself
+
+
+class Level(Enum):
+    """Levels as the application of seed 002 numbers them."""
+
+    NONE = 0
+    PARTIAL = 1
+    FULL = 2
+
+
+@pytest.mark.parametrize("level", ["complete", "PrivacyLevel.FULL", 7, -1, True, 1.5, [], 2, Level.FULL, "FULL "])
+def test_m31_a_level_that_is_not_known_counts_as_full(
+    world: World, level: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert world.turn(privacy_level=level) == (0, "privacy") and world.rows() == []
+    known = level in (2, Level.FULL, "FULL ")
+    assert len([r for r in caplog.records if "level_not_known" in r.getMessage()]) == (0 if known else 1)
+
+
+@pytest.mark.parametrize("level", [None, "", "none", 0, 1, Level.PARTIAL])
+def test_m31_the_levels_below_full_are_kept(world: World, level: Any) -> None:
+    assert world.turn(privacy_level=level) == (2, "")
+
+
+def test_m31_a_host_without_a_scope_gets_all_entries(world: World) -> None:
+    given = {"db": world.db, "settings": world.settings.replace(persona_id=world.scope.persona)}
+    assert world.turn() == (2, "")
+    assert len(short_term.get_for_user("u1", **given)) == 1
+    assert len(short_term.get_for_server("s1", **given)) == 1
+    assert world.turn("u2", "dm2", is_dm_channel=True) == (1, "")
+    assert len(short_term.get_for_user("u2", **given)) == 1
+    assert short_term.get_for_user("u1", scope=world.scope, **given) == [], "who asks with a scope sees what it sees"
+    with use_scope(world.scope):
+        assert short_term.get_for_user("u1", **given) == []

@@ -87,8 +87,10 @@ class Outcome(NamedTuple):
     lines: list[str]
     items: list[tuple[int, tuple[str, ...]]] = []  # noqa: RUF012 - never changed
     """Ids and reasons of what was pruned, or would be."""
-    may_prune: bool = False
-    """It was a trial, and there is something to do in earnest."""
+    next_action: str = ""
+    """It was a trial, and this does it in earnest; blank where there is nothing to do."""
+    next_words: str = ""
+    """What is on its button."""
 
 
 def run(page: Page) -> Response:
@@ -109,6 +111,16 @@ def run(page: Page) -> Response:
 def _consolidate(page: Page) -> Outcome:
     done = lifelong.trigger_memory_consolidation(REASON, model=page.context.model, **page.asking())
     return Outcome("Consolidation", _describe_cycle(done))
+
+
+def _try_deep(page: Page) -> Outcome:
+    """Show what a deep run would archive before it does; without anything to archive it is done."""
+    wanted = lifelong.prune_ltm(dry_run=True, **page.asking())
+    if not wanted:
+        return _deep(page)
+    line = f"{plural(wanted, 'long-term item')} would be archived first. Nothing was changed yet."
+    words = f"Archive {plural(wanted, 'item')} and consolidate"
+    return Outcome("Deep consolidation", [line, *_describe_rule(page)], list(wanted.items), "deep", words)
 
 
 def _deep(page: Page) -> Outcome:
@@ -137,7 +149,8 @@ def _prune_session(page: Page) -> Outcome:
 def _try_pruning(page: Page) -> Outcome:
     done = lifelong.prune_ltm(dry_run=True, **page.asking())
     line = f"{plural(done, 'long-term item')} would be archived. Nothing was changed."
-    return Outcome("Pruning, tried", [line, *_describe_rule(page)], list(done.items), may_prune=done > 0)
+    again = ("prune", f"Archive these {plural(done, 'item')}") if done else ("", "")
+    return Outcome("Pruning, tried", [line, *_describe_rule(page)], list(done.items), *again)
 
 
 def _prune(page: Page) -> Outcome:
@@ -152,7 +165,11 @@ def _describe_rule(page: Page) -> list[str]:
         f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
         f"{settings.prune_max_importance:g}."
     )
-    return [f"{rule} Pinned items and those saved on request stay. What was archived can be restored from the archive."]
+    kept = (
+        f"Pinned items, those saved on request, those of importance {settings.prune_protect_importance:g} and above, "
+        "and what stood in a prompt within that time stay."
+    )
+    return [f"{rule} {kept} What was archived can be restored from the archive."]
 
 
 def _fade(page: Page) -> Outcome:
@@ -162,6 +179,7 @@ def _fade(page: Page) -> Outcome:
 
 _ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
     "consolidate": _consolidate,
+    "try_deep": _try_deep,
     "deep": _deep,
     "prune_session": _prune_session,
     "try_pruning": _try_pruning,

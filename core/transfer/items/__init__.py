@@ -22,7 +22,7 @@ from ...memories.rules import DEFAULT_KIND, WISH, kind_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
 from ...text.times import parse_time
-from .pieces import MAX_BYTES, MAX_ITEMS
+from .pieces import MAX_BYTES, MAX_ITEMS, check_bytes
 from .reader import SYNTAXES, Rows, Syntax
 from .rows import Reading
 from .sources import File, Source
@@ -130,6 +130,8 @@ def export_items(
     _check_syntax(fmt)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
+    if kind is not None and not isinstance(kind, Iterable):
+        raise TypeError(f"kind is of type {type(kind).__name__}. It must be a kind, or a list of kinds.")
     wanted = None if kind is None else [_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _place(after)
     call = open_call(db, settings, scope)
@@ -150,7 +152,7 @@ def export_items(
         after=place,
         seen=seen,
     )
-    return ItemExport(rows, fmt, limit, max_bytes)
+    return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
 
 def _check_syntax(fmt: object) -> None:

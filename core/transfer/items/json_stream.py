@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from ...errors import TransferError
 from .pieces import (
     LINES,
+    MAX_BLANK_LINES,
     MAX_BYTES,
     MAX_DEPTH,
     MAX_ITEMS,
@@ -22,6 +23,7 @@ from .pieces import (
     Piece,
     is_deep,
     too_deep,
+    too_many_blank_lines,
     too_many_items,
     too_many_values,
 )
@@ -65,10 +67,13 @@ def lines(stream: TextIO) -> Iterator[Piece]:
     Raises:
         TransferError: nested too deep, or too many values.
     """
-    row = values = 0
+    row = values = blank = 0
     while line := stream.readline(MAX_BYTES + 1):
         row += 1
         if not line.strip():
+            blank += 1
+            if blank > MAX_BLANK_LINES:
+                raise too_many_blank_lines()
             continue
         values += _values(line)
         if values > MAX_VALUES:

@@ -19,6 +19,9 @@ MAX_DEPTH = 20
 MAX_VALUES = 3_000_000
 """Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
 
+MAX_BLANK_LINES = 100_000
+"""Lines with nothing in them that a file may have: a packed file of line ends alone would be read for minutes."""
+
 LINES: Final = "lines"
 """Stands for the key in a file that holds one value a line."""
 ROOT: Final = "[]"
@@ -42,6 +45,18 @@ class BadValue(NamedTuple):
     reason: str
 
 
+def check_bytes(most: object) -> int:
+    """Return the most bytes of a file.
+
+    Raises:
+        ValueError: no whole number of at least 1.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        said = repr(most)[:40] if isinstance(most, (str, int, float)) else f"of type {type(most).__name__}"
+        raise ValueError(f"max_bytes is {said}. It must be a whole number of at least 1.")
+    return most
+
+
 def too_deep(line: int | None = None) -> TransferError:
     """Return the error for a file whose values stand too deep inside one another."""
     where = f" in line {line}" if line else ""
@@ -56,6 +71,11 @@ def too_many_values() -> TransferError:
 def too_large(limit: int) -> TransferError:
     """Return the error for a file of too many bytes."""
     return TransferError(f"The file is larger than {limit:,} bytes. Split it into smaller files.")
+
+
+def too_many_blank_lines(name: str = "The file") -> TransferError:
+    """Return the error for a file of too many lines with nothing in them."""
+    return TransferError(f"{name} has over {MAX_BLANK_LINES:,} lines with nothing in them. Take them out.")
 
 
 def too_many_items() -> TransferError:

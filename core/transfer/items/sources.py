@@ -57,7 +57,7 @@ class File:
     """
 
     def __init__(self, source: Source, max_bytes: int = pieces.MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+        self._max_bytes = pieces.check_bytes(max_bytes)
         self._path: Path | None = None
         self._stream: Any = None
         self.name: str
@@ -68,6 +68,11 @@ class File:
             self.name = self._path.name
             _check(self._path)
         else:
+            if not callable(getattr(source, "read", None)):
+                raise TypeError(
+                    f"source is of type {type(source).__name__}. It must be a path, bytes, or a stream opened in "
+                    "binary mode."
+                )
             self.name = Path(str(getattr(source, "filename", None) or getattr(source, "name", "") or "")).name
             self._stream = source if _goes_back(source) else io.BytesIO(_taken(source, max_bytes))
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...base.wire_ids import write_ids
 from ...database.rows import read_json, read_list
 from ...memories.table_transfer import Place
 from ...text.hits import stored_tags
@@ -23,7 +24,7 @@ def item_of(row: Any) -> dict[str, Any]:
     The keys are those of `memories.shapes.Item`, with what else a row holds.
     """
     return {
-        "id": row.id,
+        "id": str(row.id),
         "text": row.content,
         "kind": row.kind,
         "tier": row.tier,
@@ -37,12 +38,12 @@ def item_of(row: Any) -> dict[str, Any]:
         "expires_at": row.expires_at.isoformat() if row.expires_at else "",
         "pinned": bool(row.pinned),
         "provenance": row.provenance,
-        "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
+        "source_message_ids": write_ids({"ids": make_strict(read_list(row.source_message_ids))[0]})["ids"],
         "author": row.author or "",
         "source": row.source or "",
         "label": row.scope or "",
         "local_only": bool(row.local_only),
-        "metadata": make_strict(read_json(row.metadata) or {})[0],
+        "metadata": make_strict(read_json(row.metadata) or {})[0],  # as it was stored: an import gives it back
         "response_text": row.response_text,
         "intensity": row.intensity,
         "emotion_state": row.emotion_state or "",

@@ -43,14 +43,14 @@ def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
 
 def test_l23_pruning_shows_first_and_archives_then(run: Command, call: dict[str, Any]) -> None:
     """A dry run names the items and why, and leaves them; the values of the call are those of the command."""
-    old = call["db"].clock() - timedelta(days=31)
-    entries = [{"text": "old", "timestamp": old, "importance": 0.9}, {"text": "small", "importance": 0.2}, "kept"]
+    old = call["db"].clock() - timedelta(days=366)
+    entries = [{"text": "old", "timestamp": old, "importance": 0.6}, {"text": "small", "importance": 0.2}, "kept"]
     lifelong.add_facts_with_meta(entries, **call)
-    shown = json.loads(run("memory", "prune", "--dry-run").out)
+    shown = json.loads(run("memory", "prune", "--mode", "any", "--dry-run").out)
     assert (shown["count"], sorted(each["why"] for each in shown["items"])) == (2, [["age"], ["importance"]])
     assert items(call) == ["kept", "old", "small"]
     assert json.loads(run("memory", "prune", "--mode", "all").out)["count"] == 0
-    ran = run("memory", "prune", "--max-age-days", "40", "--text")
+    ran = run("memory", "prune", "--max-age-days", "400", "--mode", "any", "--text")
     assert "1 items archived" in ran.out and items(call) == ["kept", "old"]
     assert run("memory", "prune", "--mode", "none").code == 1
 
@@ -63,7 +63,7 @@ def test_l25_compaction_without_a_model_says_so(run: Command, call: dict[str, An
     ]
     ids = lifelong.add_facts_with_meta(facts, **call).ids
     shown = json.loads(run("memory", "compact", "--dry-run").out)
-    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(ids))]
+    assert [(each["tag"], sorted(each["sources"])) for each in shown] == [("cat", sorted(map(str, ids)))]
     ran = run("memory", "compact", "--text")
     assert ran.code == 0 and "no_model" in ran.out and len(items(call)) == 2
 
@@ -76,3 +76,14 @@ def test_l42_health_from_the_command_line(run: Command, call: dict[str, Any]) ->
     assert found == lifelong.health(**call) and found["kinds"]["KeyFacts"]["long_term"] == 2
     ran = run("memory", "health", "--no-index", "--text")
     assert "KeyFacts" in ran.out and "never recalled" in ran.out
+
+
+def test_l23_a_deep_run_shows_first_what_it_would_archive_and_asks(run: Command, call: dict[str, Any]) -> None:
+    old = call["db"].clock() - timedelta(days=400)
+    lifelong.add_facts_with_meta([{"text": "old and dull", "timestamp": old, "importance": 0.1}, "kept"], **call)
+    asked = run("memory", "consolidate", "--deep")
+    assert asked.code == 2 and "would archive 1 long-term items" in asked.err and "--yes" in asked.err
+    assert json.loads(run("memory", "consolidate", "--deep", "--dry-run").out)["count"] == 1
+    assert items(call) == ["kept", "old and dull"]
+    assert json.loads(run("memory", "consolidate", "--deep", "--yes").out)["pruned"] == 1
+    assert items(call) == ["kept"]

@@ -220,3 +220,14 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
     assert (bad.code, len(bad.out.splitlines()) >= 2) == (1, True)
     assert "CONTEXT_VERBOSITY" in bad.out
     assert run("config", "schema").json["title"].startswith("config.yaml")
+
+
+def test_g28_what_the_command_line_prints_reads_the_same_in_javascript(run: Command) -> None:
+    """Ids are texts of digits wherever JSON is printed: numbers of 60 bits are rounded by most other programs."""
+    row_id = run("remember", "The cat is called Tofu.", "--tag", "cat").json["id"]
+    [hit] = run("search", "cat").json["hits"]
+    exported = json.loads(run("export", "-", "--items").out, parse_int=float)["items"]
+    prompt = run("build", "Where is the cat?").json
+    assert isinstance(row_id, str) and row_id.isdigit() and int(row_id) > 2**53
+    assert hit["id"] == row_id and [item["id"] for item in exported] == [row_id]
+    assert [each["id"] for each in prompt["context"]["memories"]] == [row_id]
