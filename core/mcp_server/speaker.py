@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..scope import Destination, Privacy, Scope
 
-INTERFACE = "mcp"
-NOBODY_NAMED = f"{INTERFACE}/me"
+UNNAMED = "mcp/me"
 """Participant of a server that is started for one person and told no name."""
 
 
@@ -56,7 +54,7 @@ def build_scope(
     Args:
         persona: whose memory.
         participant: key `interface/id` of who speaks; None is one person nobody has named.
-        conversation: where; None is a direct message between persona and participant, which nobody else sees.
+        conversation: where; None is the direct message between persona and participant, by the participant's own key.
         server: community the conversation belongs to.
         privacy: how private the conversation is; None leaves it as it is stored, and keeps the direct message direct.
 
@@ -65,10 +63,10 @@ def build_scope(
 
     >>> build_scope("iris").conversation, build_scope("iris").privacy
     ('mcp/me', 'direct')
-    >>> build_scope("iris", "web/ann").conversation, build_scope("iris", "web/ann", "web/42").privacy
-    ('mcp/to-web%2Fann', None)
+    >>> build_scope("iris", "web/ann", "web/42").conversation, build_scope("iris", "web/ann", "web/42").privacy
+    ('web/42', None)
     """
+    who = participant or UNNAMED
     if conversation:
-        return Scope(persona, conversation, participant or NOBODY_NAMED, server, destination, privacy)
-    own = f"{INTERFACE}/to-{quote(participant, safe='')}" if participant else NOBODY_NAMED
-    return Scope(persona, own, participant or NOBODY_NAMED, server, destination, privacy or "direct")
+        return Scope(persona, conversation, who, server, destination, privacy)
+    return Scope(persona, who, who, server, destination, privacy or "direct")
