@@ -57,10 +57,10 @@ def mcp(
     privacy: PrivacyOption = None,
     local: LocalOption = False,
 ) -> None:
-    """Serve the memory to the program that starts this, over its standard input and output (docs/mcp.md).
+    """Serve the memory to an agent that starts this (docs/mcp.md).
 
-    Who speaks is said here, once, and by no later call. Claude Desktop, Claude Code, Cursor and others start it by
-    themselves; on a terminal it waits for messages of the protocol.
+    It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
+    call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
     # 1. who speaks; before anything slow, so that a wrong option is told at once
     persona = run.persona if run.persona is not None else run.settings.persona_id
