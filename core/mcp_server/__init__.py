@@ -10,7 +10,8 @@ calls one door, and writes the answer; who sees what, what ranks first and what 
 | tools | the seven tools |
 | block | what belongs to a message, as one text of data |
 | resources, prompts | what a person can attach or start by hand |
-| server | the protocol: handlers of the SDK's server, errors |
+| server | the protocol: handlers of the SDK's server, errors; over standard input and output |
+| http | the same over HTTP, by token |
 """
 
 from __future__ import annotations
@@ -18,12 +19,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .http import create_face
     from .server import create_server, serve_stdio
     from .speaker import Speaker, build_scope
 
-__all__ = ["Speaker", "build_scope", "create_server", "serve_stdio"]
+__all__ = ["Speaker", "build_scope", "create_face", "create_server", "serve_stdio"]
 
-_MODULES = {"Speaker": "speaker", "build_scope": "speaker", "create_server": "server", "serve_stdio": "server"}
+_MODULES = {
+    "Speaker": "speaker",
+    "build_scope": "speaker",
+    "create_face": "http",
+    "create_server": "server",
+    "serve_stdio": "server",
+}
 
 
 def __getattr__(name: str) -> Any:

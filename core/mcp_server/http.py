@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: an ASGI application that is put behind whatever looks at tokens.
+"""The server over streamable HTTP: an ASGI application behind the guard of `api`, which looks at tokens and sizes.
 
 No session is kept: each request says by its token who speaks, so that none can go on as another, and nothing grows with
 the number of programs that once asked. An answer is one JSON body; there is no stream to listen on.
@@ -8,35 +8,64 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from ..api import access
+from ..api.server import Mounted
+from ..calls.call import GivenSettings
+from ..database.engine import Database
 from .server import create_server
 from .speaker import Speaker
 
 PATH = "/mcp"
+NO_PERSON = (
+    "The token stands for no single person, and MCP takes its word for who speaks. Make one with "
+    "`prompt-engine token add --participant KEY`."
+)
 _SPEAKER = "prompt_engine_mcp_speaker"
+_ANY_BYTES = 2**40
+"""The guard decides by MAX_BODY_BYTES, read at each request."""
+
+
+def create_face(db: Database | None = None, settings: GivenSettings = None) -> Mounted:
+    """Return the face under `/mcp`, for `api.server.create_server`.
+
+    Args:
+        db, settings: None for those of the process.
+    """
+
+    def find_speaker(request: Request) -> Speaker:
+        token = access.get_token(request)
+        if token.kind != "scope":
+            raise access.AccessRefusedError(403, NO_PERSON)
+        # A token of no conversation speaks in its person's own direct messages.
+        scope = access.read_scope(token, conversation=token.conversation or token.participant)
+        return Speaker(replace(scope, server="") if token.conversation is None else scope, db=db, settings=settings)
+
+    face = HttpFace(find_speaker)
+    return Mounted(PATH, face, face.lifespan)
 
 
 class HttpFace:
     """The ASGI application; it serves while its `lifespan` is entered, once."""
 
-    def __init__(self, find_speaker: Callable[[Request], Speaker], *, max_body_bytes: int) -> None:
+    def __init__(self, find_speaker: Callable[[Request], Speaker]) -> None:
         """Make it.
 
         Args:
             find_speaker: who sends a request; what it raises is answered by whoever stands before this application.
-            max_body_bytes: largest body of a request.
         """
         self._find_speaker = find_speaker
         self._sessions = StreamableHTTPSessionManager(
             create_server(lambda request: request.scope[_SPEAKER]),
             json_response=True,
             stateless=True,
-            max_request_body_size=max_body_bytes,
+            max_request_body_size=_ANY_BYTES,
         )
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:

@@ -1,7 +1,6 @@
 """Real connections to the memory over MCP: the command as a child process, and a server on a loopback socket.
 
-`connect` gives the SDK's own client over either, in either era of the protocol. Over HTTP each person has a token of a
-test's own; the tokens of the product are tried in `test_mcp_serving`.
+`connect` gives the SDK's own client over either, in either era of the protocol.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,13 +22,14 @@ import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 import core.cli
+from core import tokens as tokens_door
+from core.api.server import create_server
+from core.config import Settings
 from core.database.engine import Database
-from core.mcp_server import Speaker, build_scope
-from core.mcp_server.http import HttpFace
+from core.mcp_server import Speaker, build_scope, create_face
+from core.scope import Scope
 
 Transport = Literal["stdio", "http"]
 LINKS: tuple[tuple[Transport, str], ...] = (
@@ -56,51 +56,35 @@ def environment(url: str, **more: str) -> dict[str, str]:
     return {**known, **own, "DATABASE_URL": url, **more}
 
 
-@dataclass
+@dataclass(frozen=True)
 class HttpServer:
-    """A server on a loopback socket, in a thread, with a token for each of some people."""
+    """A server on a loopback socket, in a thread, with the tokens of some people."""
 
-    speakers: dict[str, Speaker]
-    port: int = 0
-    _ended: Callable[[], None] = field(default=lambda: None, repr=False)
+    tokens: dict[str, str]
+    port: int
 
     @property
     def url(self) -> str:
         """Where it is."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
-
-def _guarded(face: HttpFace, speakers: dict[str, Speaker]) -> ASGIApp:
-    """Put the test's own look at tokens before the face."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await receive()
-            async with face.lifespan():
-                await send({"type": "lifespan.startup.complete"})
-                await receive()
-            await send({"type": "lifespan.shutdown.complete"})
-        elif dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ") in speakers:
-            await face(scope, receive, send)
-        else:
-            await PlainTextResponse("no", 401)(scope, receive, send)
-
-    return app
+    def headers(self, who: str) -> dict[str, str]:
+        """Return what a person's program sends with each request."""
+        return {"Authorization": f"Bearer {self.tokens[who]}"}
 
 
 @contextmanager
-def serving(speakers: dict[str, Speaker]) -> Iterator[HttpServer]:
-    """Serve some people by their tokens until the end."""
-    face = HttpFace(
-        lambda request: speakers[request.headers["authorization"].removeprefix("Bearer ")], max_body_bytes=4_194_304
-    )
+def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **flags: Any) -> Iterator[HttpServer]:
+    """Serve MCP over a loopback socket as `prompt-engine serve --mcp` does, with a token for each of some people."""
+    scopes = {who: Scope(persona, participant=who) for who in people}
+    tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
+    app = create_server(db=db, settings=Settings(**flags), admin=False, mounted=[create_face(db, Settings(**flags))])
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(_guarded(face, speakers), log_config=None, access_log=False, ws="none", lifespan="on")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="on"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield HttpServer(speakers, listening.getsockname()[1])
+            yield HttpServer(tokens, listening.getsockname()[1])
         finally:
             server.should_exit = True
             thread.join(20)
@@ -126,7 +110,7 @@ class World:
                 yield client
             return
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {who}"}, timeout=60) as http,
+            httpx2.AsyncClient(headers=self.http.headers(who), timeout=60) as http,
             Client(streamable_http_client(self.http.url, http_client=http), mode=era) as client,
         ):
             yield client

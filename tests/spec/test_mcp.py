@@ -33,7 +33,7 @@ SECRET = "zqsecret"
 def world(db: Database, migrated_url: str) -> Iterator[World]:
     """A persona of its own, with a server that knows Ann and Bob."""
     persona = own_scope().persona
-    with serving({who: speaker_of(db, persona, who) for who in (ANN, BOB)}) as http:
+    with serving(db, persona) as http:
         yield World(db, migrated_url, persona, http)
 
 

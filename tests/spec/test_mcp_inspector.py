@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from core.database.engine import Database
 from tests import inspector
-from tests.spec.mcp_world import ANN, BOB, HttpServer, command, environment, serving, speaker_of
+from tests.spec.mcp_world import ANN, HttpServer, command, environment, serving
 from tests.store.world import own_scope
 
 COMMAND = inspector.find()
@@ -34,14 +34,14 @@ def _asked_of_a_process(url: str, persona: str) -> Ask:
 
 
 def _asked_over_http(http: HttpServer) -> Ask:
-    target = ["--transport", "http", http.url, "--header", f"Authorization: Bearer {ANN}"]
+    target = ["--transport", "http", http.url, "--header", f"Authorization: {http.headers(ANN)['Authorization']}"]
     return lambda *words: inspector.ask(COMMAND or [], target, *words)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_r6_the_inspector_lists_calls_and_reads(db: Database, migrated_url: str, transport: str) -> None:
     persona = own_scope().persona
-    with serving({who: speaker_of(db, persona, who) for who in (ANN, BOB)}) as http:
+    with serving(db, persona) as http:
         ask = _asked_of_a_process(migrated_url, persona) if transport == "stdio" else _asked_over_http(http)
         tools = ask("--method", "tools/list")["tools"]
         assert len(tools) == 7 and all(tool["outputSchema"]["type"] == "object" for tool in tools)
