@@ -35,11 +35,16 @@ WorkerOption = Annotated[
     bool, typer.Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
 ]
 
+McpOption = Annotated[
+    bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
+]
+
 WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
 )
 EXTRA = "The admin server needs the extra `admin`: pip install 'prompt-engine[admin]' ({name} is missing)."
+MCP_EXTRA = "MCP over HTTP needs the extras: pip install 'prompt-engine[admin,mcp]' ({name} is missing)."
 
 
 def serve(
@@ -48,6 +53,7 @@ def serve(
     port: PortOption = None,
     allow_hosts: AllowOption = None,
     admin: AdminOption = True,
+    mcp: McpOption = False,
     worker: WorkerOption = True,
 ) -> None:
     """Serve the admin page and the HTTP API until Ctrl-C.
@@ -60,10 +66,10 @@ def serve(
     asked = {name.upper(): value for name, value in given.items() if value is not None}
     settings = _read_settings(run, asked)
     with_admin = admin
-    app = _make_application(run, asked, allow_hosts or (), admin=with_admin)
+    app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
-        _print_place(settings, admin=with_admin)
+        _print_place(settings, admin=with_admin, mcp=mcp)
         server = _make_server(app)
         with _working(run, asked) if worker else nullcontext():
             try:
@@ -89,7 +95,7 @@ def _read_settings(run: Run, asked: dict[str, Any]) -> Settings:
     return settings_for(asked or None, run.db)
 
 
-def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool) -> Starlette:
+def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool, mcp: bool) -> Starlette:
     """Return what is served.
 
     Raises:
@@ -101,12 +107,21 @@ def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: b
         from ..api.server import create_server
     except ModuleNotFoundError as error:
         _refuse(EXTRA.format(name=error.name))
+    mounted = (_make_mcp_face(run, asked),) if mcp else ()
     try:
-        return create_server(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin)
+        return create_server(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, mounted=mounted)
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
         _refuse(str(error))
+
+
+def _make_mcp_face(run: Run, asked: dict[str, Any]) -> Any:
+    try:
+        from ..mcp_server import create_face
+    except ModuleNotFoundError as error:
+        _refuse(MCP_EXTRA.format(name=error.name))
+    return create_face(run.db, asked or None)
 
 
 def _refuse(sentence: str) -> NoReturn:
@@ -146,7 +161,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _print_place(settings: Settings, *, admin: bool) -> None:
+def _print_place(settings: Settings, *, admin: bool, mcp: bool) -> None:
     from ..admin.hosts import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
@@ -154,5 +169,7 @@ def _print_place(settings: Settings, *, admin: bool) -> None:
     if admin:
         output.note(f"The admin page is on {place}/admin/, until Ctrl-C.")
     output.note(f"The HTTP API is on {place}/v1; `prompt-engine token add` makes a token for it.")
+    if mcp:
+        output.note(f"MCP is on {place}/mcp, with a token of one person.")
     if not is_loopback(settings.admin_host):
         output.note(WIDE.format(host=settings.admin_host), style="yellow")

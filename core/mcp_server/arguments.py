@@ -1,0 +1,141 @@
+"""What the tools take, and what is said of arguments that do not fit: field, what is allowed, never the text given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..admin.validation_messages import describe_problem, find_range
+from ..errors import MessageError
+from ..memories.rules import KINDS, WISH
+
+TEXT_CHARS = 1_000_000
+QUERY_CHARS = 10_000
+BLOCK_CHARS = 8_000
+LEAST_BLOCK_CHARS = 500
+MOST_BLOCK_CHARS = 200_000
+MOST_HITS = 200
+ID_FIELDS = ("id", "message_id")
+"""Fields that are texts, and taken as whole numbers too: JavaScript rounds ids above 2^53 unless they are texts."""
+
+Kind = Literal[
+    "all", "saved", "wish", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood",
+    "chat",
+]  # fmt: skip
+assert {"all", WISH, *KINDS} == set(Kind.__args__)  # type: ignore[attr-defined]
+
+Id = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", description="Id of a memory, as memory_list gives it.")]
+Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z.")]
+
+
+class Arguments(BaseModel):
+    """Arguments of one tool; nothing else is taken, and no value is turned into another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ContextArguments(Arguments):
+    """Of memory_context."""
+
+    message: str = Field(min_length=1, max_length=TEXT_CHARS, description="What the person has just said, as said.")
+    max_chars: int = Field(
+        BLOCK_CHARS, ge=LEAST_BLOCK_CHARS, le=MOST_BLOCK_CHARS, description="Most characters of the answer's context."
+    )
+
+
+class SearchArguments(Arguments):
+    """Of memory_search."""
+
+    query: str = Field("", max_length=QUERY_CHARS, description="A question or words, in any language.")
+    limit: int = Field(10, ge=1, le=MOST_HITS, description="Most hits.")
+    since: Time = Field(
+        "", description="Nothing older than this: ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z."
+    )
+    until: Time = Field("", description="Only what is older than this: ISO 8601.")
+    tags: list[str] = Field([], max_length=48, description="Also what has one of these tags.")
+
+
+class SaveArguments(Arguments):
+    """Of memory_save."""
+
+    text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
+
+
+class ListArguments(Arguments):
+    """Of memory_list."""
+
+    kind: Kind = Field(
+        "all", description="saved: asked to be remembered. wish: wished once and for all. all: everything."
+    )
+
+
+class UpdateArguments(Arguments):
+    """Of memory_update."""
+
+    id: Id
+    text: str = Field(min_length=1, max_length=TEXT_CHARS, description="What it says from now on.")
+
+
+class DeleteArguments(Arguments):
+    """Of memory_delete."""
+
+    id: Id
+
+
+class TurnArguments(Arguments):
+    """Of turn_save."""
+
+    user_text: str = Field(min_length=1, max_length=TEXT_CHARS, description="What the person said, as said.")
+    assistant_text: str = Field(min_length=1, max_length=TEXT_CHARS, description="What was answered.")
+    message_id: str = Field(
+        "", max_length=150, description="Your own id of the person's message: sent again, the turn is stored once."
+    )
+
+
+Model = TypeVar("Model", bound=Arguments)
+
+
+def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """Return the arguments of a tool; null counts as left out, ids may be whole numbers.
+
+    Raises:
+        MessageError: some do not fit; its sentences and `fields` name all of them.
+
+    >>> read_arguments(DeleteArguments, {"id": 7}).id
+    '7'
+    >>> read_arguments(DeleteArguments, {"who": "web/bob"})
+    Traceback (most recent call last):
+    ...
+    core.errors.MessageError: id is missing. It is needed here. who is not known here. Leave it out.
+    """
+    known = {name: value for name, value in given.items() if value is not None}
+    for name in ID_FIELDS:
+        if type(known.get(name)) is int:
+            known[name] = str(known[name])
+    try:
+        return model.model_validate(known)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+    fields = tuple(dict.fromkeys(_name(problem["loc"]) for problem in problems))
+    sentences = dict.fromkeys(_describe(model, problem) for problem in problems)
+    raise MessageError(" ".join(sentences), fields=fields)
+
+
+def _name(place: tuple[int | str, ...]) -> str:
+    return ".".join(str(part)[:60] for part in place)
+
+
+def _describe(model: type[Arguments], problem: Any) -> str:
+    name, kind = _name(problem["loc"]), problem["type"]
+    if kind == "extra_forbidden":
+        return f"{name} is not known here. Leave it out."
+    if kind == "string_unicode":
+        return f"{name} cannot be used. It must be a text of valid Unicode."
+    if kind == "string_pattern_mismatch":
+        return f"{name} cannot be used. It must be an id: a text of digits, as the tools give it."
+    field = model.model_fields.get(str(problem["loc"][0]))
+    if isinstance(problem.get("input"), str) and kind != "literal_error":
+        return describe_problem(name, {**problem, "input": b""}, find_range(field))  # a text is never quoted
+    return describe_problem(name, problem, find_range(field))

@@ -1,0 +1,172 @@
+"""Real connections to the memory over MCP: the command as a child process, and a server on a loopback socket.
+
+`connect` gives the SDK's own client over either, in either era of the protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+import uvicorn
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+import core.cli
+from core import tokens as tokens_door
+from core.api.server import create_server
+from core.config import Settings
+from core.database.engine import Database
+from core.mcp_server import Speaker, build_scope, create_face
+from core.scope import Scope
+
+Transport = Literal["stdio", "http"]
+LINKS: tuple[tuple[Transport, str], ...] = (
+    ("stdio", "legacy"),
+    ("stdio", "auto"),
+    ("http", "legacy"),
+    ("http", "auto"),
+)
+"""Both ways to reach it, each with the handshake of old and with that of today."""
+ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+ANN, BOB = "web/ann", "web/bob"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def command(persona: str, *words: str) -> list[str]:
+    """Return the command line of the server for one person."""
+    return [sys.executable, "-m", str(core.cli.__name__), "mcp", "--persona-id", persona, *words]
+
+
+def environment(url: str, **more: str) -> dict[str, str]:
+    """Return the environment of a child process that works on a database."""
+    own = {"PYTHONPATH": str(ROOT)} if core.cli.__name__.startswith("core") else {}
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("MCP_", "PERSONA"))}
+    return {**known, **own, "DATABASE_URL": url, **more}
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    """A server on a loopback socket, in a thread, with the tokens of some people."""
+
+    tokens: dict[str, str]
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def headers(self, who: str) -> dict[str, str]:
+        """Return what a person's program sends with each request."""
+        return {"Authorization": f"Bearer {self.tokens[who]}"}
+
+
+@contextmanager
+def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **flags: Any) -> Iterator[HttpServer]:
+    """Serve MCP over a loopback socket as `prompt-engine serve --mcp` does, with a token for each of some people."""
+    scopes = {who: Scope(persona, participant=who) for who in people}
+    tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
+    app = create_server(db=db, settings=Settings(**flags), admin=False, mounted=[create_face(db, Settings(**flags))])
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="on"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield HttpServer(tokens, listening.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+@dataclass(frozen=True)
+class World:
+    """A database, its persona, and a server with a token for Ann and for Bob."""
+
+    db: Database
+    url: str
+    persona: str
+    http: HttpServer
+
+    @asynccontextmanager
+    async def connect(self, transport: Transport = "http", era: str = "auto", who: str = ANN) -> AsyncIterator[Client]:
+        """Yield the SDK's client, connected as a person."""
+        if transport == "stdio":
+            words = command(self.persona, "--participant", who)
+            child = StdioServerParameters(command=words[0], args=words[1:], env=environment(self.url))
+            async with Client(stdio_client(child, errlog=_NOWHERE), mode=era) as client:
+                yield client
+            return
+        async with (
+            httpx2.AsyncClient(headers=self.http.headers(who), timeout=60) as http,
+            Client(streamable_http_client(self.http.url, http_client=http), mode=era) as client,
+        ):
+            yield client
+
+    def run(
+        self,
+        scenario: Callable[[Client], Coroutine[Any, Any, Any]],
+        transport: Transport = "http",
+        era: str = "auto",
+        who: str = ANN,
+    ) -> Any:
+        """Run what a client does, and return what it returns."""
+
+        async def connected() -> Any:
+            async with self.connect(transport, era, who) as client:
+                return await scenario(client)
+
+        try:
+            return asyncio.run(connected())
+        except BaseExceptionGroup as group:
+            raise _first_of(group) from None
+
+    def speaker(self, who: str = ANN) -> Speaker:
+        """Return who a person is to the server."""
+        return speaker_of(self.db, self.persona, who)
+
+
+_NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """Return what went wrong in a scenario, out of the groups that the SDK's tasks wrap it in."""
+    return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def speaker_of(db: Database, persona: str, who: str, **more: Any) -> Speaker:
+    """Return a speaker of a persona."""
+    return Speaker(build_scope(persona, who, **more), db=db)
+
+
+def told(result: Any) -> dict[str, Any]:
+    """Return the structured answer of a call, of which the text form says the same."""
+    assert not result.is_error, result.content[0].text
+    answer: dict[str, Any] = result.structured_content
+    text = result.content[0].text
+    if "context" in answer:
+        assert text == answer["context"] or (not answer["context"] and text)
+    else:
+        assert json.loads(text) == answer
+    return answer
+
+
+def refused(result: Any) -> str:
+    """Return the sentence of an error result, in which nothing of the program stands."""
+    assert result.is_error and result.structured_content is None
+    (block,) = result.content
+    text = str(block.text)
+    assert not any(word in text for word in ("Traceback", 'File "', "pydantic", "sqlalchemy", "errors.")), text
+    return text

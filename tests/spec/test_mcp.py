@@ -1,0 +1,489 @@
+"""The memory over MCP (R6 to R10): both transports, both eras of the protocol, by the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra `mcp`")
+pytest.importorskip("uvicorn", reason="needs the extra `admin`")
+
+from mcp import Client, MCPError
+
+from core import conversations, lifelong, wishes
+from core.chat_history_cache import load_chat_history, save_chat_message
+from core.config import Settings
+from core.database.engine import Database
+from core.mcp_server.server import INSTRUCTIONS
+from core.mcp_server.tools import TOOLS
+from core.scope import Scope
+from tests.spec.hostile import HOSTILE
+from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, speaker_of, told
+from tests.store.world import own_scope
+
+SECRET = "zqsecret"
+
+
+@pytest.fixture
+def world(db: Database, migrated_url: str) -> Iterator[World]:
+    """A persona of its own, with a server that knows Ann and Bob."""
+    persona = own_scope().persona
+    with serving(db, persona) as http:
+        yield World(db, migrated_url, persona, http)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    """Call a tool."""
+    return await client.call_tool(tool, arguments)
+
+
+RIGHT: dict[str, dict[str, Any]] = {
+    "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
+    "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01T00:00:00Z", "tags": []},
+    "memory_save": {"text": "Ann likes green tea"},
+    "memory_list": {"kind": "saved"},
+    "memory_update": {"id": "1", "text": "Ann likes black tea"},
+    "memory_delete": {"id": "1"},
+    "turn_save": {"user_text": "Hi", "assistant_text": "Hello", "message_id": "m1"},
+}
+NEEDED = {
+    "memory_context": ["message"],
+    "memory_search": [],
+    "memory_save": ["text"],
+    "memory_list": [],
+    "memory_update": ["id", "text"],
+    "memory_delete": ["id"],
+    "turn_save": ["user_text", "assistant_text"],
+}
+WRONG: tuple[tuple[str, str, Any], ...] = (
+    ("memory_context", "message", 5), ("memory_context", "message", ""), ("memory_context", "message", ["x"]),
+    ("memory_context", "max_chars", "many"), ("memory_context", "max_chars", -1), ("memory_context", "max_chars", 1e9),
+    ("memory_search", "query", {"x": 1}), ("memory_search", "limit", 0), ("memory_search", "limit", 201),
+    ("memory_search", "limit", True), ("memory_search", "limit", "5"), ("memory_search", "since", "yesterdayish"),
+    ("memory_search", "until", "99-99-99"), ("memory_search", "since", 5), ("memory_search", "tags", "cat"),
+    ("memory_search", "tags", [1]), ("memory_search", "tags", ["x"] * 49),
+    ("memory_save", "text", 7), ("memory_save", "text", "x" * 1_000_001),
+    ("memory_list", "kind", "secrets"), ("memory_list", "kind", 1), ("memory_list", "kind", ["saved"]),
+    ("memory_update", "id", "one"), ("memory_update", "id", -1), ("memory_update", "id", "1 OR 1=1"),
+    ("memory_update", "id", 1.5), ("memory_update", "id", True), ("memory_update", "text", ""),
+    ("memory_update", "text", None), ("memory_delete", "id", "%"), ("memory_delete", "id", "9" * 30),
+    ("memory_delete", "id", []), ("turn_save", "user_text", ""), ("turn_save", "assistant_text", 1),
+    ("turn_save", "message_id", "m" * 151), ("turn_save", "message_id", {"id": 1}),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("transport", "era"), LINKS)
+def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: Transport, era: str) -> None:
+    """Everything there is, over each transport, in each era."""
+
+    async def scenario(client: Client) -> None:
+        assert client.protocol_version == ERAS[era]
+        assert client.server_info is not None and client.server_info.name == "prompt-engine"
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(RIGHT)
+        turn = told(await call(client, "turn_save", **RIGHT["turn_save"]))
+        assert turn["user"]["stored"] and turn["assistant"]["stored"]
+        saved = told(await call(client, "memory_save", text="My cat is called Tofu"))
+        assert saved["done"]
+        assert "Tofu" in told(await call(client, "memory_context", message="What is my cat called?"))["context"]
+        assert told(await call(client, "memory_search", query="Tofu the cat"))["hits"][0]["id"] == saved["id"]
+        assert [m["text"] for m in told(await call(client, "memory_list"))["memories"]] == ["My cat is called Tofu"]
+        assert told(await call(client, "memory_update", id=saved["id"], text="My cat is called Miso"))["done"]
+        listed = await client.read_resource("memory://saved")
+        assert json.loads(listed.contents[0].text)["saved"][0]["text"] == "My cat is called Miso"  # type: ignore[union-attr]
+        prompt = await client.get_prompt("context", {"message": "What is my cat called?"})
+        assert "Miso" in prompt.messages[0].content.text  # type: ignore[union-attr]
+        assert told(await call(client, "memory_delete", id=saved["id"]))["done"]
+        assert told(await call(client, "memory_list"))["memories"] == []
+
+    world.run(scenario, transport, era)
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("transport", "era"), LINKS)
+def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World, transport: Transport, era: str) -> None:
+    """Right: a structured answer that fits its schema. Wrong or missing: an error result that names the field."""
+
+    async def scenario(client: Client) -> None:
+        for tool, arguments in RIGHT.items():
+            told(await call(client, tool, **arguments))
+            sentence = refused(await call(client, tool, **arguments, participant="web/bob"))
+            assert sentence == "participant is not known here. Leave it out."
+            for name in NEEDED[tool]:
+                without = {key: value for key, value in arguments.items() if key != name}
+                assert refused(await call(client, tool, **without)) == f"{name} is missing. It is needed here."
+        for tool, field, value in WRONG:
+            sentence = refused(await call(client, tool, **{**RIGHT[tool], field: value}))
+            assert sentence.startswith(field), (tool, field, sentence)
+            assert len(sentence) < 400, sentence
+        with pytest.raises(MCPError, match="no tool of this name"):
+            await call(client, "forget", person="web/bob")
+
+    world.run(scenario, transport, era)
+
+
+def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
+    """Schemas a model reads, and hints by which a host decides what to ask a person about."""
+
+    async def scenario(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    listed = {tool.name: tool for tool in world.run(scenario)}
+    for name, tool in listed.items():
+        takes, gives, hints = tool.input_schema, tool.output_schema, tool.annotations
+        assert takes["additionalProperties"] is False and sorted(takes.get("required", [])) == sorted(NEEDED[name])
+        assert set(takes["properties"]) == set(RIGHT[name])
+        assert all(value.get("description") for value in takes["properties"].values()), name
+        assert gives is not None and gives["additionalProperties"] is False and gives["type"] == "object"
+        assert hints is not None and hints.open_world_hint is False and tool.title and tool.description
+    hints = {name: tool.annotations for name, tool in listed.items()}
+    assert [n for n, h in hints.items() if h.read_only_hint] == ["memory_context", "memory_search", "memory_list"]
+    assert [n for n, h in hints.items() if h.destructive_hint] == ["memory_update", "memory_delete"]
+    assert [n for n, h in hints.items() if not h.idempotent_hint] == ["turn_save"]
+
+
+def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
+    """Forgetting is an operator's: no tool removes anything for good."""
+
+    async def scenario(client: Client) -> dict[str, str]:
+        ids = {}
+        ids["saved"] = told(await call(client, "memory_save", text="Ann likes tea"))["id"]
+        await call(client, "turn_save", user_text="Please call me Jo.", assistant_text="Yes, Jo.")
+        ids["wish"] = told(await call(client, "memory_list", kind="wish"))["memories"][0]["id"]
+        changed = told(await call(client, "memory_update", id=ids["wish"], text="Please call me Kim."))
+        assert changed["done"]
+        ids["wish"] = changed["id"]
+        for item in ids.values():
+            assert told(await call(client, "memory_delete", id=item))["done"]
+            assert told(await call(client, "memory_delete", id=item))["reason"] == "unchanged"
+            assert told(await call(client, "memory_update", id=item, text="x"))["reason"] == "unchanged"
+        assert told(await call(client, "memory_list"))["total"] == 0
+        return ids
+
+    ids = world.run(scenario)
+    asking = world.speaker().asking
+    assert lifelong.restore_items([int(each) for each in ids.values()], **asking).count == 2
+    assert [each["text"] for each in conversations.list_saved_memories(**asking)] == ["Ann likes tea"]
+    assert [each["text"] for each in wishes.list_wishes(**asking)] == ["Please call me Kim."]
+
+
+def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
+    async def scenario(client: Client) -> None:
+        for number in range(3):
+            turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
+            assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
+            assert turn["user"]["reason"] == ("duplicate" if number else "")
+
+    world.run(scenario)
+    lines = load_chat_history(ANN, **world.speaker().asking)
+    assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
+        ("ann", "ann", "Hi"), ("self", "", "Hello"),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+def test_g28_ids_are_texts_and_both_forms_are_taken(world: World) -> None:
+    """A client in JavaScript rounds numbers above 2^53: of 300 items each is deleted by the id that was read."""
+    facts = [f"fact number {number} about plates" for number in range(300)]
+    lifelong.add_facts_with_meta(facts, **world.speaker().asking)
+
+    async def scenario(client: Client) -> None:
+        left = 300
+        while left:
+            page = told(await call(client, "memory_list"))
+            assert page["total"] == left and page["count"] == min(left, 200)
+            for number, item in enumerate(page["memories"]):
+                assert isinstance(item["id"], str) and int(item["id"]) > 2**53
+                given = int(item["id"]) if number % 2 else item["id"]
+                assert told(await call(client, "memory_delete", id=given))["id"] == item["id"]
+            left -= page["count"]
+        assert told(await call(client, "memory_list"))["memories"] == []
+
+    world.run(scenario)
+    texts = json.dumps([tool.gives.model_json_schema() for tool in TOOLS.values()])
+    assert '"id": {"type": "integer"' not in texts
+
+
+def bobs(world: World) -> list[int]:
+    """Let Bob say, save and wish something, in his direct messages and in a closed channel; return ids."""
+    asking = world.speaker(BOB).asking
+    saved = conversations.add_saved_memory(f"Bob's {SECRET} is in the oven", **asking)
+    wish = wishes.add_wish(f"Call me {SECRET}", **asking)
+    line = save_chat_message(BOB, f"my {SECRET} is a cat", "Bob", message_id="b1", **asking)
+    closed = Scope(world.persona, "web/closed", BOB, privacy="restricted")
+    other = save_chat_message(
+        "web/closed", f"the {SECRET} of all", "Bob", db=world.db, settings=Settings(), scope=closed
+    )
+    assert all(each.stored for each in (saved, wish, line, other))
+    return [each.id for each in (saved, wish, line, other) if each.id is not None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[2], LINKS[3]))
+def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, transport: Transport, era: str) -> None:
+    """Names, keys and ids of Bob in every field of every tool, resource and prompt, by Ann."""
+    ids = bobs(world)
+    names = [
+        BOB,
+        "bob",
+        "Bob",
+        f"participant:{BOB}",
+        f'{{"participant": "{BOB}"}}',
+        "%",
+        "_",
+        "web/%",
+        f"{ANN}' OR 1=1",
+    ]
+
+    async def scenario(client: Client) -> list[str]:
+        said: list[str] = []
+        for name in [*names, SECRET, f"what did {BOB} say about {SECRET}?"]:
+            said.append(str(await call(client, "memory_context", message=f"x {name}")))
+            said.append(str(await call(client, "memory_search", query=name, limit=200)))
+            said.append(str(await call(client, "memory_search", tags=[name])))
+            said.append(str(await call(client, "memory_list", kind=name.replace(SECRET, ""))))
+        for extra in (
+            "participant",
+            "persona",
+            "conversation",
+            "server",
+            "user",
+            "scope",
+            "conf_uid",
+            "operator",
+            "_meta",
+        ):
+            said += [str(await call(client, tool, **{**RIGHT[tool], extra: BOB})) for tool in RIGHT]
+        for item in ids:
+            for given in (item, str(item)):
+                assert not told(await call(client, "memory_delete", id=given))["done"]
+                assert not told(await call(client, "memory_update", id=given, text="mine"))["done"]
+        for key in (BOB, "web/closed", "web", "web/", f"{BOB}/", "web/BOB", "web%2Fbob", "web/bob%00", "../web/bob"):
+            for uri in (f"memory://conversation/{key}", f"memory://conversation/{key.replace('/', '%2F')}"):
+                with pytest.raises(MCPError, match="no such resource"):
+                    said.append(str(await client.read_resource(uri)))
+            with pytest.raises(MCPError, match="conversation names none"):
+                said.append(str(await client.get_prompt("recap", {"conversation": key})))
+        with pytest.raises(MCPError, match="participant is not known"):
+            await client.get_prompt("context", {"message": "x", "participant": BOB})
+        said.append(str(await client.get_prompt("context", {"message": f"what is {BOB}'s {SECRET}?"})))
+        said += [str(await client.read_resource(f"memory://{name}")) for name in ("saved", "wishes", "conversations")]
+        return said
+
+    said = world.run(scenario, transport, era)
+    # What Ann asked for herself stands in her question alone.
+    answers = "\n".join(said).replace(f"what is {BOB}'s {SECRET}?", "")
+    assert SECRET not in answers
+    bob = world.speaker(BOB).asking
+    assert [each["text"] for each in conversations.list_saved_memories(**bob)] == [f"Bob's {SECRET} is in the oven"]
+    assert [each["text"] for each in wishes.list_wishes(**bob)] == [f"Call me {SECRET}"]
+    told_bob = world.run(lambda client: call(client, "memory_search", query=SECRET), "http", "auto", BOB)
+    assert SECRET in str(told_bob)
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+def test_r9_resources_prompts_and_instructions(world: World) -> None:
+    save_chat_message(ANN, "We fly to Rome on Friday.", "Ann", **world.speaker().asking)
+    save_chat_message("web/town", "Is there tea?", "Cy", db=world.db, scope=Scope(world.persona, "web/town", "web/cy"))
+
+    async def scenario(client: Client) -> None:
+        assert client.instructions == INSTRUCTIONS and len(INSTRUCTIONS.splitlines()) == 5
+        for name in RIGHT:
+            assert name in INSTRUCTIONS or name == "memory_list"
+        uris = [each.uri for each in (await client.list_resources()).resources]
+        assert uris == ["memory://saved", "memory://wishes", "memory://conversations"]
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://conversation/{key}"
+        await call(client, "memory_save", text="Ann likes tea")
+        wish = {"user_text": "Please always answer in German.", "message_id": client.protocol_version}
+        assert told(await call(client, "turn_save", assistant_text="Ja.", **wish))["user"]["stored"]
+        found = {}
+        for uri in uris:
+            (content,) = (await client.read_resource(uri)).contents
+            assert content.mime_type == "application/json"
+            found[uri] = json.loads(content.text)  # type: ignore[union-attr]
+        assert [each["text"] for each in found[uris[0]]["saved"]] == ["Ann likes tea"]
+        assert [each["text"] for each in found[uris[1]]["wishes"]] == ["Please always answer in German."]
+        assert isinstance(found[uris[0]]["saved"][0]["id"], str)
+        places = {each["conversation"]: each["uri"] for each in found[uris[2]]["conversations"]}
+        assert set(places) == {ANN, "web/town"}
+        (content,) = (await client.read_resource(places["web/town"])).contents
+        (line,) = json.loads(content.text)["lines"]  # type: ignore[union-attr]
+        assert (line["speaker"], line["text"]) == ("Cy", "Is there tea?") and line["time"]
+        names = {each.name: [a.name for a in each.arguments or []] for each in (await client.list_prompts()).prompts}
+        assert names == {"context": ["message"], "recap": ["conversation"]}
+        recap = await client.get_prompt("recap", {"conversation": ANN})
+        assert "We fly to Rome" in recap.messages[1].content.text  # type: ignore[union-attr]
+        for wrong in ({}, {"conversation": ""}, {"conversation": ANN, "who": "x"}):
+            with pytest.raises(MCPError, match=r"missing|not known"):
+                await client.get_prompt("recap", wrong)
+        with pytest.raises(MCPError, match="no prompt of this name"):
+            await client.get_prompt("forget", {})
+
+    for era in ERAS:
+        world.run(scenario, "http", era)
+        lifelong.delete_items([item["id"] for item in lifelong.search_items(**world.speaker().asking)["items"]],
+                              **world.speaker().asking)  # fmt: skip
+
+
+def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
+    from core.privacy import set_privacy
+
+    async def scenario(client: Client) -> list[Any]:
+        first = told(await call(client, "memory_save", text="Ann likes tea"))
+        second = told(await call(client, "memory_save", text="Ann likes tea"))
+        assert (second["done"], second["reason"], second["id"]) == (False, "duplicate", first["id"])
+        long = told(await call(client, "memory_save", text="x" * 5000))
+        assert long["reason"] == "too_long" and "4000" in long["notes"][0]
+        assert told(await call(client, "memory_save", text=" \n "))["reason"] == "empty"
+        same = told(await call(client, "memory_update", id=first["id"], text="Ann likes tea"))
+        return [same["reason"], told(await call(client, "memory_update", id="1", text="x"))["reason"]]
+
+    assert world.run(scenario) == ["unchanged", "unchanged"]
+    set_privacy(BOB, "full", db=world.db, scope=Scope(world.persona))
+
+    async def private(client: Client) -> None:
+        assert told(await call(client, "memory_save", text="Bob likes tea"))["reason"] == "privacy"
+        turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello"))
+        assert [turn[who]["reason"] for who in ("user", "assistant")] == ["privacy"] * 2
+
+    world.run(private, who=BOB)
+
+
+@pytest.mark.slow
+def test_r10_what_is_recalled_is_data(world: World) -> None:
+    """A text that tries to be an order, a tool or a message of its own stays a value between quotes."""
+    texts = [text.replace("\ud800", "").replace("\x00", "") for text in HOSTILE]
+
+    async def scenario(client: Client) -> None:
+        before = [tool.model_dump() for tool in (await client.list_tools()).tools]
+        for number, text in enumerate(texts):
+            told(await call(client, "memory_save", text=text))
+            told(await call(client, "turn_save", user_text=text, assistant_text=text, message_id=f"h{number}"))
+        block = told(await call(client, "memory_context", message="zqobey", max_chars=100_000))["context"]
+        head, *parts = block.split("\n")
+        assert "data" in head and "zqobey" not in head
+        assert parts and all(isinstance(json.loads(part), dict) for part in parts)
+        prompt = await client.get_prompt("context", {"message": "zqobey"})
+        assert len(prompt.messages) == 2
+        recap = await client.get_prompt("recap", {"conversation": ANN})
+        assert len(recap.messages) == 2 and "zqobey" not in recap.messages[0].content.text  # type: ignore[union-attr]
+        lines = json.loads(recap.messages[1].content.text)["lines"]  # type: ignore[union-attr]
+        assert {line["text"] for line in lines} == set(texts)
+        for hit in told(await call(client, "memory_search", query="zqobey", limit=50))["hits"]:
+            assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
+        assert before == [tool.model_dump() for tool in (await client.list_tools()).tools]
+
+    world.run(scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("transport", "era"), LINKS)
+def test_r10_large_odd_and_wild_texts_come_back_as_they_were(world: World, transport: Transport, era: str) -> None:
+    """A megabyte, emoji, wild cards of SQL, every line end."""
+    odd = "100% of_it \\ '\" \U0001f469\u200d\U0001f52c \u202e\u2066x\u2069 \r\n\t \u2028 é e\u0301 \U000e0001"
+
+    async def scenario(client: Client) -> None:
+        big = "tea " * 250_000
+        assert told(await call(client, "turn_save", user_text=big, assistant_text=odd))["user"]["stored"]
+        assert len(told(await call(client, "memory_context", message="tea?", max_chars=2000))["context"]) <= 2000
+        assert refused(await call(client, "memory_save", text=big + "x")).startswith("text")
+        assert told(await call(client, "memory_save", text="100% of_it"))["done"]
+        for wild in ("%", "_", "1__%", "%%%"):
+            hits = told(await call(client, "memory_search", query=wild))["hits"]
+            assert all(wild in hit["text"] for hit in hits), wild
+        content = (await client.read_resource("memory://conversation/web%2Fann")).contents[0]
+        lines = json.loads(content.text)["lines"]  # type: ignore[union-attr]
+        assert [line["text"] for line in lines] == [big, odd]
+
+    world.run(scenario, transport, era)
+
+
+@pytest.mark.slow
+def test_r6_two_clients_at_once(world: World) -> None:
+    """Forty calls each, mixed: everyone has their own, and all of it."""
+
+    async def scenario() -> None:
+        async with world.connect(who=ANN) as ann, world.connect("http", "legacy", BOB) as bob:
+            calls = [
+                call(
+                    client, "turn_save", user_text=f"{who} line {n}", assistant_text=f"to {who} {n}", message_id=f"{n}"
+                )
+                for n in range(20)
+                for client, who in ((ann, "ann"), (bob, "bob"))
+            ]
+            turns = [told(each) for each in await asyncio.gather(*calls)]
+            assert all(turn["user"]["stored"] and turn["assistant"]["stored"] for turn in turns)
+            for client, own, other in ((ann, "ann", "bob"), (bob, "bob", "ann")):
+                hits = told(await call(client, "memory_search", query=f"{own} {other} line", limit=100))["hits"]
+                assert hits and all(own in hit["text"] and other not in hit["text"] for hit in hits)
+
+    asyncio.run(scenario())
+    for who, name in ((ANN, "ann"), (BOB, "bob")):
+        texts = {line["text"] for line in load_chat_history(who, 100, **world.speaker(who).asking)}
+        assert texts == {text for n in range(20) for text in (f"{name} line {n}", f"to {name} {n}")}
+
+
+def test_the_block_never_is_longer_than_asked(world: World) -> None:
+    asking = world.speaker().asking
+    for n in range(60):
+        save_chat_message(ANN, f"line {n} about tea and rice " + "and plates " * 20, "Ann", message_id=str(n), **asking)
+    lifelong.add_facts_with_meta([f"tea fact {n} " + "tea " * 30 for n in range(30)], **asking)
+
+    async def scenario(client: Client) -> None:
+        sizes = []
+        for most in (500, 700, 1000, 2000, 4000, 8000, 20_000):
+            answer = told(await call(client, "memory_context", message="tea and rice", max_chars=most))
+            assert answer["characters"] == len(answer["context"]) <= most
+            sizes.append(answer["characters"])
+        assert sizes == sorted(sizes) and sizes[-1] > 4000 and answer["left_out"] >= 0
+
+    world.run(scenario)
+
+
+def test_a_database_that_is_gone_is_told_without_a_trace(tmp_path: Path) -> None:
+    from core.mcp_server.server import create_server
+
+    db = Database(f"sqlite:///{tmp_path / 'empty.db'}")
+    speaker = speaker_of(db, "iris", ANN)
+
+    async def scenario() -> None:
+        async with Client(create_server(lambda _: speaker)) as client:
+            for tool, arguments in RIGHT.items():
+                assert "no such table" not in str(await call(client, tool, **arguments))
+            assert refused(await call(client, "memory_save", text="Ann likes tea"))
+            with pytest.raises(MCPError) as error:
+                await client.read_resource("memory://saved")
+            assert "Traceback" not in str(error.value) and "SELECT" not in str(error.value)
+
+    asyncio.run(scenario())
+    db.close()
+
+
+def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.mcp_server import resources, tools
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise KeyError(f"{SECRET} of somebody")
+
+    monkeypatch.setattr(tools, "search_items", fail)
+    monkeypatch.setitem(resources.LISTS, "memory://saved", ("x", "x", fail))
+
+    async def scenario(client: Client) -> None:
+        text = refused(await call(client, "memory_list"))
+        assert "KeyError" in text and SECRET not in text
+        with pytest.raises(MCPError) as error:
+            await client.read_resource("memory://saved")
+        assert "KeyError" in str(error.value) and SECRET not in str(error.value)
+
+    world.run(scenario)
