@@ -258,8 +258,8 @@ def build_lists(
         flags: flag name to value, for `enabled_var` of contributions.
 
     Returns:
-        Lists of at most `caps.history` lines, the current one of whole exchanges when the exchange window is on.
-        Thoughts of contributions are not in here: `thought_lines` takes them.
+        Lists of at most `caps.history` and `caps.recent` lines, the current one of whole exchanges when the exchange
+        window is on. Thoughts of contributions are not in here: `thought_lines` takes them.
 
     >>> from datetime import UTC, datetime
     >>> from prompt_engine.context.context import caps
@@ -287,7 +287,7 @@ def build_lists(
     full = {CURRENT} if room.is_full() or (turns and account.is_over_cap(current)) else set()
     current = account.window(current) if turns else current
     added = account.visible_only(RECENT, arranged.entries.get(RECENT, [])) if plan.recent else []
-    room = _Room(caps.history)
+    room = _Room(caps.recent)
     recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(

@@ -62,7 +62,7 @@ class HistoryEngine:
             context_memory: chat map, metadata dict or both.
             interface_name: surface of the message; None takes it from the conversation key.
             text: the message's text, for hooks.
-            memories: hits, of which as many are shown as CONTEXT_VERBOSITY allows; None for none.
+            memories: hits, of which as many are shown as MEMORY_ITEMS allows; None for none.
             history_scope: `local`, `recent` or `unified` for this call.
 
         Returns:
@@ -124,7 +124,7 @@ def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, An
 
 def ask_contributions(call: PromptCall) -> Any:
     """Return what the hook `history_contributions` gives, None when there is none or it fails."""
-    arguments = {**call.hook_arguments, "limit": call.caps.history}
+    arguments = {**call.hook_arguments, "limit": call.caps.recent}
     # An iterator is used up by its first reader, and there are several.
     return call.guard.hook("history_contributions", arguments, as_list, None)
 

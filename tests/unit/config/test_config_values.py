@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
 from core.config.bad_values import BadValueError
-from core.config.flag_types import LANGUAGE_CODES, Choice, Frozen, Number, Switch, Whole
+from core.config.flag_types import LANGUAGE_CODES, Choice, Frozen, Number, OptionalWhole, Switch, Whole
 from core.errors import ConfigError
 from tests.unit.config import yaml_file
 
-NUMBERS = [name for name, declared in FLAGS.items() if isinstance(declared.kind, (Whole, Number))]
+OPTIONAL = [name for name, declared in FLAGS.items() if isinstance(declared.kind, OptionalWhole)]
+NUMBERS = [name for name, each in FLAGS.items() if isinstance(each.kind, (Whole, Number)) and name not in OPTIONAL]
 WHOLES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Whole)]
 SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Switch)]
 CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
@@ -57,7 +58,7 @@ DEEP_CONSOLIDATION_EVERY_N_STREAMS 5 0-10000; PRUNE_MAX_AGE_DAYS 30 1-36500; PRU
 PRUNE_MODE any any,all; PRUNE_PROTECT_IMPORTANCE 1.01 0-1.01; DECAY_DAYS 60 1-3650;
 ENABLE_RELATIONSHIP 1 0,1; ENABLE_RUNNING_RECAP 1 0,1; KEYWORD_FUZZY_SCORE 82 0-100; CONTEXT_REACH 4 0-20;
 RECORD_WISHES 1 0,1; WISHES_IN_PROMPT 20 0-200; SEMANTIC_WEIGHT 1 0-5; SEMANTIC_NEWEST 4000 0-100000;
-ADMIN_PORT 8765 1-65535
+ADMIN_PORT 8765 1-65535; HISTORY_FLOOR 6 1-500; ANSWER_FORMAT auto auto,actions,text
 """
 """Flag, default and range of every number, switch and choice, as the specification has them."""
 
@@ -66,6 +67,9 @@ ELSEWHERE: dict[str, Any] = {
     "REMEMBER_PHRASES": {},
     "TIMEZONE": "UTC",
     "NOISE_PREFIXES": (),
+    "HISTORY_LINES": None,
+    "RECENT_LINES": None,
+    "MEMORY_ITEMS": None,
     "TEMPLATES_DIR": None,
     "PERSONA_ID": "default",
     "DATABASE_URL": "",
@@ -102,7 +106,9 @@ def test_style_5_names_in_python_are_the_flags_in_lower_case_and_have_exact_type
     for name, declared in FLAGS.items():
         assert name == name.upper() and getattr(Settings(), name.lower()) == declared.default
         hint = hints[name.lower()]
-        if isinstance(declared.kind, Choice):
+        if isinstance(declared.kind, OptionalWhole):
+            assert hint == int | None
+        elif isinstance(declared.kind, Choice):
             assert get_args(hint) == declared.kind.options
         elif isinstance(declared.kind, (Whole, Number, Switch)):
             assert hint is type(declared.default)
@@ -137,6 +143,17 @@ def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str)
     for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
         with pytest.raises(BadValueError):
             kind.read_text(bad_text)
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_p40_a_count_may_be_left_unset(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    assert kind.read(None) is None
+    assert [kind.read_text(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
+    assert [kind.write_text(value) for value in (None, 7)] == ["", "7"]
+    for bad in (-1, 501, True, "4", "", 4.0):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
 
 
 def test_g18_a_whole_number_has_no_decimal_point() -> None:
