@@ -84,6 +84,8 @@ class HistoryLists:
     """Copies of the message being answered, which memories leave out too."""
     extra: dict[str, list[str]] = field(default_factory=dict)
     """Context keys of contributions with a target of their own."""
+    whole: frozenset[str] = frozenset()
+    """Conversations of which every stored message is shown."""
     full: frozenset[str] = frozenset()
     """Sections that would take no older message, so that none need be read for them."""
 

@@ -190,7 +190,8 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         rows = plan_rows(call, search, call.caps.history + call.caps.recent + 2)
         search = search if rows is not None else None
         wanted = reading.plan_lines(call, seeing)
-        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock())
+        words = (*seeing.keywords, *seeing.tags.expanded)
+        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
         brought = reading.read_stored(call, seeing.viewer, rows, wanted, plan_sections(guard, sections))
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place

@@ -342,6 +342,8 @@ class Plan:
 def refill(plan: Plan, choice: Choice, room_left: int, share: int, large: Collection[Place]) -> list[Step]:
     """Return removals that can be taken back, the last one first, since what they took fits whole.
 
+    Keys of empty lists are tried before all others: they cost next to nothing, and a reader counts on them.
+
     Args:
         plan: the prompt taken apart.
         choice: what is kept so far.
@@ -361,11 +363,13 @@ def refill(plan: Plan, choice: Choice, room_left: int, share: int, large: Collec
 
     lists = {name for name, n in plan.steps[: choice.removed] if n is not None}
     smallest = min((min(plan.items[name]) for name in lists if name is not None), default=0)
-    for step in reversed(plan.steps[: choice.removed]):
+    removed = plan.steps[: choice.removed][::-1]
+    emptied = [step for step in removed if step[1] is None and step[0] in plan.items and not counts[step[0]]]
+    for step in [*emptied, *(step for step in removed if step not in emptied)] if emptied else removed:
         name, n = step
         if name is None:
             continue
-        if room_left < smallest:
+        if room_left < smallest and name not in absent:
             break
         key = (plan.keys[name] + (comma if members else 0)) if name in absent else 0
         if n is not None:
