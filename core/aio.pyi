@@ -113,6 +113,7 @@ async def fit_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     dumps: Callable[[Any], str] | None = None,
+    history_floor: int = 6,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself."""
 

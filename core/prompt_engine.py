@@ -24,7 +24,7 @@ from .prompt.messages import Messages
 from .prompt.report import Report
 from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
-from .prompt.rules_reduction import fit, reduce_json_text
+from .prompt.rules_reduction import HISTORY_FLOOR, fit, reduce_json_text
 from .scope import Scope
 from .text.counters import resolve_counter
 from .text.sizes import to_json
@@ -171,8 +171,9 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
         max_chars: most characters; None returns equal content with a warning.
 
     Returns:
-        The prompt without the items that had to go, the least worth first; without any where it fits already. What is
-        never cut may still be larger than the limit: `fit_prompt` says so.
+        The prompt without the items that had to go, the least worth first; without any where it fits already. An item
+        that alone would take more than a quarter of the room keeps its beginning, and what still fits is put back, so
+        that the room is filled. What is never cut may still be larger than the limit: `fit_prompt` says so.
 
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
@@ -191,6 +192,7 @@ def fit_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     dumps: Callable[[Any], str] | None = None,
+    history_floor: int = HISTORY_FLOOR,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself.
 
@@ -200,9 +202,11 @@ def fit_prompt(
         limit_tokens: most tokens, counted by `counter`.
         counter: tokens of a text; None is that of the settings' model where `limit_tokens` is given.
         dumps: another way of sending, for measuring.
+        history_floor: lines of `history_current_chat` that stay as long as other lists can give something, 1 or more.
 
     Returns:
-        The report is that of `explain_json_prompt`, as far as fitting fills it: sections, left_out, limits and sizes.
+        The report is that of `explain_json_prompt`, as far as fitting fills it: sections, left_out, shortened, limits
+        and sizes; a note warns where fewer lines than `history_floor` are left.
 
     Raises:
         ValueError: a limit that is no whole number of at least 1.
@@ -215,7 +219,14 @@ def fit_prompt(
     if max_chars is None and limit_tokens is None:
         logs.warning("no_limit", function="fit_prompt")
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
-    fitted = fit(prompt, limit_chars=max_chars, limit_tokens=limit_tokens, counter=count, dumps=dumps)
+    fitted = fit(
+        prompt,
+        limit_chars=max_chars,
+        limit_tokens=limit_tokens,
+        counter=count,
+        dumps=dumps,
+        history_floor=history_floor,
+    )
     if fitted.over_limit:
         logs.event(40, "prompt_over_limit", size=fitted.size, limit=max_chars or limit_tokens, unit=fitted.unit)
     report = Report()

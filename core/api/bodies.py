@@ -8,8 +8,9 @@ from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticKnownError
 
-from ..admin.bodies import LARGEST_ID, Whole, check_known
+from ..admin.bodies import Whole, check_known
 from ..admin.errors import ErrorAnswer
+from ..base.wire_ids import LARGEST_ID
 from ..scope import Privacy, Scope
 from ..shapes import Ranking
 from . import access

@@ -138,6 +138,22 @@ class Whole(Kind):
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
 
+class OptionalWhole(Whole):
+    """A whole number from `low` to `high`, or nothing; kept as None then."""
+
+    def read(self, value: object) -> int | None:  # type: ignore[override]
+        return None if value is None else super().read(value)
+
+    def read_text(self, text: str) -> int | None:  # type: ignore[override]
+        return super().read_text(text) if text.strip() else None
+
+    def write_text(self, value: Any) -> str:
+        return "" if value is None else str(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {**super().schema(), "type": ["integer", "null"]}
+
+
 class Number(Kind):
     """A finite number from `low` to `high`, or one of `also`; kept as float."""
 

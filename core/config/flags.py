@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from ..shapes import Ranking
 from .flag_base import Flag, FlagValues, flag
-from .flag_types import LANGUAGE_CODES, Folder, Frozen, Groups, Key, Text, Texts, Zone
+from .flag_types import LANGUAGE_CODES, Folder, Frozen, Groups, Key, OptionalWhole, Text, Texts, Zone
 from .flags_lifelong import LifelongFlags
 from .flags_recent import RecentFlags
 from .flags_stories import StoryFlags
@@ -44,6 +44,9 @@ class RecallFlags(FlagValues):
 
 SnippetWindow = Literal["start", "match"]
 """start: the beginning of the text. match: the part around the first match."""
+
+AnswerFormat = Literal["auto", "actions", "text"]
+"""auto: actions where the hook `actions` gave some, else text. actions: one JSON object. text: the words themselves."""
 
 PromptOverflow = Literal["raise", "return"]
 """raise: PromptTooLargeError. return: the prompt without context, although it is over the limit."""
@@ -87,15 +90,50 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
 
     context_verbosity: int = flag(
         10,
-        "Most lines in each history list, and most memories, in one prompt.",
+        "Most lines in each history list, and most memories, in one prompt, where the flags below say nothing.",
         unit="items",
         low=0,
         high=50,
         group="Prompt",
     )
+    history_lines: int | None = flag(
+        None,
+        "Most lines of this conversation in one prompt.",
+        kind=OptionalWhole(0, 500, "lines"),
+        default_means="as CONTEXT_VERBOSITY",
+        group="Prompt",
+    )
+    recent_lines: int | None = flag(
+        None,
+        "Most lines of other conversations in one prompt.",
+        kind=OptionalWhole(0, 500, "lines"),
+        default_means="as CONTEXT_VERBOSITY",
+        group="Prompt",
+    )
+    memory_items: int | None = flag(
+        None,
+        "Most memories in one prompt.",
+        kind=OptionalWhole(0, 500, "items"),
+        default_means="as CONTEXT_VERBOSITY",
+        group="Prompt",
+    )
+    history_floor: int = flag(
+        6,
+        "Lines of this conversation that a limit leaves while other lists have items to give; fewer are warned of.",
+        unit="lines",
+        low=1,
+        high=500,
+        group="Prompt",
+    )
     prompt_lite_mode: bool = flag(
         False,
-        "Make prompts small: at most 3 lines in each list, 2 thoughts, 2 memories, actions by their brief only.",
+        "Make prompts small: 3 lines a list, 2 thoughts, memories and recent conversations, 10 saved, short actions.",
+        group="Prompt",
+    )
+    answer_format: AnswerFormat = flag(
+        "auto",
+        "How the model is asked to answer: actions in JSON, plain text, or by whether the host's hook gave actions.",
+        choices=get_args(AnswerFormat),
         group="Prompt",
     )
     max_prompt_chars: int = flag(

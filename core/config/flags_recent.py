@@ -30,7 +30,20 @@ class RecentFlags(FlagValues):
     )
     enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.", group="Conversations")
     saved_in_prompt: int = flag(
-        50, "Most saved memories in one prompt, the newest.", unit="items", low=0, high=1000, group="Conversations"
+        50,
+        "Most saved memories in the memory prompt, the newest; in the JSON prompt too where this is set.",
+        unit="items",
+        low=0,
+        high=1000,
+        group="Conversations",
+    )
+    saved_chars: int = flag(
+        6000,
+        "Most characters of saved memories in one prompt: pinned ones, those that fit the message, then the newest.",
+        unit="characters",
+        low=0,
+        high=1_000_000,
+        group="Conversations",
     )
     saved_memory_chars: int = flag(
         4000,

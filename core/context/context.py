@@ -37,8 +37,9 @@ there is something in it. Keys of the host stand after all of these.
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
 """Names a host cannot give a key of its own."""
 
-LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES = 3, 2, 2
-"""Most items of each kind with PROMPT_LITE_MODE."""
+LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 2, 10, 2
+"""Most items of each kind with PROMPT_LITE_MODE: lines of each list, thoughts, memories, saved memories, recent
+conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +47,43 @@ class Caps:
     """Most items of each kind in a prompt."""
 
     history: int
-    """Lines of each history list."""
+    """Lines of history_current_chat."""
+    recent: int
+    """Lines of history_recent."""
     thoughts: int
     """Lines of thoughts."""
     memories: int
     """Hits."""
 
 
-def caps(verbosity: int, thoughts: int, lite: bool) -> Caps:
+def caps(
+    verbosity: int,
+    thoughts: int,
+    lite: bool,
+    *,
+    history: int | None = None,
+    recent: int | None = None,
+    memories: int | None = None,
+) -> Caps:
     """Return how many items of each kind a prompt holds.
 
     Args:
         verbosity: CONTEXT_VERBOSITY, 0 to 50.
         thoughts: THOUGHTS_LIMIT, 0 to 50.
         lite: PROMPT_LITE_MODE.
+        history, recent, memories: HISTORY_LINES, RECENT_LINES and MEMORY_ITEMS, 0 to 500; None is `verbosity`.
 
-    >>> caps(10, 5, False), caps(10, 5, True)
-    (Caps(history=10, thoughts=5, memories=10), Caps(history=3, thoughts=2, memories=2))
+    >>> caps(10, 5, False), caps(10, 5, True).memories, caps(10, 5, False, history=4).history
+    (Caps(history=10, recent=10, thoughts=5, memories=10), 2, 4)
     """
     verbosity, thoughts = max(verbosity, 0), max(thoughts, 0)
-    if not lite:
-        return Caps(verbosity, thoughts, verbosity)
-    return Caps(min(verbosity, LITE_HISTORY), min(thoughts, LITE_THOUGHTS), min(verbosity, LITE_MEMORIES))
+    counts = [verbosity if each is None else max(each, 0) for each in (history, recent, memories)]
+    if lite:
+        counts = [
+            min(each, most) for each, most in zip(counts, (LITE_HISTORY, LITE_HISTORY, LITE_MEMORIES), strict=True)
+        ]
+        thoughts = min(thoughts, LITE_THOUGHTS)
+    return Caps(counts[0], counts[1], thoughts, counts[2])
 
 
 def _is_empty(value: object) -> bool:

@@ -83,6 +83,8 @@ class HistoryLists:
     """Copies of the message being answered, which memories leave out too."""
     extra: dict[str, list[str]] = field(default_factory=dict)
     """Context keys of contributions with a target of their own."""
+    whole: frozenset[str] = frozenset()
+    """Conversations of which every stored message is shown."""
     full: frozenset[str] = frozenset()
     """Sections that would take no older message, so that none need be read for them."""
 
@@ -257,8 +259,8 @@ def build_lists(
         flags: flag name to value, for `enabled_var` of contributions.
 
     Returns:
-        Lists of at most `caps.history` lines, the current one of whole exchanges when the exchange window is on.
-        Thoughts of contributions are not in here: `thought_lines` takes them.
+        Lists of at most `caps.history` and `caps.recent` lines, the current one of whole exchanges when the exchange
+        window is on. Thoughts of contributions are not in here: `thought_lines` takes them.
 
     >>> from datetime import UTC, datetime
     >>> from prompt_engine.context.context import caps
@@ -286,7 +288,7 @@ def build_lists(
     full = {CURRENT} if room.is_full() or (turns and account.is_over_cap(current)) else set()
     current = account.window(current) if turns else current
     added = account.visible_only(RECENT, arranged.entries.get(RECENT, [])) if plan.recent else []
-    room = _Room(caps.history)
+    room = _Room(caps.recent)
     recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(

@@ -27,6 +27,8 @@ class Asked:
     message: IncomingMessage
     now: datetime
     """Time of the call."""
+    words: tuple[str, ...] = ()
+    """What the message asks for: its words as the search looks for them, and its tags."""
 
 
 @dataclass(frozen=True, slots=True)

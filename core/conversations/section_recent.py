@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..context.context import LITE_RECENT
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
@@ -13,7 +14,7 @@ from . import table_summaries as summaries
 from .rules_summaries import format_time, keep_newest_of_each
 
 KEY = "recent_conversations"
-CUT = "cut"
+CUT, VISIBLE = "cut", "visible"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
@@ -21,18 +22,28 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()
-    return summaries.section_parts(settings.recent_in_prompt)
+    return summaries.section_parts(_most(asked))
 
 
-def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut."""
+def _most(asked: Asked) -> int:
+    most = asked.settings.recent_in_prompt
+    return min(most, LITE_RECENT) if asked.settings.prompt_lite_mode else most
+
+
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
+    """Return the newest RECENT_IN_PROMPT conversations; the others are counted as cut.
+
+    One whose every message stands in a history list is left out: it would be told twice.
+    """
     settings = asked.settings
     newest = sorted(summaries.SHOWN.rows_in(rows), key=_moment, reverse=True)
     rest = list(summaries.REST.rows_in(rows))
     both: list[summaries.RecentSummary | summaries.SummaryBeyond] = [*newest, *rest]
     on_list = keep_newest_of_each(both, settings.max_recent_conversations, lambda row: row.audience)
     left = {row.id for row in on_list}
-    shown = [row for row in reversed(newest) if row.id in left]
+    there = {entry.row_id for entry in lists.visible}
+    said = {row.id for row in newest if row.conversation in lists.whole and row.last in there}
+    shown = [row for row in reversed(newest) if row.id in left and row.id not in said]
     value = [
         {
             "title": row.title or "",
@@ -41,8 +52,9 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
         }
         for row in shown
     ]
-    left_out = tuple(LeftOut(KEY, CUT, str(row.id)) for row in rest if row.id in left)
-    return Built(value, left_out, tuple(str(row.id) for row in shown))
+    left_out = [LeftOut(KEY, VISIBLE, str(row.id)) for row in newest if row.id in left and row.id in said]
+    left_out += [LeftOut(KEY, CUT, str(row.id)) for row in rest if row.id in left]
+    return Built(value, tuple(left_out), tuple(str(row.id) for row in shown))
 
 
 def _moment(row: summaries.RecentSummary) -> tuple[bool, object, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
@@ -12,6 +13,7 @@ from ..shapes import LeftOut
 from ..text.folding import collapsed
 from ..wishes import section as section_wishes
 from . import table_saved as saved
+from .rules_saved import choose_saved
 
 KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"
@@ -23,24 +25,42 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     wishes = section_wishes.wanted(asked)
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return wishes
-    return (*wishes, *saved.section_parts(settings.saved_in_prompt))
+    return (*wishes, *saved.section_parts())
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the wishes, then the texts of the newest SAVED_IN_PROMPT memories, each oldest first; others are cut.
+    """Return the wishes, then as many memories as SAVED_CHARS characters hold, each oldest first; others are cut.
 
     One message can be both a wish and saved: then it stands here once.
     """
     wishes = section_wishes.build(asked, rows)
     known = {collapsed(text) for text in wishes.value}
-    newest = sorted(saved.SHOWN.rows_in(rows), key=_moment)
-    shown = [row for row in newest if collapsed(row.content or "") not in known]
+    stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
+    new = [row for row in stored if collapsed(row.content or "") not in known]
+    places = choose_saved(
+        [row.content or "" for row in new],
+        [bool(row.pinned) for row in new],
+        asked.words,
+        most=_most(asked),
+        most_chars=asked.settings.saved_chars,
+    )
+    shown = [new[at] for at in places]
+    kept, doubled = {row.id for row in shown}, {row.id for row in stored} - {row.id for row in new}
     left_out = (
-        *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in newest if row not in shown),
+        *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in stored if row.id in doubled),
+        *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
     texts = [*wishes.value, *(row.content or "" for row in shown)]
     return Built(texts, (*wishes.left_out, *left_out), (*wishes.ids, *(str(row.id) for row in shown)))
+
+
+def _most(asked: Asked) -> int:
+    """Return the most memories shown: SAVED_IN_PROMPT bounds them where it is set, characters do otherwise."""
+    settings = asked.settings
+    is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
+    most = settings.saved_in_prompt if is_set else saved.MOST_READ
+    return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
 
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:

@@ -20,7 +20,7 @@ from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
@@ -330,27 +330,29 @@ def read_items(db: Database, viewer: Viewer, *, former: bool = False) -> list[It
 
 
 class SavedText(NamedTuple):
-    """One of the newest saved memories, as a prompt shows it."""
+    """A saved memory, as a prompt shows it."""
 
     id: int
     content: str | None
+    pinned: int
     at: datetime | None
 
 
 class SavedBeyond(NamedTuple):
-    """A saved memory beyond those a prompt shows."""
+    """A saved memory beyond those a prompt chooses from."""
 
     id: int
 
 
-SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, at=TIME)
+SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, at=TIME)
 REST = Shape(FIRST + 23, SavedBeyond)
-MOST_COUNTED = 1000
+MOST_READ = MOST_COUNTED = 1000
+"""Saved memories a prompt chooses from, the newest; and those beyond that it counts."""
 
 
 @lru_cache(maxsize=4)
 def _part(shape: Shape[Any], family: str) -> Part:
-    shown = {"content": _C.content, "at": _C.timestamp} if shape is SHOWN else {}
+    shown = {"content": _C.content, "pinned": _C.pinned, "at": _C.timestamp} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _of_audiences(family),
@@ -361,9 +363,10 @@ def _part(shape: Shape[Any], family: str) -> Part:
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
-def section_parts(most: int) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` saved memories a prompt may show, and the ids of the others."""
+def section_parts(most: int = MOST_READ) -> tuple[Branch, ...]:
+    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
+    counted = {"most": MOST_COUNTED, "skipped": most}
     return (
         Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, memories.name),
-        Branch(REST, lambda family: _part(REST, family), {"most": MOST_COUNTED, "skipped": most}, memories.name),
+        Branch(REST, lambda family: _part(REST, family), counted, memories.name),
     )

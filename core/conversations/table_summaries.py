@@ -20,7 +20,7 @@ from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema_recent import conversation_summaries
 from ..database.statements import Part
 from ..memories import table_history
@@ -257,6 +257,9 @@ class RecentSummary(NamedTuple):
     summary: str | None
     audience: int
     at: datetime | None
+    conversation: str | None
+    last: int | None
+    """Row of the last message it was made of; negative where that is not stored."""
 
 
 class SummaryBeyond(NamedTuple):
@@ -266,14 +269,17 @@ class SummaryBeyond(NamedTuple):
     audience: int
 
 
-SHOWN = Shape(FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, audience=NUMBER, at=TIME)
+SHOWN = Shape(
+    FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, audience=NUMBER, at=TIME, conversation=KEY, last=NUMBER
+)
 REST = Shape(FIRST + 21, SummaryBeyond, audience=NUMBER)
 MOST_COUNTED = 1000
 
 
 @lru_cache(maxsize=4)
 def _part(shape: Shape[Any], family: str) -> Part:
-    shown = {"title": _C.title, "summary": _C.summary, "at": _C.occurred_at} if shape is SHOWN else {}
+    more = {"title": _C.title, "summary": _C.summary, "at": _C.occurred_at, "conversation": _C.conversation_key}
+    shown = {**more, "last": _C.last_message_row} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, audience=_C.audience_id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),

@@ -67,7 +67,20 @@ class PromptCall:
     def caps(self) -> context_rules.Caps:
         """Return how many items of each kind the context holds."""
         s = self.settings
-        return context_rules.caps(s.context_verbosity, s.thoughts_limit, bool(s.prompt_lite_mode))
+        return context_rules.caps(
+            s.context_verbosity,
+            s.thoughts_limit,
+            bool(s.prompt_lite_mode),
+            history=s.history_lines,
+            recent=s.recent_lines,
+            memories=s.memory_items,
+        )
+
+    @property
+    def hits_wanted(self) -> int:
+        """Return how many hits the search is asked for; lite mode shows fewer of them."""
+        s = self.settings
+        return max(1, s.context_verbosity if s.memory_items is None else s.memory_items)
 
     @property
     def flags(self) -> dict[str, object]:

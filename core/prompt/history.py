@@ -7,8 +7,9 @@ context.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..context.history import HistoryLists, HistoryOptions, build_lists
 from ..context.incoming import read_message
 from ..context.lines import label
 from ..context.live import read_context_memory
+from ..context.plan import CURRENT, RECENT
 from ..context.section_base import Asked
 from ..database.engine import Database
 from ..scope import Scope
@@ -62,7 +64,7 @@ class HistoryEngine:
             context_memory: chat map, metadata dict or both.
             interface_name: surface of the message; None takes it from the conversation key.
             text: the message's text, for hooks.
-            memories: hits, of which as many are shown as CONTEXT_VERBOSITY allows; None for none.
+            memories: hits, of which as many are shown as MEMORY_ITEMS allows; None for none.
             history_scope: `local`, `recent` or `unified` for this call.
 
         Returns:
@@ -124,7 +126,7 @@ def _read_and_compose(call: PromptCall, memories: Sequence[Hit]) -> dict[str, An
 
 def ask_contributions(call: PromptCall) -> Any:
     """Return what the hook `history_contributions` gives, None when there is none or it fails."""
-    arguments = {**call.hook_arguments, "limit": call.caps.history}
+    arguments = {**call.hook_arguments, "limit": call.caps.recent}
     # An iterator is used up by its first reader, and there are several.
     return call.guard.hook("history_contributions", arguments, as_list, None)
 
@@ -189,7 +191,19 @@ def fill_lists(
             break
         lines = further
         lists = build_history(call, seeing, lines, contributions)
-    return lists
+    return replace(lists, whole=_shown_whole(call, lines, lists))
+
+
+def _shown_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> frozenset[str]:
+    """Return the conversations of which every stored message was read and none is over the limit of its list."""
+    over = {item.section for item in lists.left_out if item.reason == "limit"}
+    asked, whole = lines.wanted, set()
+    if CURRENT not in over and len(lines.current) < asked.current and call.message.interface_path is not None:
+        whole.add(call.message.interface_path)
+    if RECENT not in over and len(lines.recent) < asked.recent_most:
+        counts = Counter(entry.conversation for entry in lines.recent)
+        whole |= {key for key, count in counts.items() if count < asked.recent_rows}
+    return frozenset(whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,10 +190,11 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     search = start_search(call, seeing)
     lines, sections, brought, rows = StoredLines(), None, Brought(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        rows = plan_rows(call, search, 2 * call.caps.history + 2)
+        rows = plan_rows(call, search, call.caps.history + call.caps.recent + 2)
         search = search if rows is not None else None
         wanted = reading.plan_lines(call, seeing)
-        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock())
+        words = (*seeing.keywords, *seeing.tags.expanded)
+        sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
         brought = reading.read_stored(call, seeing.viewer, rows, wanted, plan_sections(guard, sections))
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place
@@ -265,6 +266,7 @@ def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: 
         image_data=request.image_data,
         attachments=request.attachments,
         history_scope=word if isinstance(word, str) else None,
+        answer_format=s.answer_format,
         lite=bool(s.prompt_lite_mode),
         with_local_time=bool(s.include_local_time_in_prompts),
         time_zone=s.timezone,
@@ -304,7 +306,10 @@ def _fit(
     rank = [(one.hit["source"], one.hit["id"]) for one in ranked] or None
 
     def work() -> Reduction:
-        return fit(prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=built.ids)
+        return fit(
+            prompt, limit_chars=limit, limit_tokens=limit_tokens, counter=count, memory_rank=rank, ids=built.ids,
+            history_floor=call.settings.history_floor,
+        )  # fmt: skip
 
     fitted = call.guard("reduction", "reduction", work, None)
     if fitted is None:

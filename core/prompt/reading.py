@@ -49,9 +49,9 @@ class StoredLines:
 
 def count_recent(call: PromptCall) -> int:
     """Return how many other conversations are asked for, to fill history_recent."""
-    if not call.plan.recent_stored or not call.caps.history:
+    if not call.plan.recent_stored or not call.caps.recent:
         return 0
-    return min(2 * call.caps.history + 2, MOST_CHATS)
+    return min(2 * call.caps.recent + 2, MOST_CHATS)
 
 
 def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
@@ -64,9 +64,9 @@ def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
     return HistoryWanted(
         conversation=call.message.interface_path,
         current=rows if call.plan.current and (caps.history or s.context_exchange_window) else 0,
-        recent=tuple(_open_chats(sight)[: min(caps.history, count_recent(call))]),
-        recent_rows=caps.history + 2,
-        recent_most=2 * caps.history + MARGIN,
+        recent=tuple(_open_chats(sight)[: min(caps.recent, count_recent(call))]),
+        recent_rows=caps.recent + 2,
+        recent_most=2 * caps.recent + MARGIN,
         diary_since=since if call.reads_diary and s.diary_history_days else None,
     )
 
@@ -182,7 +182,7 @@ def ask_stand_ins(call: PromptCall, lines: StoredLines) -> StoredLines:
         )
         lines = replace(lines, current=given, replaced=lines.replaced | {CURRENT})
     if load_global is not _OWN_LOAD_GLOBAL and call.plan.recent_stored:
-        wide = {"limit": count * 2}
+        wide = {"limit": 2 * (call.caps.recent + MARGIN)}
         given = call.guard(
             "history", "load_global_chat_history", lambda: _entries(call.ask_stand_in(load_global, wide), ""), none
         )

@@ -68,6 +68,7 @@ class Report:
         self._notes: dict[str, None] = {}
         self._kept: dict[str, tuple[int, int | None, int | None]] = {}
         self._left_out: list[LeftOut] = []
+        self._shortened: list[LeftOut] = []
         self._stages: dict[str, dict[str, Any]] = {}
 
     def look_for(self, tags: Sequence[str], expansion: Sequence[str], words: Sequence[str]) -> None:
@@ -138,6 +139,7 @@ class Report:
         """
         lost, sections = reduction.left_out, reduction.sections
         self.leave_out_all(lost)
+        self._shortened.extend(LeftOut(each.section, "shortened", each.id) for each in reduction.shortened)
         context = reduction.prompt.get("context")
         gone = self._kept if "context" not in reduction.prompt else [cut.section for cut in reduction.cut]
         for section in [*gone, *(item.section for item in lost)]:
@@ -145,7 +147,7 @@ class Report:
         for section, value in (context if isinstance(context, Mapping) else {}).items():
             tokens = count_tokens(count, to_json(value)) if count is not None else None
             self.keep(section, items_in(value), chars=sections.get(section), tokens=tokens)
-        self.note(*reduction.notes)
+        self.note(*reduction.notes, *reduction.notes_of_cuts)
         self.limit, self.limit_tokens, self.counter = limit, limit_tokens, counter
         self.size, self.tokens, self.over_limit = reduction.size, reduction.tokens, reduction.over_limit
 
@@ -159,7 +161,8 @@ class Report:
             "expansion": list(self.expansion),
             "notes": list(self._notes),
             "sections": self._sections(),
-            "left_out": [{"section": item.section, "reason": item.reason, "id": item.id} for item in self._left_out],
+            "left_out": [_told(item) for item in self._left_out],
+            "shortened": [_told(item) for item in self._shortened],
             "stages": [{**stage, "ms": round(stage["ms"], 3)} for stage in self._stages.values()],
             "limit": self.limit,
             "limit_tokens": self.limit_tokens,
@@ -180,6 +183,10 @@ class Report:
             kept, chars, tokens = self._kept.get(section, (0, 0, None))
             made[section] = {"found": kept + lost.get(section, 0), "kept": kept, "chars": chars, "tokens": tokens}
         return made
+
+
+def _told(item: LeftOut) -> dict[str, str]:
+    return {"section": item.section, "reason": item.reason, "id": item.id}
 
 
 def _scope(scope: Scope | None) -> dict[str, Any] | None:

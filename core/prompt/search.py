@@ -51,7 +51,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
         return None
 
     def gather() -> searching.Round:
-        limit = max(1, s.context_verbosity)
+        limit = call.hits_wanted
         query = searching.prepare(
             tags=tags, keywords=words, query=call.message.text, include_chat=True, limit=limit, settings=s
         )
@@ -121,7 +121,7 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
         "tags": tags,
         "keywords": words,
         "query": call.message.text,
-        "limit": max(1, s.context_verbosity),
+        "limit": call.hits_wanted,
         "include_chat": True,
         "exclude": [("chat_history", row) for row in sorted(shown)],
     }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from ..config.flags import AnswerFormat
 from ..context.attachments import input_facts
 from ..context.context import order_context
 from ..context.incoming import get
@@ -23,6 +24,9 @@ from ..text.times import local_time
 
 TOP_KEYS = ("context", "input", "instructions", "instructions_verbose", "__pre_reduction_size", "actions")
 """Keys of the prompt in their order; instructions_verbose only when there is something."""
+
+INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
+"""Template of the line that says how to answer, by the form of the answer."""
 
 ACTION_KEYS = ("schema", "brief", "source")
 
@@ -107,6 +111,8 @@ class Contents:
     attachments: Any = None
     history_scope: str | None = None
     """The scope word in force, None for none."""
+    answer_format: AnswerFormat = "auto"
+    """ANSWER_FORMAT."""
     lite: bool = False
     """PROMPT_LITE_MODE."""
     with_local_time: bool = True
@@ -127,18 +133,22 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     """
     message, actions = contents.message, contents.actions
     recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
+    shaped, more = make_strict(shape_actions(actions, contents.lite, note))
+    answer = choose_answer_format(contents.answer_format, shaped)
     parts: dict[str, Any] = {
         "context": order_context({**contents.context, **recon}),
         "input": _input(contents, renderer, note),
-        "instructions": _instructions(contents, renderer),
+        "instructions": _instructions(contents, renderer, INSTRUCTIONS[answer]),
     }
-    verbose = message_actions(actions, message.interface)
+    verbose = message_actions(actions, message.interface) if answer == "actions" else []
     if verbose:
         parts["instructions_verbose"] = renderer.text(
             "instructions_verbose.txt.j2", interface=message.interface, names=verbose
         ).strip()
+    # The size is that of the prompt before there are actions, which may ask for another form of answer.
+    asked = choose_answer_format(contents.answer_format, {})
+    plain = _instructions(contents, renderer, INSTRUCTIONS[asked]) if asked != answer else ""
     parts, notes = make_strict(parts)
-    shaped, more = make_strict(shape_actions(actions, contents.lite, note))
     for line in (*notes, *(f"actions.{line}" for line in more)):
         note(line)
     made: dict[str, Any] = renderer.json(
@@ -147,7 +157,7 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         input=parts["input"],
         instructions=parts["instructions"],
         verbose=parts.get("instructions_verbose", ""),
-        size=_size(parts),
+        size=_size({**parts, "instructions": plain} if plain else parts),
         actions=shaped,
     )
     return made
@@ -185,11 +195,22 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
     return made
 
 
-def _instructions(contents: Contents, renderer: Renderer) -> str:
+def choose_answer_format(asked: AnswerFormat, actions: Mapping[str, Any]) -> Literal["actions", "text"]:
+    """Return how the model is asked to answer: by actions where it is said or where there are some, else in words.
+
+    >>> choose_answer_format("auto", {}), choose_answer_format("auto", {"wave": {}}), choose_answer_format("text", {})
+    ('text', 'actions', 'text')
+    """
+    if asked == "auto":
+        return "actions" if actions else "text"
+    return asked
+
+
+def _instructions(contents: Contents, renderer: Renderer, template: str) -> str:
     """Return `instructions` with each of its lines rendered and set in one line."""
     label = {k: _squeeze(str(v))[:_LABEL_CHARS] for k, v in contents.recon.items() if isinstance(v, str)}
     language, tones = label.get("language"), {key: label.get(key, "") for key in ("message_tone", "conversation_tone")}
-    line = renderer.text("instructions.txt.j2", interface=contents.message.interface, lite=contents.lite)
+    line = renderer.text(template, interface=contents.message.interface, lite=contents.lite)
     return instructions_text(
         contents.persona,
         _squeeze(line),

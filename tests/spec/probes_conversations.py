@@ -60,6 +60,13 @@ def _saved_in_prompt(stage: Stage, value: Any) -> object:
     return len(stage.context("hello", SAVED_IN_PROMPT=value)["saved_memories"])
 
 
+@probe(6000, 20)
+def _saved_chars(stage: Stage, value: Any) -> object:
+    for n in range(3):
+        add_saved_memory(f"saved number {n}", db=stage.db, settings=Settings(), scope=stage.scope(HERE))
+    return len(stage.context("hello", SAVED_CHARS=value)["saved_memories"])
+
+
 @probe(20, 10)
 def _saved_memory_chars(stage: Stage, value: Any) -> object:
     return add_saved_memory(f"{value} " + "x" * 12, **_call(stage, saved_memory_chars=value)).reason

@@ -51,6 +51,9 @@ def _context(name: str, key: str, text: str = "tofu", **more: Any) -> Probe:
 
 for _name, _before, _after, _key in (
     ("CONTEXT_VERBOSITY", 3, 5, "history_current_chat"),
+    ("HISTORY_LINES", None, 4, "history_current_chat"),
+    ("RECENT_LINES", None, 4, "history_recent"),
+    ("MEMORY_ITEMS", None, 1, "memories"),
     ("PROMPT_LITE_MODE", 0, 1, "history_current_chat"),
     ("TIMEZONE", "UTC", "Europe/Rome", "history_current_chat"),
     ("ENABLE_TAGS_PLACEHOLDER", 1, 0, "tags_placeholder"),
@@ -95,6 +98,17 @@ def _echo_window_seconds(stage: Stage, value: Any) -> object:
 @probe(0, 2600)
 def _max_prompt_chars(stage: Stage, value: Any) -> object:
     return stage.explain("tofu", MAX_PROMPT_CHARS=value)[1]["size"] > 2600
+
+
+@probe(6, 2)
+def _history_floor(stage: Stage, value: Any) -> object:
+    limit = stage.explain("tofu")[1]["size"] * 6 // 10
+    return len(stage.context("tofu", max_chars=limit, HISTORY_FLOOR=value)["history_current_chat"])
+
+
+@probe("auto", "actions")
+def _answer_format(stage: Stage, value: Any) -> object:
+    return stage.prompt("tofu", ANSWER_FORMAT=value)["instructions"]
 
 
 @probe("raise", "return")
@@ -249,14 +263,14 @@ def _templates_dir(stage: Stage, value: Any) -> object:
     if value:
         folder = stage.folder  # type: ignore[attr-defined]
         (folder / "instructions.txt.j2").write_text("Answer in JSON with type, payload, thread_id, actions.")
-    return stage.prompt("hi", TEMPLATES_DIR=folder)["instructions"]
+    return stage.prompt("hi", TEMPLATES_DIR=folder, ANSWER_FORMAT="actions")["instructions"]
 
 
 @probe(100_000, 1000)
 def _template_steps(stage: Stage, value: Any) -> object:
     folder: Path = stage.folder  # type: ignore[attr-defined]
     (folder / "instructions.txt.j2").write_text("{% for i in range(3000) %}{% endfor %}Answer in JSON.")
-    return stage.prompt("hi", TEMPLATES_DIR=folder, TEMPLATE_STEPS=value)["instructions"]
+    return stage.prompt("hi", TEMPLATES_DIR=folder, TEMPLATE_STEPS=value, ANSWER_FORMAT="actions")["instructions"]
 
 
 @probe(1, 3)

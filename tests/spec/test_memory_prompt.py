@@ -146,7 +146,7 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]
     fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10, RECENT_IN_PROMPT=50)
     assert [one["title"] for one in fewer["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
-    small, report = stage.explain("hello", max_chars=bare["size"] + 10)
+    small, report = stage.explain("hello", max_chars=bare["size"] - 45)
     assert "saved_memories" not in small["context"] and report["sections"]["saved_memories"]["kept"] == 0
 
 

@@ -83,11 +83,14 @@ def test_p50_p53_the_prompt_fits_and_is_a_cut_of_the_whole_one(crowded: Stage, l
 
 
 def test_p53_the_memory_that_fits_worst_goes_first(stage: Stage) -> None:
-    stage.remember("pizza zucchini quark " + "x" * 300, ["pizza", "quark"], 3000)
-    stage.remember("pizza alone " + "y" * 300, ["pizza"], 10)
+    stage.remember("pizza zucchini quark " + "x" * 30, ["pizza", "quark"], 3000)
+    stage.remember("pizza alone " + "y" * 30, ["pizza"], 10)
     whole = stage.prompt("pizza zucchini quark")
     assert len(whole["context"]["memories"]) == 2
-    prompt = stage.prompt("pizza zucchini quark", max_chars=len(to_json(whole)) - 10)
+    for n in range(8):
+        stage.say(f"something else {n} " + "z" * 150, minutes=50 - n)
+    whole = stage.prompt("pizza zucchini quark", HISTORY_FLOOR=8)
+    prompt = stage.prompt("pizza zucchini quark", max_chars=len(to_json(whole)) - 10, HISTORY_FLOOR=8)
     assert [hit["snippet"][:14] for hit in prompt["context"]["memories"]] == ["pizza zucchini"]
 
 

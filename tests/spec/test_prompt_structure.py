@@ -116,7 +116,7 @@ def test_p12_an_unknown_zone_is_utc_and_noted(stage: Stage) -> None:
 
 
 def test_p13_the_instructions_are_one_short_line(stage: Stage) -> None:
-    line = stage.prompt("hi")["instructions"]
+    line = stage.prompt("hi", ANSWER_FORMAT="actions")["instructions"]
     assert "\n" not in line
     assert "  " not in line
     assert len(line) < 1600

@@ -47,7 +47,11 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     exec(compile(snippet(), "README.md", "exec"), names)
     (said,) = re.findall(r"print\(.*\)  # (.*)", snippet())
     assert capsys.readouterr().out.strip() == said
-    assert names["messages"][0]["role"] == "system" and names["messages"][-1]["role"] == "user"
+    prompt = names["prompt"]
+    assert prompt["context"]["memories"][0]["snippet"].endswith("Ann's cat is called Tofu.")
+    messages = names["to_messages"](prompt)
+    assert messages[0]["role"] == "system" and messages[-1]["role"] == "user"
+    assert "JSON object" not in prompt["instructions"]
     later = names["build_json_prompt"]({**names["message"], "message_id": "3", "text": "Well?"})
     assert later["context"]["history_current_chat"][0].endswith('Ann: "Who is my cat?"')
     assert Path("persona.db").exists()

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from core.config import FLAGS, Settings, check, load
 from core.config.bad_values import BadValueError
-from core.config.flag_types import LANGUAGE_CODES, Choice, Frozen, Number, Switch, Whole
+from core.config.flag_types import LANGUAGE_CODES, Choice, Frozen, Number, OptionalWhole, Switch, Whole
 from core.errors import ConfigError
 from tests.unit.config import yaml_file
 
-NUMBERS = [name for name, declared in FLAGS.items() if isinstance(declared.kind, (Whole, Number))]
+OPTIONAL = [name for name, declared in FLAGS.items() if isinstance(declared.kind, OptionalWhole)]
+NUMBERS = [name for name, each in FLAGS.items() if isinstance(each.kind, (Whole, Number)) and name not in OPTIONAL]
 WHOLES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Whole)]
 SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Switch)]
 CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
@@ -45,7 +46,7 @@ SCENE_RECAP_ROLE system system,user,assistant; SCENE_RECAP_SCAN 0 0,1; SAVE_DEBO
 RECAP_MIN_RATIO 0.3 0-1; TOKEN_CORRECTION 1 0.5-3; JOB_LEASE_SECONDS 600 10-86400; JOB_MAX_TRIES 8 0-1000;
 LLM_TIMEOUT_SECONDS 60 0.1-3600;
 ENABLE_RECENT_CONVERSATIONS 1 0,1; ENABLE_SAVED_MEMORY 1 0,1; MAX_RECENT_CONVERSATIONS 30 10-50;
-RECENT_IN_PROMPT 10 0-50; SAVED_IN_PROMPT 50 0-1000; SAVED_MEMORY_CHARS 4000 10-100000;
+RECENT_IN_PROMPT 10 0-50; SAVED_IN_PROMPT 50 0-1000; SAVED_CHARS 6000 0-1000000; SAVED_MEMORY_CHARS 4000 10-100000;
 MEMORY_MODE agent agent,plus,basic,project;
 ENABLE_SHORT_TERM 1 0,1; SHORT_TERM_MEMORY_TTL_HOURS 12 0.01-8760; SHORT_TERM_MEMORY_SUMMARY_TTL_HOURS 24 0.01-8760;
 SHORT_TERM_MEMORY_MAX_MESSAGES_PER_CHANNEL 10 1-200; SHORT_TERM_MESSAGE_CHARS 4000 100-100000;
@@ -58,7 +59,7 @@ DEEP_CONSOLIDATION_EVERY_N_STREAMS 5 0-10000; PRUNE_MAX_AGE_DAYS 365 1-36500; PR
 PRUNE_MODE all any,all; PRUNE_PROTECT_IMPORTANCE 0.7 0-1.01; DECAY_DAYS 60 1-3650;
 ENABLE_RELATIONSHIP 1 0,1; ENABLE_RUNNING_RECAP 1 0,1; KEYWORD_FUZZY_SCORE 82 0-100; CONTEXT_REACH 4 0-20;
 RECORD_WISHES 1 0,1; WISHES_IN_PROMPT 20 0-200; SEMANTIC_WEIGHT 1 0-5; SEMANTIC_NEWEST 4000 0-100000;
-ADMIN_PORT 8765 1-65535
+ADMIN_PORT 8765 1-65535; HISTORY_FLOOR 6 1-500; ANSWER_FORMAT auto auto,actions,text
 """
 """Flag, default and range of every number, switch and choice, as the specification has them."""
 
@@ -67,6 +68,9 @@ ELSEWHERE: dict[str, Any] = {
     "REMEMBER_PHRASES": {},
     "TIMEZONE": "UTC",
     "NOISE_PREFIXES": (),
+    "HISTORY_LINES": None,
+    "RECENT_LINES": None,
+    "MEMORY_ITEMS": None,
     "TEMPLATES_DIR": None,
     "PERSONA_ID": "default",
     "DATABASE_URL": "",
@@ -103,7 +107,9 @@ def test_style_5_names_in_python_are_the_flags_in_lower_case_and_have_exact_type
     for name, declared in FLAGS.items():
         assert name == name.upper() and getattr(Settings(), name.lower()) == declared.default
         hint = hints[name.lower()]
-        if isinstance(declared.kind, Choice):
+        if isinstance(declared.kind, OptionalWhole):
+            assert hint == int | None
+        elif isinstance(declared.kind, Choice):
             assert get_args(hint) == declared.kind.options
         elif isinstance(declared.kind, (Whole, Number, Switch)):
             assert hint is type(declared.default)
@@ -138,6 +144,17 @@ def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str)
     for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
         with pytest.raises(BadValueError):
             kind.read_text(bad_text)
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_p40_a_count_may_be_left_unset(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    assert kind.read(None) is None
+    assert [kind.read_text(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
+    assert [kind.write_text(value) for value in (None, 7)] == ["", "7"]
+    for bad in (-1, 501, True, "4", "", 4.0):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
 
 
 def test_g18_a_whole_number_has_no_decimal_point() -> None:

@@ -54,9 +54,11 @@ def test_p40_memories_are_capped_by_verbosity_and_lite_mode(verbosity: int, lite
 
 
 def test_p40_lite_mode_keeps_three_lines_and_two_thoughts() -> None:
-    assert caps(10, 5, True) == Caps(3, 2, 2)
-    assert caps(2, 1, True) == Caps(2, 1, 2)
-    assert caps(10, 5, False) == Caps(10, 5, 10)
+    assert caps(10, 5, True) == Caps(3, 3, 2, 2)
+    assert caps(2, 1, True) == Caps(2, 2, 1, 2)
+    assert caps(10, 5, False) == Caps(10, 10, 5, 10)
+    assert caps(10, 5, False, history=4, memories=12) == Caps(4, 10, 5, 12)
+    assert caps(10, 5, True, history=40, recent=0, memories=1) == Caps(3, 0, 2, 1)
 
 
 def test_p34_a_hit_that_is_visible_in_the_history_is_left_out() -> None:

@@ -18,7 +18,7 @@ from core.scope import Scope
 from core.shapes import LeftOut
 
 KEYS = [
-    *("scope", "flags", "tags", "words", "expansion", "notes", "sections", "left_out", "stages"),
+    *("scope", "flags", "tags", "words", "expansion", "notes", "sections", "left_out", "shortened", "stages"),
     *("limit", "limit_tokens", "size", "tokens", "over_limit", "counter"),
 ]
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from core.prompt import rules_reduction as reduction
 from core.prompt.rules_reduction import PROTECTED, Reduction, fit, items_in, reduce_json_text
+from core.prompt.rules_reduction_plan import prompt_order
 from core.text.sizes import size, to_json
 
 NASTY = ['x"y', "\\", "\n", "é", "\U0001f600", "{", "]", ", ", "%", "_", "a" * 40]
@@ -54,19 +55,107 @@ def removal_order(prompt: dict[str, Any], rank: Any = None) -> list[str]:
     gone: list[str] = []
     for limit in range(size(prompt), 0, -1):
         fitted = fit(prompt, limit_chars=limit, memory_rank=rank)
-        new = fitted.cut[len(gone) :]
+        new = fitted.removals[len(gone) :]
         gone += [cut.section if cut.position is None else f"{cut.section}:{cut.position}" for cut in new]
     return gone
 
 
 def test_p53_the_order_of_the_example() -> None:
     recent, current = "history_recent", "history_current_chat"
-    assert removal_order(example(), RANK) == [
-        *(f"{recent}:{n}" for n in (0, 1, 2)),
-        *(f"{current}:{n}" for n in (0, 1, 2)),
-        *(f"memories:{n}" for n in (0, 2, 1)),  # ranked m2, m3, m1: m1 goes first
+    prompt = example()
+    prompt["context"][recent] = [f"r{n}" for n in range(1, 5)]
+    prompt["context"][current] = [f"c{n}" for n in range(1, 9)]
+    assert removal_order(prompt, RANK) == [
+        f"{recent}:0",
+        *(f"{current}:{n}" for n in (0, 1)),
+        "memories:0",  # ranked m2, m3, m1: m1 goes first
+        "thoughts:1",
+        *(f"{recent}:{n}" for n in (1, 2, 3)),
+        *(f"{current}:{n}" for n in (2, 3, 4, 5, 6)),
+        *(f"memories:{n}" for n in (2, 1)),
         *("thoughts", "memories", "tags_placeholder", "running_recap", "context"),
     ]
+
+
+def test_p53_the_floor_of_the_chat_is_kept_until_others_gave_theirs() -> None:
+    prompt = example()
+    prompt["context"]["history_current_chat"] = [f"c{n}" for n in range(1, 13)]
+    for floor, first in ((1, 11), (4, 8), (12, 0), (500, 0)):
+        order = [name for name, _ in prompt_order(prompt, RANK, floor)]
+        assert order.index("memories") == 3 + first, floor
+
+
+def test_p53_lists_give_their_items_from_the_end_the_last_list_first_down_to_one() -> None:
+    context = {"thoughts": ["a", "b"], "saved_memories": ["c", "d", "e"], "weather": ["f", "g"], "tags_placeholder": []}
+    assert removal_order({"context": context, "input": "x" * 200})[:4] == [
+        "weather:1",
+        "saved_memories:2",
+        "saved_memories:1",
+        "thoughts:1",
+    ]
+
+
+# P53, P59: a long item
+
+
+def long_line_prompt() -> dict[str, Any]:
+    hits = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(10)]
+    lines = [f'[10/03/26:120{n}] Ann: "short line {n}"' for n in range(8)]
+    context = {"history_current_chat": lines, "history_recent": ["Bob: " + "word " * 20_000], "memories": hits}
+    return {"context": context, "input": {"text": "?"}, "instructions": "Answer. " * 100, "actions": {}}
+
+
+def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
+    prompt = long_line_prompt()
+    fitted = fit(prompt, limit_chars=30_000)
+    left = fitted.prompt["context"]
+    assert fitted.size <= 30_000
+    assert left["memories"] == prompt["context"]["memories"]
+    assert left["history_current_chat"] == prompt["context"]["history_current_chat"]
+    line = left["history_recent"][0]
+    assert 7_000 < len(line) <= 30_000 // 4
+    assert line.endswith("word…")
+    assert prompt["context"]["history_recent"][0].startswith(line[:-1])
+    assert fitted.cut == ()
+    assert [(each.section, each.position) for each in fitted.shortened] == [("history_recent", 0)]
+
+
+def test_p53_a_section_too_large_loses_items_and_the_room_is_filled() -> None:
+    prompt = long_line_prompt()
+    prompt["context"]["saved_memories"] = [f"saved memory {n} " + "z" * 180 for n in range(60)]
+    for limit in (12_000, 9_000, 6_000):
+        fitted = fit(prompt, limit_chars=limit)
+        assert limit - 300 < fitted.size <= limit
+        assert len(fitted.prompt["context"]["saved_memories"]) > 1
+
+
+def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
+    entry = {"title": "Tea", "time": "2026-03-10", "summary": "they talked of tea " * 5000}
+    prompt = {"context": {"recent_conversations": [entry], "running_recap": "so far " * 5000}, "input": "x"}
+    fitted = fit(prompt, limit_chars=8_000)
+    left = fitted.prompt["context"]
+    assert (left["recent_conversations"][0]["title"], left["recent_conversations"][0]["time"]) == ("Tea", "2026-03-10")
+    assert left["recent_conversations"][0]["summary"].endswith("…")
+    assert left["running_recap"].endswith("…")
+    assert 1500 < len(left["running_recap"]) < 2000
+    assert {each.section for each in fitted.shortened} == {"recent_conversations", "running_recap"}
+
+
+def test_p59_what_cannot_be_shortened_goes_and_the_others_come_back() -> None:
+    prompt = long_line_prompt()
+    prompt["context"]["weather"] = {f"hour {n}": n for n in range(5000)}
+    fitted = fit(prompt, limit_chars=20_000)
+    assert "weather" not in fitted.prompt["context"]
+    assert len(fitted.prompt["context"]["memories"]) == 10
+    assert len(fitted.prompt["context"]["history_current_chat"]) == 8
+
+
+def test_p40_the_report_warns_where_the_chat_is_cut_below_the_floor() -> None:
+    prompt = {"context": {"history_current_chat": ["x" * 20] * 9}, "input": "i"}
+    assert fit(prompt, limit_chars=250, history_floor=4).notes_of_cuts == ()
+    (note,) = fit(prompt, limit_chars=130, history_floor=4).notes_of_cuts
+    assert note.startswith("warning: history_current_chat is cut to 3 of 9 lines, fewer than HISTORY_FLOOR (4)")
+    assert fit({"context": {"history_current_chat": ["x"] * 2}, "input": "i"}, limit_chars=500).notes_of_cuts == ()
 
 
 def test_p53_memories_of_unknown_rank_go_first_the_last_in_the_list_before_others() -> None:
@@ -252,41 +341,28 @@ def test_p58_hostile_texts_come_back(text: str) -> None:
     assert made == text or len(made) < len(text)
 
 
-def test_p59_items_go_whole_in_order() -> None:
+def is_beginning(left: Any, whole: Any) -> bool:
+    """Return whether a value is another one, or its beginning."""
+    if isinstance(left, str) and isinstance(whole, str):
+        return left == whole or (left.endswith("…") and whole.startswith(left[:-1]))
+    if isinstance(left, dict) and isinstance(whole, dict):
+        return list(left) == list(whole) and all(is_beginning(left[key], whole[key]) for key in left)
+    return bool(left == whole)
+
+
+def is_cut_of(left: list[Any], whole: list[Any]) -> bool:
+    """Return whether each item is one of the whole list or its beginning, in the same order."""
+    rest = iter(whole)
+    return all(any(is_beginning(item, other) for other in rest) for item in left)
+
+
+def test_p59_every_line_is_one_of_the_original_or_its_beginning_in_order() -> None:
     prompt = example()
     for limit in range(1, size(prompt) + 2):
         fitted = fit(prompt, limit_chars=limit, memory_rank=RANK)
         for key, value in fitted.prompt.get("context", {}).items():
             original = prompt["context"][key]
-            if isinstance(value, list):
-                places = [original.index(item) for item in value]
-                assert places == sorted(places)
-            else:
-                assert value == original
-
-
-def test_p59_one_character_less_takes_the_next_item_alone() -> None:
-    prompt = example()
-    for limit in range(2, size(prompt) + 2):
-        more, less = fit(prompt, limit_chars=limit), fit(prompt, limit_chars=limit - 1)
-        extra = less.cut[len(more.cut) :]
-        assert more.cut == less.cut[: len(more.cut)]
-        if len(extra) > 1 and not less.over_limit:
-            assert size_after(prompt, less.cut[:-1]) > limit - 1
-        if not more.over_limit and more.size <= limit - 1:
-            assert extra == ()
-
-
-def size_after(prompt: dict[str, Any], cuts: Any) -> int:
-    """Work out the size after some removals the slow way, as an oracle."""
-    left = deepcopy(prompt)
-    for section in {cut.section for cut in cuts if cut.position is not None}:
-        lost = {cut.position for cut in cuts if cut.section == section}
-        left["context"][section] = [item for n, item in enumerate(left["context"][section]) if n not in lost]
-    for cut in cuts:
-        if cut.position is None:
-            (left if cut.section == "context" else left["context"]).pop(cut.section)
-    return len(json.dumps(left, ensure_ascii=False))
+            assert is_cut_of(value, original) if isinstance(value, list) else is_beginning(value, original)
 
 
 text_items = st.text(max_size=40) | st.sampled_from(NASTY)
@@ -323,58 +399,29 @@ prompts = st.builds(
 
 
 @given(prompts, st.integers(1, 900), st.lists(st.tuples(st.sampled_from(["memories", "ai_diary"]), st.integers(1, 40))))
-def test_p53_exactly_the_shortest_beginning_of_the_order_goes(prompt: dict[str, Any], limit: int, rank: Any) -> None:
+def test_p53_the_account_is_exact_and_what_fits_is_put_back(prompt: dict[str, Any], limit: int, rank: Any) -> None:
     fitted = fit(prompt, limit_chars=limit, memory_rank=rank)
     assert fitted.size == size(fitted.prompt) == len(json.dumps(fitted.prompt, ensure_ascii=False))
     assert fitted.over_limit is (fitted.size > limit)
     assert fitted.sections == {key: size(value) for key, value in fitted.prompt.get("context", {}).items()}
-    for made in range(len(fitted.cut)):
-        assert size_after_cuts(prompt, fitted.cut[:made]) > limit
     if fitted.over_limit:
         assert "context" not in fitted.prompt
-
-
-def size_after_cuts(prompt: dict[str, Any], cuts: Any) -> int:
-    """Like `size_after`, for prompts whose context has a key named `context`."""
-    left = deepcopy(prompt)
-    lost: dict[str, set[int]] = {}
-    for cut in cuts:
-        if cut.position is not None:
-            lost.setdefault(cut.section, set()).add(cut.position)
-        elif cut.section in left["context"]:
-            del left["context"][cut.section]
-        else:
-            del left["context"]
-    for section, places in lost.items():
-        if section in left.get("context", {}):
-            left["context"][section] = [item for n, item in enumerate(left["context"][section]) if n not in places]
-    return len(json.dumps(left, ensure_ascii=False))
-
-
-def kept_items(fitted: Reduction) -> set[tuple[str, str]]:
-    context = fitted.prompt.get("context", {})
-    kept = {("context", "")} if "context" in fitted.prompt else set()
-    for key, value in context.items():
-        kept.add((key, ""))
-        if isinstance(value, list):
-            kept |= (
-                {(key, f"{json.dumps(item)} {n}") for n, item in enumerate(reversed(value))}
-                if key != "memories"
-                else set()
-            )
-    return kept
+    for each in fitted.cut if "context" in fitted.prompt else ():
+        lost = None if each.position is None else prompt["context"][each.section][each.position]
+        if each.position is not None and each.section in fitted.prompt["context"]:
+            shown = fitted.prompt["context"][each.section]
+            assert fitted.size + size(lost) + 2 * bool(shown) > limit, each
 
 
 @given(prompts, st.integers(1, 900), st.integers(0, 300))
-def test_p55_reducing_twice_changes_nothing_and_a_higher_limit_keeps_all(
+def test_p55_reducing_twice_changes_nothing_and_a_higher_limit_removes_no_more(
     prompt: dict[str, Any], limit: int, more: int
 ) -> None:
     fitted = fit(prompt, limit_chars=limit)
     again = fit(fitted.prompt, limit_chars=limit)
     assert again.prompt == fitted.prompt
     higher = fit(prompt, limit_chars=limit + more)
-    assert kept_items(fitted) <= kept_items(higher)
-    assert fitted.cut[: len(higher.cut)] == higher.cut
+    assert fitted.removals[: len(higher.removals)] == higher.removals
 
 
 def odd_counter(seed: int) -> Any:
@@ -382,22 +429,25 @@ def odd_counter(seed: int) -> Any:
     return lambda text: random.Random(f"{seed}{text}").randrange(200)
 
 
-@given(prompts, st.integers(0, 5), st.integers(1, 200), st.integers(0, 50), st.integers(1, 900))
-def test_p55_holds_for_any_counter(prompt: dict[str, Any], seed: int, limit: int, more: int, chars: int) -> None:
+@given(prompts, st.integers(0, 5), st.integers(1, 200), st.integers(1, 900))
+def test_p55_no_counter_breaks_a_limit(prompt: dict[str, Any], seed: int, limit: int, chars: int) -> None:
     counter = odd_counter(seed)
     fitted = fit(prompt, limit_chars=chars, limit_tokens=limit, counter=counter)
-    higher = fit(prompt, limit_chars=chars, limit_tokens=limit + more, counter=counter)
-    assert fitted.cut[: len(higher.cut)] == higher.cut
     assert fitted.over_limit or (counter(to_json(fitted.prompt)) <= limit and fitted.size <= chars)
     assert fit(fitted.prompt, limit_chars=chars, limit_tokens=limit, counter=counter).prompt == fitted.prompt
 
 
 @given(prompts, st.integers(1, 120))
-def test_p50_with_an_even_counter_the_shortest_beginning_goes(prompt: dict[str, Any], limit: int) -> None:
-    fitted = fit(prompt, limit_tokens=limit, counter=lambda text: (len(text) + 3) // 4)
+def test_p50_with_an_even_counter_the_tokens_are_filled(prompt: dict[str, Any], limit: int) -> None:
+    def count(text: str) -> int:
+        return (len(text) + 3) // 4
+
+    fitted = fit(prompt, limit_tokens=limit, counter=count)
     assert fitted.over_limit or (fitted.size + 3) // 4 <= limit
-    if fitted.cut:
-        assert (size_after_cuts(prompt, fitted.cut[:-1]) + 3) // 4 > limit
+    chars = fit(prompt, limit_chars=limit * 4)
+    assert fitted.over_limit == chars.over_limit
+    if not fitted.over_limit and "context" in chars.prompt:
+        assert fitted.size >= chars.size - 130
 
 
 @given(prompts, st.integers(1, 900), st.sampled_from([1, 4, None]))
@@ -424,14 +474,18 @@ def test_p60_each_lost_item_is_accounted_for_once(prompt: dict[str, Any], limit:
 def test_p60_ids_of_what_was_cut() -> None:
     fitted = fit(example(), limit_chars=1, memory_rank=RANK, ids={"history_recent": ["901", "902", "903"]})
     lost = [(item.section, item.id) for item in fitted.left_out]
-    assert lost[:9] == [
+    assert lost == [
         *(("history_recent", row) for row in ("901", "902", "903")),
+        ("memories", "1"),
+        ("thoughts", ""),
+        *[("history_recent", "")] * 3,
         *[("history_current_chat", "")] * 3,
-        *(("memories", row) for row in ("1", "3", "2")),
+        *(("memories", row) for row in ("3", "2")),
+        ("thoughts", ""),
+        ("running_recap", ""),
+        ("history_current_chat", ""),
+        ("persona", ""),
     ]
-    assert lost[9:] == [("thoughts", "")] * 2 + [("running_recap", "")] + [("history_current_chat", "")] + [
-        ("history_recent", "")
-    ] * 3 + [("persona", "")]
 
 
 @pytest.mark.parametrize(
@@ -464,7 +518,7 @@ def test_g24_a_counter_that_gives_no_number_is_named(bad: Any) -> None:
 
 
 ALPHABETS = ["abcdefgh ijk", "абвгде жз", "数学の宿題", '"\\\n{}[]', "\U0001f600é%_"]
-STREAMS = ["".join(random.Random(alphabet).choices(alphabet, k=5000)) for alphabet in ALPHABETS]
+STREAMS = ["".join(random.Random(alphabet).choices(alphabet, k=50_000)) for alphabet in ALPHABETS]
 
 
 def random_prompt(rng: random.Random) -> dict[str, Any]:
@@ -472,6 +526,8 @@ def random_prompt(rng: random.Random) -> dict[str, Any]:
 
     def line(longest: int) -> str:
         start = rng.randrange(4000)
+        if rng.random() < 0.01:
+            longest *= 100
         return rng.choice(STREAMS)[start : start + rng.randint(1, longest)]
 
     def hit(n: int) -> dict[str, Any]:
@@ -491,7 +547,9 @@ def random_prompt(rng: random.Random) -> dict[str, Any]:
         "tags_placeholder": [],
     }
     for name in rng.sample(["ai_diary", "short_term", "saved_memories", "recon_instructions"], rng.randint(0, 4)):
-        context[name] = [line(100) for _ in range(rng.randint(1, 6))]
+        context[name] = [line(100) for _ in range(rng.randint(1, 60))]
+    if rng.random() < 0.3:
+        context["running_recap"] = line(4000)
     return {
         "context": context,
         "input": {"type": "message", "payload": {"text": line(300)}},
@@ -506,14 +564,17 @@ PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "3000"))
 
 
 @pytest.mark.slow
-def test_promise_the_limit_is_never_exceeded() -> None:
-    """Random prompts and limits: no overrun, and what could be filled is filled to more than 97 per cent."""
+def test_promise_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
+    """Random prompts and limits: no overrun, filled to more than 97 per cent on average, and never below 80.
+
+    Below 80 a prompt may stay only where all that is missing is the end of a long item: one has a quarter at most.
+    """
     rng = random.Random(20261121)
-    fillings, overruns, cut = [], 0, 0
+    fillings, overruns = [], 0
     for _ in range(PROMPTS):
         prompt = random_prompt(rng)
         whole = size(prompt)
-        limit = rng.randint(1, 60_000) if rng.random() < 0.2 else rng.randint(whole // 3, whole + 200)
+        limit = rng.randint(1, 60_000) if rng.random() < 0.2 else rng.randint(whole // 6, whole + 200)
         fitted = fit(prompt, limit_chars=limit)
         real = len(json.dumps(fitted.prompt, ensure_ascii=False))
         assert real == fitted.size
@@ -522,10 +583,11 @@ def test_promise_the_limit_is_never_exceeded() -> None:
             continue
         overruns += real > limit
         if fitted.cut:
-            cut += 1
             fillings.append(real / limit)
+            if real / limit < 0.8:
+                assert "context" not in fitted.prompt or limit - fitted.plan.frame < 1000, (real, limit)
     assert overruns == 0
-    assert cut > PROMPTS / 2
+    assert len(fillings) > PROMPTS / 2
     assert mean(fillings) > 0.97, mean(fillings)
 
 
@@ -535,5 +597,5 @@ def test_p55_all_limits_of_one_prompt(prompt: dict[str, Any]) -> None:
     before: tuple[Any, ...] = ()
     for limit in range(size(prompt) + 1, 0, -7):
         fitted = fit(prompt, limit_chars=limit)
-        assert fitted.cut[: len(before)] == before
-        before = fitted.cut
+        assert fitted.removals[: len(before)] == before
+        before = fitted.removals

@@ -95,7 +95,7 @@ def test_p15_a_tone_has_its_line_and_a_persona_of_another_type_is_noted() -> Non
 
 
 def test_p13_the_instructions_are_one_short_line() -> None:
-    line = make()["instructions"]
+    line = make(actions=DISCORD)["instructions"]
     assert "\n" not in line
     assert "  " not in line
     assert len(line) < 1600
@@ -113,6 +113,7 @@ def test_p14_verbose_instructions_need_a_message_action_for_the_interface() -> N
     assert text.count("\n") > 5
     assert all(word in text for word in ("JSON", "type", "payload", "thread_id", "actions", "message_discord_bot"))
     assert "instructions_verbose" not in make(actions=DISCORD, interface="webui")
+    assert "instructions_verbose" not in make(actions=DISCORD, answer_format="text")
 
 
 def test_p16_an_action_with_eight_keys_keeps_three() -> None:
@@ -313,7 +314,7 @@ def test_f62_a_text_of_one_megabyte_is_used() -> None:
 
 
 def test_p65_a_broken_overlay_leaves_the_prompt_as_it_is(tmp_path: Any) -> None:
-    (tmp_path / "instructions.txt.j2").write_text("{{ nope")
+    (tmp_path / "instructions_text.txt.j2").write_text("{{ nope")
     (tmp_path / "prompt.json.j2").write_text('{"context": 1}')
     renderer = Renderer(tmp_path)
     assert make(renderer=renderer) == make()

@@ -1,0 +1,59 @@
+"""Which saved memories a prompt shows when it cannot show all. Pure. Called by `conversations.section_saved`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..text.folding import fold
+
+
+def choose_saved(
+    texts: Sequence[str], pinned: Sequence[bool], words: Sequence[str], *, most: int, most_chars: int
+) -> list[int]:
+    """Return the positions of the memories that are shown, in the order given.
+
+    Pinned ones come first, then those that hold most of the words, then the last in the list; one that does not fit is
+    passed over for shorter ones after it.
+
+    Args:
+        texts: of the memories, oldest first.
+        pinned: for each whether it is pinned.
+        words: what the message asks for, folded, as the search looks for it.
+        most: most memories, 0 or more.
+        most_chars: most characters of all together, 0 or more.
+
+    >>> choose_saved(["nuts: allergic", "likes tea", "likes rain"], [False] * 3, ["allerg"], most=2, most_chars=100)
+    [0, 2]
+    """
+    if len(texts) <= most and sum(map(len, texts)) <= most_chars:
+        return list(range(len(texts)))
+    matches = [count_words(text, words) for text in texts]
+    order = sorted(range(len(texts)), key=lambda at: (not pinned[at], -matches[at], -at))
+    chosen: list[int] = []
+    room = most_chars
+    for at in order:
+        if len(chosen) == most:
+            break
+        if len(texts[at]) <= room:
+            chosen.append(at)
+            room -= len(texts[at])
+    return sorted(chosen)
+
+
+def count_words(text: str, words: Sequence[str]) -> int:
+    """Return how many of the words stand in the text; in scripts that divide words, at the beginning of one.
+
+    >>> count_words("My education", ["cat"]), count_words("Two CATS, one dog", ["cat", "dog", "cow"])
+    (0, 2)
+    """
+    folded = fold(text)
+    return sum(_stands_in(folded, word) for word in dict.fromkeys(map(fold, words)) if word)
+
+
+def _stands_in(folded: str, word: str) -> bool:
+    at = folded.find(word)
+    while at >= 0:
+        if at == 0 or word[0] > "\u052f" or not (folded[at - 1].isalnum() or folded[at - 1] == "_"):
+            return True
+        at = folded.find(word, at + 1)
+    return False

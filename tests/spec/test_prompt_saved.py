@@ -1,0 +1,82 @@
+"""Which saved memories and ended conversations a prompt shows (C23, P40)."""
+
+from __future__ import annotations
+
+from core.config import Settings
+from core.conversations import add_recent_conversation, add_saved_memory
+from core.conversations.rules_saved import choose_saved
+from tests.spec.stage import ELSEWHERE, HERE, Stage, reasons
+
+PLAIN = Settings()
+
+
+def save(stage: Stage, text: str) -> None:
+    assert add_saved_memory(text, db=stage.db, settings=PLAIN, scope=stage.scope(HERE)).stored
+
+
+def end(stage: Stage, path: str) -> None:
+    ended = add_recent_conversation(wait=True, db=stage.db, settings=PLAIN, scope=stage.scope(path))
+    assert ended.stored, ended
+
+
+def test_c23_as_many_as_the_characters_hold_and_the_one_that_fits_the_message(stage: Stage) -> None:
+    save(stage, "I am allergic to peanuts......")
+    for n in range(299):
+        save(stage, f"memory number {n:03d} of this list")
+    prompt, report = stage.explain("hello")
+    shown = prompt["context"]["saved_memories"]
+    assert len(shown) == 200
+    assert shown[0].startswith("memory number 099")
+    assert reasons(report, "saved_memories") == ["cut"] * 100
+    assert "I am allergic to peanuts......" not in shown
+    fitting = stage.context("am I allergic to something?")["saved_memories"]
+    assert len(fitting) == 200
+    assert "I am allergic to peanuts......" in fitting
+    assert len(stage.context("hello", SAVED_CHARS=95)["saved_memories"]) == 3
+    assert len(stage.context("hello", SAVED_IN_PROMPT=7)["saved_memories"]) == 7
+
+
+def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
+    texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
+    pinned = [True, False, False, False, False]
+    assert choose_saved(texts, pinned, ["tofu", "rice"], most=1, most_chars=99) == [0]
+    assert choose_saved(texts, pinned, ["tofu", "rice"], most=2, most_chars=99) == [0, 2]
+    assert choose_saved(texts, pinned, ["tofu", "rice"], most=3, most_chars=99) == [0, 1, 2]
+    assert choose_saved(texts, pinned, ["tofu", "rice"], most=4, most_chars=99) == [0, 1, 2, 4]
+    assert choose_saved(texts, pinned, [], most=9, most_chars=12) == [0]
+    assert choose_saved(texts, [False] * 5, [], most=9, most_chars=9) == [3, 4]
+    assert choose_saved([], [], ["x"], most=9, most_chars=9) == []
+
+
+def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
+    for n in range(40):
+        save(stage, f"fact {n}")
+    for n in range(4):
+        stage.say(f"we spoke of trip {n}", f"tg/trip{n}", minutes=5000 - n)
+        end(stage, f"tg/trip{n}")
+    context, lite = (
+        stage.context("hello", UNIFIED_HISTORY=0),
+        stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0),
+    )
+    assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
+    assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
+    assert len(lite["recent_conversations"]) == 2
+    assert len(stage.context("hello", PROMPT_LITE_MODE=1, SAVED_IN_PROMPT=3)["saved_memories"]) == 3
+
+
+def test_c23_a_conversation_whose_lines_are_all_shown_is_not_told_again(stage: Stage) -> None:
+    for n in range(3):
+        stage.say(f"we fly to Rome on day {n}", minutes=90 - n)
+        stage.say(f"they paint the hall on day {n}", ELSEWHERE, "Bob", minutes=60 - n)
+    for n in range(30):
+        stage.say(f"long talk about boats number {n}", "tg/long", "Bob", minutes=50 - n)
+    for path in (HERE, ELSEWHERE, "tg/long"):
+        end(stage, path)
+    prompt, report = stage.explain("hello", RECENT_LINES=40)
+    assert "recent_conversations" not in prompt["context"]
+    assert reasons(report, "recent_conversations") == ["visible"] * 3
+    prompt, report = stage.explain("hello", RECENT_LINES=4)
+    assert len(prompt["context"]["recent_conversations"]) == 2
+    assert reasons(report, "recent_conversations") == ["visible"]
+    alone = stage.context("hello", HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)
+    assert len(alone["recent_conversations"]) == 3
