@@ -118,7 +118,7 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
         there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
         return stored if there else None
 
-    return memories_table.run_write(db, work, confirm)
+    return db.transaction(work, source="memories", confirm=confirm)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))

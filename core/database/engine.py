@@ -22,12 +22,20 @@ from ..shapes import now_utc
 from . import connections, failures
 from .ids import Ids
 
-__all__ = ["Connection", "Database"]
+__all__ = ["Connection", "Database", "UndoError"]
 
 T = TypeVar("T")
 
 TRIES = 6
 """How often a transaction is begun at most."""
+
+
+class UndoError(Exception):
+    """Raised by the work of a transaction: nothing is stored, and the transaction returns `result`."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("nothing is to be stored")
+        self.result = result
 
 
 class Call:
@@ -250,7 +258,7 @@ class Database:
         source: str,
         confirm: Callable[[Connection], T | None] | None = None,
     ) -> T:
-        """Run `work` in one transaction and return what it returns; all of it is stored or nothing.
+        """Run `work` in one transaction and return what it returns; all of it is stored or nothing (`UndoError`).
 
         The whole of `work` is run again, up to 5 times with growing pauses, on deadlock, lock wait, lost connection and
         not-ready answers, as long as DB_TIMEOUT_SECONDS are not over, which count from the first try on; it must
@@ -276,6 +284,9 @@ class Database:
                         committing = True
                         connection.commit()
                         return result
+                except UndoError as ended:
+                    undone: T = ended.result
+                    return undone
                 except exc.SQLAlchemyError as error:
                     number, lost = failures.error_number(error), failures.is_lost(error)
                     unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))

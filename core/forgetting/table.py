@@ -15,7 +15,7 @@ from sqlalchemy import Connection, and_, delete, or_, select
 from ..audience import table_conversations
 from ..audience.rules import split_key
 from ..database.bulk import chunks
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.registry import REGISTRY
 from ..database.rows import short_interface
 from ..database.schema import (
@@ -77,14 +77,6 @@ class Done(NamedTuple):
     """Words that left the vocabulary."""
 
 
-class _DryRunError(Exception):
-    """Ends a transaction that only counts."""
-
-    def __init__(self, done: Done) -> None:
-        super().__init__()
-        self.done = done
-
-
 def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool = False) -> Done:
     """Delete everything of a person, a conversation or an item, and return the counts.
 
@@ -109,13 +101,10 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
         counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
         done = Done(counts, removal.operations, people, gone, frozenset(removal.items), tuple(words))
         if dry_run:
-            raise _DryRunError(done)
+            raise UndoError(done)
         return done
 
-    try:
-        return db.repeat(work, source="forgetting")
-    except _DryRunError as counted:
-        return counted.done
+    return db.repeat(work, source="forgetting")
 
 
 def forget_late(db: Database, persona: str, target: Target, people: Collection[str], cutoff: int) -> Done | None:

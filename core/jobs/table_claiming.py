@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
 
 from ..database.dialects import EPOCH, Time
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.rows import read_list, read_object
 from ..database.schema_stories import memory_jobs
 from ..shapes import Operation, OperationState
@@ -47,10 +47,6 @@ class Batch(NamedTuple):
     """The queue's version."""
     is_all: bool
     """Whether no more are there than were looked at."""
-
-
-class _NotOursError(Exception):
-    """Ends a transaction in which nothing is to be stored, since the operation is not this worker's any more."""
 
 
 # Looking
@@ -235,15 +231,12 @@ def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] 
     def work(connection: Connection) -> bool:
         # First, since from here on nobody else can end or take it.
         if connection.execute(change).rowcount != 1:
-            raise _NotOursError
+            raise UndoError(False)
         if effect is not None:
             effect(connection)
         return True
 
-    try:
-        return db.transaction(work, source=operation.type, confirm=lambda c: _is_now(c, claimed, "completed"))
-    except _NotOursError:
-        return False
+    return db.transaction(work, source=operation.type, confirm=lambda c: _is_now(c, claimed, "completed"))
 
 
 def put_off(db: Database, claimed: Claim, error: str, until: datetime) -> bool:

@@ -21,7 +21,7 @@ from ..audience import table_participants as participants
 from ..audience.view import Viewer, is_seen
 from ..database import rows
 from ..database.dialects import Time
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..index import indexed
@@ -69,7 +69,7 @@ def insert(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return run_write(db, work, _confirm(scope, memory, row_id))
+    return db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
 
 
 def capture(
@@ -112,14 +112,14 @@ def capture(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return run_write(db, work, _confirm(scope, memory, row_id))
+    return db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
 
 
 def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
     return WriteResult(reason == "", row_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
 
 
-def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Any:
+def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Callable[[Connection], WriteResult | None]:
     def confirm(connection: Connection) -> WriteResult | None:
         there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
         return _result(memory, row_id) if there else None
@@ -127,31 +127,14 @@ def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Any:
     return confirm
 
 
-class _NotStoredError(Exception):
-    """Ends a transaction in which nothing is to be stored; holds what the caller answers."""
-
-    def __init__(self, result: WriteResult) -> None:
-        super().__init__(result.reason)
-        self.result = result
-
-
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
     """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter.
 
     Raises:
-        _NotStoredError: it was, with the result.
+        UndoError: it was, with the result.
     """
     if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
-        raise _NotStoredError(result)
-
-
-def run_write(db: Database, work: Callable[[Connection], WriteResult], confirm: Any = None) -> WriteResult:
-    """Run a transaction that stores an item, and return its result."""
-    try:
-        done: WriteResult = db.transaction(work, source="memories", confirm=confirm)
-    except _NotStoredError as refused:
-        return refused.result
-    return done
+        raise UndoError(result)
 
 
 _THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))

@@ -18,7 +18,7 @@ from ..audience import table as audiences
 from ..audience import table_conversations as conversations
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import memories as table
 from ..scope import Scope
 from . import table as memories
@@ -146,14 +146,6 @@ class Done(NamedTuple):
     """Indexes of items that the privacy level of whom they are about forbids."""
 
 
-class _UndoError(Exception):
-    """Ends a transaction in which everything was worked out and nothing is to be stored."""
-
-    def __init__(self, done: Done) -> None:
-        super().__init__("undone")
-        self.done = done
-
-
 class Known:
     """Which time each item of a file says the same as before it, so that equal ones are told apart by their number.
 
@@ -199,7 +191,7 @@ def store(
         chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
         done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
         if dry_run:
-            raise _UndoError(done)
+            raise UndoError(done)
         memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
         return done
 
@@ -208,10 +200,7 @@ def store(
         private = _private(connection, scope, items, privacy_default)
         return Done(there, len(items) - len(private) - there, private) if there else None
 
-    try:
-        return db.transaction(work, source="memories", confirm=confirm)
-    except _UndoError as undone:
-        return undone.done
+    return db.transaction(work, source="memories", confirm=confirm)
 
 
 _THERE = select(func.count()).where(

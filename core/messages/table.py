@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 from ..audience import forgotten_late, table_conversations, table_participants
 from ..database import rows
 from ..database.dialects import Time
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
@@ -35,14 +35,6 @@ Wishes = Sequence[tuple[Wish, bool]]
 _DUPLICATE_KEY = frozenset({1062, 1586})
 
 _C = chat_history_cache.c
-
-
-class _NotStoredError(Exception):
-    """Ends a transaction in which nothing is to be stored."""
-
-    def __init__(self, result: WriteResult) -> None:
-        super().__init__(result.reason)
-        self.result = result
 
 
 def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
@@ -86,7 +78,7 @@ def insert_message(
         place = _insert_one(connection, db, own, message, row_id, privacy_default)
         record_wishes(connection, db, own, place, row_id, message, wishes, privacy_default)
         if is_late(db, own.persona, message, row_id):
-            raise _NotStoredError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+            raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
         if queues:
             table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
@@ -97,10 +89,9 @@ def insert_message(
 
     for attempt in (1, 2):
         try:
-            return db.transaction(work, source="chat_history_cache", confirm=confirm)
-        except _NotStoredError as refused:
+            result = db.transaction(work, source="chat_history_cache", confirm=confirm)
             # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
-            return stored if refused.result.id == row_id else refused.result
+            return stored if result.id == row_id else result
         except StoreWriteError as error:
             # The unique key settles a race with a writer that does not hold the conversation: the second look finds it.
             if attempt == 2 or error.number not in _DUPLICATE_KEY or message.message_id is None:
@@ -149,10 +140,10 @@ def _insert_one(
         if name
     }
     if is_private(message, levels, privacy_default):
-        raise _NotStoredError(WriteResult(False, None, "privacy", notes=message.notes))
+        raise UndoError(WriteResult(False, None, "privacy", notes=message.notes))
     double = row.same_id if row.same_id is not None else row.same_text
     if double is not None:
-        raise _NotStoredError(WriteResult(False, double, "duplicate", notes=message.notes))
+        raise UndoError(WriteResult(False, double, "duplicate", notes=message.notes))
     place = table_conversations.settle(connection, db, scope, table_conversations.facts_of(row), sender=who)
     if message.participant:
         names = {message.participant: message.sender_name}

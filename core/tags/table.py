@@ -26,7 +26,7 @@ from sqlalchemy.types import NullType
 
 from ..database.bulk import chunks
 from ..database.dialects import from_key, insert_ignore, upsert
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import counters, tag_aliases, tag_links, tags
 from ..shapes import Vocabulary, WriteResult
 from . import rules
@@ -34,14 +34,6 @@ from . import rules
 VERSION = "tag_vocabulary"
 _CACHE = "tags"
 _MOST_CACHED = 64
-
-
-class _RefusedError(Exception):
-    """Ends a transaction whose change is refused."""
-
-    def __init__(self, result: WriteResult) -> None:
-        super().__init__(result.reason)
-        self.result = result
 
 
 # Rows that come and go
@@ -113,7 +105,7 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
         there = connection.execute(_KNOWN, {"persona": persona, "tags": [made]}).first()
         return WriteResult(True, None) if there else None
 
-    return _run(db, work, confirm)
+    return db.transaction(work, source="tags", confirm=confirm)
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
@@ -131,7 +123,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
         connection.execute(upsert(tag_aliases, db.family, update=["tag"]), pair)
         return WriteResult(True, None)
 
-    return _run(db, work, _again)
+    return db.repeat(work, source="tags")
 
 
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
@@ -141,8 +133,9 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
     """
     try:
         one, other, number = _checked(lambda: rules.check_link(a, b, weight))
-    except _RefusedError as refused:
-        return refused.result
+    except UndoError as refused:
+        refusal: WriteResult = refused.result
+        return refusal
 
     def work(connection: Connection) -> WriteResult:
         now, t = db.clock(), tag_links.c
@@ -156,27 +149,14 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
         raise_version(connection, db, persona)
         return WriteResult(True, None)
 
-    return _run(db, work, _again)
+    return db.repeat(work, source="tags")
 
 
 def _checked(check: Callable[[], Any]) -> Any:
     try:
         return check()
     except ValueError as error:
-        raise _RefusedError(WriteResult(False, None, "refused", notes=(str(error),))) from None
-
-
-def _run(
-    db: Database, work: Callable[[Connection], WriteResult], confirm: Callable[[Connection], WriteResult | None]
-) -> WriteResult:
-    try:
-        return db.transaction(work, source="tags", confirm=confirm)
-    except _RefusedError as refused:
-        return refused.result
-
-
-def _again(_: Connection) -> None:
-    """Answer "not there" about a change whose commit got no answer: done twice it is the same."""
+        raise UndoError(WriteResult(False, None, "refused", notes=(str(error),))) from None
 
 
 # Reading
