@@ -17,7 +17,7 @@ from ..audience.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time, json_has_text
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import ai_diary, chat_history_cache, conversations, participants
 from ..database.sources import AI_DIARY
 from ..index import indexed
@@ -86,7 +86,7 @@ def insert_entry(
         kept, notes = _drop_private(connection, scope, entry, privacy_default)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
-            raise _LateError
+            raise UndoError(WriteResult(False, None, "privacy", notes=entry.notes))
         kept = _place_entry(kept, own)
         folded = kept.folded
         rows.check_size(folded, "the entry's texts in their folded form")
@@ -102,18 +102,7 @@ def insert_entry(
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return WriteResult(True, row_id, dropped_tags=entry.dropped_tags, notes=(*entry.notes, *notes))
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        there = select(_C.id).where(_C.persona_id == scope.persona, _C.id == row_id)
-        return stored if connection.execute(there).first() else None
-
-    try:
-        return db.transaction(work, source="ai_diary", confirm=confirm)
-    except _LateError:
-        return WriteResult(False, None, "privacy", notes=entry.notes)
-
-
-class _LateError(Exception):
-    """Ends a transaction in which somebody is written down who has just been forgotten."""
+    return db.transaction(work, source="ai_diary", confirm=rows.confirm_row(ai_diary, scope.persona, row_id, stored))
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Integer, bindparam, select
 from ..audience import table as audience_table
 from ..audience import table_conversations, table_participants
 from ..audience.view import Viewer
+from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
@@ -114,14 +115,8 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
         memories_table.write(connection, db, scope, [(row_id, memory)], place)
         return stored
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
-        return stored if there else None
-
+    confirm = rows.confirm_row(memories, scope.persona, row_id, stored)
     return db.transaction(work, source="memories", confirm=confirm)
-
-
-_THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
 
 
 def _find_equal(
@@ -237,12 +232,7 @@ def apply_rewrite(
         _write_rewrite(connection, db, scope, place, seen, rewrite, ready)
         return done
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        if not ready:
-            return None
-        there = select(_C.id).where(_C.persona_id == scope.persona, _C.id == ready[0][0])
-        return done if connection.execute(there).first() else None
-
+    confirm = rows.confirm_row(memories, scope.persona, ready[0][0] if ready else 0, done)
     return db.transaction(work, source="memories", confirm=confirm)
 
 

@@ -17,6 +17,7 @@ from ..audience import table as audience_table
 from ..audience import table_conversations
 from ..audience.rules import AudienceKey
 from ..audience.view import Viewer
+from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
@@ -205,10 +206,7 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
         new = NewSummary(row_id, None, title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, new, place, most=most)
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(select(_C.id).where(_C.persona_id == scope.persona, _C.id == row_id)).first()
-        return WriteResult(True, row_id) if there else None
-
+    confirm = rows.confirm_row(conversation_summaries, scope.persona, row_id, WriteResult(True, row_id))
     return db.transaction(work, source="conversation_summaries", confirm=confirm)
 
 

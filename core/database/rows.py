@@ -9,9 +9,9 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Dialect, Table
+from sqlalchemy import Connection, Dialect, Table, select
 
 from ..errors import MessageError
 from ..text.folding import clean
@@ -19,8 +19,10 @@ from ..text.strict_json import make_strict
 from .bulk import write_many
 from .dialects import read_time
 
-__all__ = ["insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object", "read_texts",
-           "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
+__all__ = ["confirm_row", "insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object",
+           "read_texts", "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
+
+T = TypeVar("T")
 
 TEXT_BYTES = 16_777_215
 """Most UTF-8 bytes of a long text, on every engine."""
@@ -191,6 +193,16 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
         tuple(row[c] if make is None else make(row[c]) for c, make in zip(columns, ready, strict=True)) for row in rows
     ]
     write_many(connection, _insert(table), columns, values)
+
+
+def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[[Connection], T | None]:
+    """Return the `confirm` of a transaction that inserts a row: its result where the row is there."""
+
+    def confirm(connection: Connection) -> T | None:
+        there = select(table.c.id).where(table.c.persona_id == persona, table.c.id == row_id)
+        return result if connection.execute(there).first() else None
+
+    return confirm
 
 
 # Reading

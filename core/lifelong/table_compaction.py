@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Integer, bindparam, func, insert, select
 
 from ..audience import table_participants as participants
 from ..audience.table_conversations import Place
+from ..database import rows as database_rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
@@ -142,10 +143,7 @@ def store(db: Database, new: Replacement) -> int:
         indexed.set_hidden(connection, db, MEMORIES, persona, [item.id for item in sources], **values)
         return row_id
 
-    def confirm(connection: Connection) -> int | None:
-        return connection.execute(select(_C.id).where(_C.persona_id == persona, _C.id == row_id)).scalar()
-
-    return db.transaction(work, source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=database_rows.confirm_row(table, persona, row_id, row_id))
 
 
 def _check_sources(connection: Connection, new: Replacement, rows: list[Any]) -> None:

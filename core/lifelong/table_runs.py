@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
 
+from ..database import rows
 from ..database.engine import Database
 from ..database.schema_lifelong import consolidation_runs
 
@@ -67,10 +68,7 @@ def begin(db: Database, persona: str, kind: str, reason: str, conversation: str 
         connection.execute(insert(consolidation_runs).values(row))
         return int(row["id"])
 
-    def confirm(connection: Connection) -> int | None:
-        there = select(_R.id).where(_R.persona_id == persona, _R.id == row["id"])
-        return connection.execute(there).scalar()
-
+    confirm = rows.confirm_row(consolidation_runs, persona, row["id"], int(row["id"]))
     return db.transaction(work, source="consolidation_runs", confirm=confirm)
 
 

@@ -69,7 +69,9 @@ def insert(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
+    return db.transaction(
+        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
+    )
 
 
 def capture(
@@ -112,19 +114,13 @@ def capture(
         write(connection, db, scope, [(row_id, memory)], place)
         return _result(memory, row_id)
 
-    return db.transaction(work, source="memories", confirm=_confirm(scope, memory, row_id))
+    return db.transaction(
+        work, source="memories", confirm=rows.confirm_row(memories, scope.persona, row_id, _result(memory, row_id))
+    )
 
 
 def _result(memory: NewMemory, row_id: int | None, reason: Any = "") -> WriteResult:
     return WriteResult(reason == "", row_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
-
-
-def _confirm(scope: Scope, memory: NewMemory, row_id: int) -> Callable[[Connection], WriteResult | None]:
-    def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(_THERE, {"persona": scope.persona, "id": row_id}).first()
-        return _result(memory, row_id) if there else None
-
-    return confirm
 
 
 def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
@@ -135,9 +131,6 @@ def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) ->
     """
     if forgetting_late.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
         raise UndoError(result)
-
-
-_THERE = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:

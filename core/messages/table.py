@@ -83,10 +83,7 @@ def insert_message(
             table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        there = connection.execute(THERE, {"persona": own.persona, "ids": [row_id]}).first()
-        return stored if there else None
-
+    confirm = rows.confirm_row(chat_history_cache, own.persona, row_id, stored)
     for attempt in (1, 2):
         try:
             result = db.transaction(work, source="chat_history_cache", confirm=confirm)
