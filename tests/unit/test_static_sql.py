@@ -38,6 +38,7 @@ PUT_TOGETHER = {
     "database/dialects.py": "names of our columns, in what an upsert changes",
     "database/connections.py": "PRAGMA, which takes no parameters",
     "upkeep/diagnosis.py": "PRAGMA, likewise",
+    "database/engine.py": "PRAGMA with a whole number of ours",
     "search/reading/last_statement.py": "texts of compiled parts, one in front of the other",
     "search/reading/by_id.py": "the word for the persona's role, a constant of ours",
 }
