@@ -7,6 +7,7 @@ Each key of `recaps.rules_keys` lies where it belongs: those of a scene on the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..calls.call import GivenSettings, open_call
@@ -28,8 +29,6 @@ from .recaps.rules import Provenance
 
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_keys.KINDS.items() if kind == "switch")
-_GONE, _PRIVATE = "gone", "private"
-"""Why a value was not written: the message has gone since it was looked for; nothing may be kept of who said it."""
 _NO_SCENE = "the message ends no scene, or the scene has no such version"
 
 
@@ -114,12 +113,7 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
     row_id, persona, conversation = call.row_id, call.persona, call.conversation
     assert row_id is not None
 
-    def work(connection: Connection) -> bool | str:
-        row = table_changes.hold_message(connection, persona, row_id)
-        if row is None:
-            return _GONE
-        if value is not None and key not in _SWITCHES and _is_private(connection, call, row):
-            return _PRIVATE
+    def work(connection: Connection) -> bool:
         if key in rules_keys.SCENE:
             return _write_scene(connection, call.db, persona, conversation, row_id, key, value)
         if key == "exclude":
@@ -130,22 +124,29 @@ def _write(call: StoryCall, key: str, value: Any, columns: dict[str, Any], notes
             connection, call.db.family, persona, conversation, row_id, new, data, now=call.db.clock()
         )
 
-    done = call.db.repeat(work, source="message_recaps")
-    if done == _GONE:
-        return NO_MESSAGE
-    if done == _PRIVATE:
-        return WriteResult(False, row_id, "privacy", notes=tuple(notes))
-    if key == "memory":
+    done = _change_held(call, row_id, work, keeps_text=value is not None and key not in _SWITCHES)
+    if done.id is None:
+        return done
+    if key == "memory" and done.reason != "privacy":
         delayed_writes.get_saver(call.db).forget(persona, conversation, [row_id])
-    if not done:
-        reason = (_NO_SCENE,) if key in rules_keys.SCENE and key != "scene_break" else ()
-        return WriteResult(False, row_id, "unchanged", notes=(*notes, *reason))
-    return WriteResult(True, row_id, notes=tuple(notes))
+    is_scene = done.reason == "unchanged" and key in rules_keys.SCENE and key != "scene_break"
+    return WriteResult(*done, notes=(*notes, *((_NO_SCENE,) if is_scene else ())))
 
 
-def _is_private(connection: Connection, call: StoryCall, row: Any) -> bool:
-    """Return whether no text about a message may be kept: somebody concerned has the level full."""
-    return table_changes.is_private(connection, call.persona, row, call.settings.privacy_default)
+def _change_held(call: StoryCall, row_id: int, work: Callable[[Connection], bool], *, keeps_text: bool) -> WriteResult:
+    """Run what changes a message in a transaction that holds it: not where it is gone, nor where `keeps_text` and
+    somebody concerned has the level full."""
+
+    def held(connection: Connection) -> WriteResult:
+        row = table_changes.hold_message(connection, call.persona, row_id)
+        if row is None:
+            return NO_MESSAGE
+        if keeps_text and table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+            return WriteResult(False, row_id, "privacy")
+        changed = work(connection)
+        return WriteResult(changed, row_id, "" if changed else "unchanged")
+
+    return call.db.repeat(held, source="message_recaps")
 
 
 def edit_memory(
@@ -191,12 +192,7 @@ def edit_memory(
     }
     gone = dict.fromkeys(("error", "reasoning", "prefill"))
 
-    def work(connection: Connection) -> bool | str:
-        row = table_changes.hold_message(connection, call.persona, row_id)
-        if row is None:
-            return _GONE
-        if text is not None and _is_private(connection, call, row):
-            return _PRIVATE
+    def work(connection: Connection) -> bool:
         recap = table_recaps.find_recap(readers.on(connection), call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
@@ -204,13 +200,10 @@ def edit_memory(
             connection, call.db.family, call.persona, call.conversation, row_id, columns, gone, now=call.db.clock()
         )
 
-    done = call.db.repeat(work, source="message_recaps")
-    if done == _GONE:
-        return NO_MESSAGE
-    if done == _PRIVATE or not done:
-        return WriteResult(False, row_id, "privacy" if done else "unchanged")
-    delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
-    return WriteResult(True, row_id)
+    done = _change_held(call, row_id, work, keeps_text=text is not None)
+    if done.stored:
+        delayed_writes.get_saver(call.db).forget(call.persona, call.conversation, [row_id])
+    return done
 
 
 def get_data(

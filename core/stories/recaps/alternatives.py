@@ -18,8 +18,6 @@ from .. import delayed_writes
 from ..calls import NO_MESSAGE, StoryCall, no_such_message, open_message
 from . import refresh
 
-_PRIVATE = -1
-
 
 class AlternativeShown(TypedDict):
     """One alternative as `list_alternatives` gives it. Keys stand in this order."""
@@ -109,12 +107,16 @@ def add_alternative(
     if row_id is None:
         raise no_such_message()
 
-    def work(connection: Connection) -> int | None:
+    def work(connection: Connection) -> int:
         row = table_changes.hold_message(connection, call.persona, row_id)
         if row is None:
-            return None
+            raise no_such_message()
         if table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
-            return _PRIVATE
+            raise MessageError(
+                "Nothing of who said this message, or whom it answers, may be kept: their privacy level is full. "
+                "Nothing was stored.",
+                fields=("message",),
+            )
         there = table_alternatives.read_alternatives(readers.on(connection), call.persona, row_id)
         new = [] if there else [Alternative(0, row.message_text, is_current=True)]
         number = there[-1].number + 1 if there else 1
@@ -122,16 +124,7 @@ def add_alternative(
         table_recaps.copy_to_current(connection, call.db.family, call.persona, row_id)
         return number
 
-    number = call.db.transaction(work, source="message_alternatives")
-    if number is None:
-        raise no_such_message()
-    if number == _PRIVATE:
-        raise MessageError(
-            "Nothing of who said this message, or whom it answers, may be kept: their privacy level is full. "
-            "Nothing was stored.",
-            fields=("message",),
-        )
-    return number
+    return call.db.transaction(work, source="message_alternatives")
 
 
 def choose_alternative(
