@@ -286,7 +286,18 @@ def forget(
 ) -> Forgotten:
     """Delete everything of one participant, conversation or memory: `forgetting.forget`.
 
-    Args, Returns, Raises: as there.
+    Args:
+        participant: key `interface/id`: with all linked identities and direct conversations.
+        conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
+        memory: id of an item: with its former texts and versions and what was made of it.
+        dry_run: count only.
+
+    Returns:
+        Table to rows deleted or changed, every table; all 0 where there is nothing of it.
+
+    Raises:
+        MessageError: not exactly one of the three, or one that cannot be a key or id.
+        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
