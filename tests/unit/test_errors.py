@@ -61,6 +61,7 @@ INSIDE = {
     "core.admin.errors.Refused",  # answered with its status, by the web framework
     "core.admin.pages.page.PageError",
     "core.config.bad_values.BadValueError",
+    "core.database.engine.UndoError",  # ends a transaction, which answers it
     "core.templates.metering.TooManyStepsError",
     "core.text.loose_json.TooDeepError",
     "core.conversations.rules_rewrites.ImpossibleError",
