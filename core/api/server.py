@@ -67,6 +67,9 @@ def create_server(
         proxy: with the OpenAI dialect, passed on to LLM_BASE_URL.
         mounted: further faces.
 
+    Returns:
+        What a server such as uvicorn serves, with its lifespan on.
+
     Raises:
         ConfigError: ADMIN_TOKEN is unset or too short; for a proxy, LLM_BASE_URL is unset or no address, or the extra
             `llm` is not installed.
