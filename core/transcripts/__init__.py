@@ -230,7 +230,10 @@ class _Saving:
                 **self._asking,
             )
             self._saved += done.stored
-            row_id, text = (None, answer) if done.stored or done.reason != "duplicate" else (done.id, "")
+            if done.stored or done.reason != "duplicate":
+                return
+            row_id = done.id  # somebody else stored an answer to this line meanwhile
+            text = next((line.text for line in self._read_stored() if line.id == row_id), "")
         if row_id is None or text == answer or self._choose(row_id, answer):
             return
         number = stories.add_alternative(row_id, answer, **self._asking)

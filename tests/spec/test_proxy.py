@@ -438,6 +438,7 @@ def test_r19_what_is_put_in_stands_before_the_last_line_and_repeats_nothing(prox
     assert used > 40
 
 
+@pytest.mark.slow
 def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
     model.reply = None
     for room, wanted in ((0, 0), (40, 0), (600, 1)):
@@ -498,22 +499,53 @@ VTUBER = {
 }  # fmt: skip
 
 
+# As SillyTavern sends it with the source Custom (`chat-completions.js`, commit 000b092): every sampler as a field, the
+# card in system messages, the author's instructions behind the lines, headers of `custom_include_headers`.
+TAVERN = {
+    "messages": [{"role": "system", "content": "Write Mili's next reply in a fictional chat."},
+                 {"role": "system", "content": "[Start a new Chat]"},
+                 {"role": "user", "content": "I have two cats"}, {"role": "assistant", "content": "How lovely."},
+                 {"role": "user", "content": "Which is this one?"},
+                 {"role": "system", "content": "Stay in character."}],
+    "model": "tiny", "temperature": 1, "max_tokens": 300, "stream": True, "presence_penalty": 0,
+    "frequency_penalty": 0, "top_p": 1, "stop": ["Ann:"], "logit_bias": {}, "seed": 7, "n": 1,
+}  # fmt: skip
+
+# As Open WebUI sends it (`routers/openai.py`, commit 004a45f): its own `metadata` is taken out before, who and where
+# stand in headers where ENABLE_FORWARD_USER_INFO_HEADERS is on.
+OPEN_WEBUI = {
+    "stream": True, "model": "tiny", "stream_options": {"include_usage": True},
+    "messages": [{"role": "user", "content": "I have two cats"}, {"role": "assistant", "content": "How lovely."},
+                 {"role": "user", "content": [{"type": "text", "text": "Which is this one?"},
+                                              {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]}],
+}  # fmt: skip
+OPEN_WEBUI_HEADERS = {
+    "x-openwebui-user-name": "Ann%20B", "x-openwebui-user-id": "u1", "x-openwebui-user-email": "a@b.c",
+    "x-openwebui-user-role": "user", "x-openwebui-chat-id": "c1",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
+        (TAVERN, {"x-user-id": "me"}),
+        (OPEN_WEBUI, OPEN_WEBUI_HEADERS),
         (LLMCORD, {"x-user-id": "2002", "x-interface": "discord"}),
         (VTUBER, {"openai-organization": "z", "openai-project": "z", "x-user-id": "me"}),
     ],
-    ids=["llmcord", "vtuber"],
+    ids=["tavern", "open_webui", "llmcord", "vtuber"],
 )
 def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: Any, headers: Any) -> None:
     proxy.model.answers = ["The grey one.", "Tofu."]
     head = {"Authorization": f"Bearer {proxy.host}", **headers}
     answer = httpx2.post(f"{proxy.url}/v1/chat/completions", json=body, headers=head)
     assert answer.status_code == 200 and b"[DONE]" in answer.content
-    where = f"{headers.get('x-interface', 'proxy')}/{headers['x-user-id']}"
+    where = f"{headers.get('x-interface', 'proxy')}/{headers.get('x-user-id')}"
+    where = "openwebui/u1/c1" if body is OPEN_WEBUI else where
     lines = proxy.wait_for_lines(4, where)
     assert [text for _, text in lines] == ["I have two cats", "How lovely.", "Which is this one?", "The grey one."]
+    kept = [each for each in proxy.model.last.messages if each not in body["messages"]]
+    assert {**proxy.model.last.body, "messages": []} == {**body, "messages": []} and len(kept) <= 1
     if body is LLMCORD:
         assert [sender for sender, _ in lines] == ["1001", "self", "2002", "self"]
 

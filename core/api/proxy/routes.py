@@ -157,7 +157,8 @@ class _Handler:
             start = members["messages"].start
             if block:
                 message = {"role": "user", "content": block}
-                text = rules_splice.insert_message(text, start, len(body["messages"]) - 1, message)
+                before = rules_request.find_last_user(body["messages"]) or 0
+                text = rules_splice.insert_message(text, start, before, message)
         else:
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])

@@ -25,10 +25,15 @@ TASKS = (
     "Generate a concise title",
     "Ignore previous instructions. Summarize the most important facts",
     "[Pause your roleplay",
+    "[Continue",
+    "[Write your next reply",
     "What's in this image?",
     "Describe this image",
 )
 """How front ends begin what they ask beside the chat: titles, tags, follow-ups, summaries, captions."""
+
+
+_BEHIND = ("system", "developer")
 
 
 class Whose(NamedTuple):
@@ -160,10 +165,17 @@ def read_lines(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def find_last_user(messages: Sequence[Any]) -> int | None:
-    """Return the index of the last message where a user wrote it, None where somebody else did."""
-    last = len(messages) - 1
-    if last >= 0 and isinstance(messages[last], dict) and messages[last].get("role") == "user":
-        return last
+    """Return the index of the last line where a user wrote it, None where somebody else did.
+
+    What a front end adds behind the lines for the model, as a system, is no line.
+
+    >>> find_last_user([{"role": "user"}, {"role": "system"}]), find_last_user([{"role": "assistant"}])
+    (0, None)
+    """
+    for index in range(len(messages) - 1, -1, -1):
+        role = messages[index].get("role") if isinstance(messages[index], dict) else None
+        if role not in _BEHIND:
+            return index if role == "user" else None
     return None
 
 
@@ -185,7 +197,7 @@ def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
     last = find_last_user(messages) if isinstance(messages, list) else None
     if last is None or not isinstance(messages, list):
         return "no_user_line"
-    text = read_text(messages[last].get("content")).strip()
-    if not text:
+    texts = [read_text(each.get("content")).strip() for each in messages[last:]]
+    if not texts[0]:
         return "no_text"
-    return "task" if text.startswith(TASKS) else ""
+    return "task" if any(text.startswith(TASKS) for text in texts) else ""
