@@ -60,7 +60,7 @@ def serve(
     proxy: ProxyOption = False,
     worker: WorkerOption = True,
 ) -> None:
-    """Serve the admin page, the HTTP API, MCP and the proxy until Ctrl-C.
+    """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
     The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
     machine reaches it unless --host says otherwise.
