@@ -91,6 +91,7 @@ DOORS = {
         retry_operation run_pending
     """,
     ".tokens": "add_token find_token list_tokens narrow_scope revoke_token",
+    ".transcripts": "save_transcript",
     ".transfer": "export_items import_items",
     ".db": """
         check_server configure current_database default_database forget insert_memory migrate open_database

@@ -61,6 +61,7 @@ from .tags import rules
 from .text.counters import Counter
 from .text.sizes import Dumps
 from .tokens.shapes import AccessToken, ListedToken, NewToken, TokenKind
+from .transcripts import TranscriptSaved
 from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
 from .transfer.items.sources import Source as TransferSource
@@ -1709,6 +1710,18 @@ async def revoke_token(
     scope: Scope | None = None,
 ) -> bool:
     """Let a token hold no more from now on, and return whether it did until now. For an operator."""
+
+async def save_transcript(
+    messages: Sequence[Mapping[str, Any]],
+    answer: str | None = None,
+    *,
+    name: str | None = None,
+    persona_name: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> TranscriptSaved:
+    """Store what is new in a list of messages, and the answer to its last line."""
 
 async def export_items(
     *,

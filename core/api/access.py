@@ -48,9 +48,21 @@ def check_token(
         kinds: those that are taken here.
         settings: so that ADMIN_TOKEN is known as what it is: right, and not for this.
 
+    Returns:
+        The token, with what it stands for.
+
     Raises:
         AccessRefusedError: 401, no token, or none that holds; 403, one that is for something else.
         StoreReadError: the database did not answer.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.api import check_token
+    >>> from prompt_engine.tokens import add_token
+    >>> db = open_database("sqlite://")
+    >>> made = add_token("host", db=db, scope=Scope("iris"))
+    >>> check_token({"authorization": f"Bearer {made['token']}"}, db).persona
+    'iris'
+    >>> db.close()
     """
     kind, _, given = headers.get("authorization", "").partition(" ")
     text = given.strip() if kind.lower() == "bearer" else ""
@@ -65,10 +77,22 @@ def check_token(
 
 
 def read_scope(token: AccessToken, **said: Any) -> Scope:
-    """Return the scope of a request; `said` is what it says of itself, as `tokens.narrow_scope` takes it.
+    """Return the scope of a request.
+
+    Args:
+        token: of `check_token`.
+        said: what the request says of itself, as `tokens.narrow_scope` takes it.
+
+    Returns:
+        A scope as every door takes it.
 
     Raises:
         AccessRefusedError: 403, it says what the token does not stand for.
+
+    >>> from prompt_engine.api import read_scope
+    >>> from prompt_engine.tokens.shapes import AccessToken
+    >>> read_scope(AccessToken(1, "scope", "iris", "web/ann"), conversation="web/ann/2").conversation
+    'web/ann/2'
     """
     try:
         return narrow_scope(token, **said)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,12 +27,14 @@ from ..calls import defaults
 from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
-from ..errors import CoreError
-from ..tokens.shapes import TokenKind
+from ..errors import CoreError, StoreError
+from ..tokens.shapes import AccessToken, TokenKind
 from . import access
 
 BODY_SECONDS = 60.0
 """Longest time a body may take to arrive."""
+MOST_KNOWN = 1000
+"""Tokens remembered for the time that the database does not answer."""
 TOO_LARGE = "The body is too large. At most {} bytes (MAX_BODY_BYTES) are taken. Send less at once."
 TOO_SLOW = "The body did not arrive in time. Send it within {:.0f} seconds."
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
@@ -69,6 +72,8 @@ class FaceGuard:
         self._app = app
         self._context = context
         self._kinds = kinds
+        self._known: dict[bytes, AccessToken] = {}
+        """Hash of a header to the token it showed last, for the time that the database does not answer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -110,7 +115,20 @@ class FaceGuard:
         headers = Headers(scope=scope)
 
         def check() -> Any:
-            return access.check_token(headers, self._context.database(), kinds=self._kinds, settings=settings)
+            shown = hashlib.sha256(headers.get("authorization", "").encode("utf-8", "surrogatepass")).digest()
+            try:
+                found = access.check_token(headers, self._context.database(), kinds=self._kinds, settings=settings)
+            except StoreError:
+                if shown not in self._known:  # of one that was right a moment ago the request goes on as far as it can
+                    raise
+                return self._known[shown]
+            except access.AccessRefusedError:
+                self._known.pop(shown, None)
+                raise
+            while len(self._known) >= MOST_KNOWN:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[shown] = found
+            return found
 
         try:
             access.note_token(scope, await run_in_threadpool(check))

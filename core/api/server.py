@@ -54,6 +54,7 @@ def create_server(
     settings: GivenSettings = None,
     allowed_hosts: Collection[str] = (),
     admin: bool = True,
+    proxy: bool = False,
     mounted: Sequence[Mounted] = (),
 ) -> Starlette:
     """Return the ASGI application of all faces.
@@ -63,10 +64,15 @@ def create_server(
         settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
         allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all.
         admin: with the operator's routes and page, which need ADMIN_TOKEN.
+        proxy: with the OpenAI dialect, passed on to LLM_BASE_URL.
         mounted: further faces.
 
+    Returns:
+        What a server such as uvicorn serves, with its lifespan on.
+
     Raises:
-        ConfigError: ADMIN_TOKEN is unset or too short.
+        ConfigError: ADMIN_TOKEN is unset or too short; for a proxy, LLM_BASE_URL is unset or no address, or the extra
+            `llm` is not installed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.api import create_server
@@ -75,8 +81,14 @@ def create_server(
     ['/health']
     """
     context = FaceContext(db, settings, frozenset(each.lower() for each in allowed_hosts))
-    lifespans = [each.lifespan for each in mounted if each.lifespan is not None]
-    faces: list[tuple[str, ASGIApp]] = [(V1, FaceGuard(create_host_app(context), context))]
+    routers, lifespans = [], [each.lifespan for each in mounted if each.lifespan is not None]
+    if proxy:
+        from .proxy.routes import create_proxy  # noqa: PLC0415 - asks for the extra `llm`
+
+        made = create_proxy(context)
+        routers.append(made.router)
+        lifespans.append(made.lifespan)
+    faces: list[tuple[str, ASGIApp]] = [(V1, FaceGuard(create_host_app(context, *routers), context))]
     faces += [(each.path, FaceGuard(each.app, context)) for each in mounted]
     origins = known_settings(settings, db).allowed_origins
     if origins:

@@ -27,9 +27,12 @@ AllowOption = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
 ]
+ProxyOption = Annotated[
+    bool, typer.Option("--proxy", help="Also answer as a model server in the OpenAI dialect, for LLM_BASE_URL.")
+]
 AdminOption = Annotated[
-    bool,
-    typer.Option("--admin/--no-admin", help="The operator's page and routes, which need ADMIN_TOKEN."),
+    bool | None,
+    typer.Option("--admin/--no-admin", help="The operator's page; left out beside other faces without ADMIN_TOKEN."),
 ]
 WorkerOption = Annotated[
     bool, typer.Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
@@ -52,11 +55,12 @@ def serve(
     host: HostOption = None,
     port: PortOption = None,
     allow_hosts: AllowOption = None,
-    admin: AdminOption = True,
+    admin: AdminOption = None,
     mcp: McpOption = False,
+    proxy: ProxyOption = False,
     worker: WorkerOption = True,
 ) -> None:
-    """Serve the admin page and the HTTP API until Ctrl-C.
+    """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
     The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
     machine reaches it unless --host says otherwise.
@@ -65,11 +69,11 @@ def serve(
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
     asked = {name.upper(): value for name, value in given.items() if value is not None}
     settings = _read_settings(run, asked)
-    with_admin = admin
-    app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp)
+    with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
+    app = _make_application(run, asked, allow_hosts or (), admin=with_admin, mcp=mcp, proxy=proxy)
     # 2. listen
     with _open_socket(*address(settings)) as listening:
-        _print_place(settings, admin=with_admin, mcp=mcp)
+        _print_place(settings, admin=with_admin, mcp=mcp, proxy=proxy)
         server = _make_server(app)
         with _working(run, asked) if worker else nullcontext():
             try:
@@ -95,7 +99,9 @@ def _read_settings(run: Run, asked: dict[str, Any]) -> Settings:
     return settings_for(asked or None, run.db)
 
 
-def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool, mcp: bool) -> Starlette:
+def _make_application(
+    run: Run, asked: dict[str, Any], allowed: Any, *, admin: bool, mcp: bool, proxy: bool
+) -> Starlette:
     """Return what is served.
 
     Raises:
@@ -109,7 +115,9 @@ def _make_application(run: Run, asked: dict[str, Any], allowed: Any, *, admin: b
         _refuse(EXTRA.format(name=error.name))
     mounted = (_make_mcp_face(run, asked),) if mcp else ()
     try:
-        return create_server(db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, mounted=mounted)
+        return create_server(
+            db=run.db, settings=asked or None, allowed_hosts=allowed, admin=admin, proxy=proxy, mounted=mounted
+        )
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL"):
             raise
@@ -161,7 +169,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _print_place(settings: Settings, *, admin: bool, mcp: bool) -> None:
+def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> None:
     from ..admin.hosts import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
@@ -171,5 +179,7 @@ def _print_place(settings: Settings, *, admin: bool, mcp: bool) -> None:
     output.note(f"The HTTP API is on {place}/v1; `prompt-engine token add` makes a token for it.")
     if mcp:
         output.note(f"MCP is on {place}/mcp, with a token of one person.")
+    if proxy:
+        output.note(f"The proxy answers as a model server: set {place}/v1 as base URL, and a token as API key.")
     if not is_loopback(settings.admin_host):
         output.note(WIDE.format(host=settings.admin_host), style="yellow")

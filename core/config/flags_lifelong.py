@@ -139,3 +139,11 @@ class LifelongFlags(FlagValues):
         default_means="none",
         group="Admin",
     )
+    proxy_context_chars: int = flag(
+        8000,
+        "Most characters that the proxy puts into a request; 0 puts in nothing.",
+        unit="characters",
+        low=0,
+        high=1_000_000,
+        group="Admin",
+    )

@@ -54,7 +54,7 @@ class ChatClient:
         Raises:
             ConfigError: no such address, or the extra `llm` is not installed.
         """
-        self._url = _endpoint(base_url)
+        self._url = read_endpoint(base_url)
         if find_spec("httpx2") is None:
             raise ConfigError(
                 "LLM_BASE_URL is set, and the package httpx2 that asks such a server is not installed. "
@@ -106,10 +106,10 @@ class ChatClient:
         raise failed  # out here, so that the exception underneath, which may quote the key, does not hang on to it
 
 
-def _endpoint(base_url: str) -> str:
+def read_endpoint(base_url: str) -> str:
     """Return the address to post to.
 
-    >>> _endpoint("http://127.0.0.1:11434/v1/")
+    >>> read_endpoint("http://127.0.0.1:11434/v1/")
     'http://127.0.0.1:11434/v1/chat/completions'
     """
     base = base_url.strip()

@@ -87,6 +87,9 @@ def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     Args:
         text: the token, as it was shown when it was made.
 
+    Returns:
+        Kind, persona and scope of the token; None says nothing of why.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -120,6 +123,9 @@ def narrow_scope(
     Args:
         token: of `find_token`.
         persona, conversation, participant, server, privacy: what the request says; None where it says nothing.
+
+    Returns:
+        A scope as every door takes it.
 
     Raises:
         ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
@@ -162,6 +168,9 @@ def list_tokens(
     Args:
         admin: the admin tokens, which are nobody's, in place of the persona's.
 
+    Returns:
+        Every token without its text; `revoked_at` is blank for one that holds.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -190,6 +199,9 @@ def revoke_token(
     Args:
         id: as `list_tokens` shows it, a whole number.
         admin: an admin token, in place of one of the scope's persona.
+
+    Returns:
+        False for one that was revoked before, and where there is none of the persona with the id.
 
     Raises:
         MessageError: the id is none.

@@ -287,6 +287,7 @@ WRITERS = {
     "core.synth_core_memory": "silently_record_memory",
     "core.synth_tagging": "add_alias add_tag link_tags",
     "core.tokens": "add_token revoke_token",
+    "core.transcripts": "save_transcript",
     "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
     "core.wishes": "add_wish change_wish delete_wish restore_wish",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import tokens
+from core.api.proxy.context_block import build_context_block
 from core.config import Settings
 from tests.spec.api_world import bearer, client_of, made
 from tests.spec.probes import probe
@@ -27,3 +28,10 @@ def _max_body_bytes(stage: Stage, value: Any) -> object:
 @probe((), ("https://chat.example",))
 def _allowed_origins(stage: Stage, value: Any) -> object:
     return _search(stage, Settings(allowed_origins=value), Origin="https://chat.example")
+
+
+@probe(8000, 0)
+def _proxy_context_chars(stage: Stage, value: Any) -> object:
+    asking = {"db": stage.db, "settings": Settings(proxy_context_chars=value), "scope": stage.scope()}
+    said = {"message_id": None, "date": None, "text": "who is tofu?", "interface_path": "web/1"}
+    return "tofu" in build_context_block(said, [], asking["settings"].proxy_context_chars, asking)

@@ -96,3 +96,34 @@ def test_l34_a_missing_extra_is_named(
     monkeypatch.setattr(builtins, "__import__", imported)
     assert serve() == 2
     assert "prompt-engine[admin]" in " ".join(capsys.readouterr().err.split())
+
+
+def test_r14_a_proxy_without_an_upstream_does_not_start(
+    serve: Serve, listened: list[Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LLM_BASE_URL", raising=False)
+    assert serve("--proxy") == 2 and not listened
+    assert "LLM_BASE_URL is unset" in " ".join(capsys.readouterr().err.split())
+
+
+def test_r14_a_proxy_needs_no_admin_token(
+    serve: Serve, listened: list[Any], port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wants the one setting has no page to log in to."""
+    monkeypatch.setenv("ADMIN_TOKEN", "")
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    assert serve("--proxy", "--port", str(port), "--no-worker") == 0 and listened
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"http://127.0.0.1:{port}/v1 as base URL" in said and "/admin/" not in said
+    assert serve("--proxy", "--admin") == 2
+
+
+def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
+    serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.api import background
+
+    begun: list[bool] = []
+    monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))
+    assert serve("--port", str(port), "--no-worker") == 0 and not begun
+    assert serve("--port", str(port)) == 0 and begun == [True]

@@ -32,6 +32,8 @@ DOORS = (
     "core.relationships",
     "core.semantic",
     "core.jobs",
+    "core.tokens",
+    "core.transcripts",
     "core.transfer.items",
     "core.db",
     "core.doctor",

@@ -1,0 +1,203 @@
+"""What a request in the OpenAI dialect says: its lines, whose chat it is, whether it is a turn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ...errors import ScopeError
+from ...scope import Privacy
+from ...tokens.shapes import AccessToken
+
+INTERFACE = "proxy"
+"""What participants and conversations are of where a request does not say it."""
+OPEN_WEBUI = "openwebui"
+SHORT_TOKENS = 64
+"""An answer of at most this many tokens is asked for by programs, not by people."""
+PRIVACIES: Mapping[str, Privacy] = {"public": "public", "direct": "direct", "restricted": "restricted"}
+
+TASKS = (
+    "### Task:",
+    "Create a concise, 3-5 word",
+    "Provide a concise, 5-word-or-less title",
+    "Write a 5-word-or-less title",
+    "Generate a concise title",
+    "Ignore previous instructions. Summarize the most important facts",
+    "[Pause your roleplay",
+    "[Continue",
+    "[Write your next reply",
+    "What's in this image?",
+    "Describe this image",
+)
+"""How front ends begin what they ask beside the chat: titles, tags, follow-ups, summaries, captions."""
+
+
+_BEHIND = ("system", "developer")
+
+
+class Whose(NamedTuple):
+    """Whose chat a request is, as it says so; None where it does not."""
+
+    conversation: str | None = None
+    participant: str | None = None
+    server: str | None = None
+    privacy: Privacy | None = None
+    name: str | None = None
+    """Of who speaks, to be shown."""
+    model: str | None = None
+    """What stands for the model in place of `persona@conversation`: blank asks for that of LLM_MODEL."""
+
+
+def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken) -> Whose:
+    """Return whose chat a request is; what stands higher in this list goes before what stands lower.
+
+    Headers `X-Conversation-Id`, `X-User-Id`, `X-Persona` (with `X-User-Name`, `X-Interface`, `X-Server-Id`,
+    `X-Conversation-Privacy`); those of Open WebUI; `metadata` and `user` of the body; a model name
+    `persona@conversation`; else one conversation of the token. Users are never guessed: a conversation of nobody
+    named is its own, and one that is not said to be shared belongs to its user, whatever its name.
+
+    Args:
+        headers: names in lower case.
+
+    Raises:
+        ScopeError: it names a persona or person that the token does not stand for, or no privacy.
+
+    >>> whose = read_whose({"x-user-id": "ann", "x-conversation-id": "7"}, {}, AccessToken(1, "host", "iris"))
+    >>> whose.participant, whose.conversation, whose.privacy
+    ('proxy/ann', 'proxy/ann/7', 'direct')
+    """
+    if headers.get("x-persona", token.persona) != token.persona:
+        raise ScopeError("The token does not stand for this persona.")
+    said = headers.get("x-conversation-privacy")
+    if said is not None and said not in PRIVACIES:
+        raise ScopeError(f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct or restricted.")
+    interface, user, chat, name = _read_ids(headers, body)
+    model = None
+    wanted = body.get("model")
+    if isinstance(wanted, str) and wanted.startswith(f"{token.persona}@"):
+        model = ""
+        chat = chat or wanted.partition("@")[2] or None
+    participant = _choose_participant(interface, user, token)
+    shared = said in ("public", "restricted")
+    if token.kind == "scope":
+        own = token.scope.conversation
+        here = own if chat is None or token.conversation is not None else f"{participant}/{_escape(chat)}"
+        return Whose(here, participant, None, None, name, model)
+    if shared:
+        if chat is None:
+            raise ScopeError("X-Conversation-Privacy names a shared conversation. Name it with X-Conversation-Id.")
+        here = f"{interface}/{_escape(chat)}"
+        return Whose(here, participant, headers.get("x-server-id"), PRIVACIES[str(said)], name, model)
+    if participant is None:  # nobody is named: what is said stays where it was said
+        participant = f"{INTERFACE}/chat-{_escape(chat)}" if chat else f"{INTERFACE}/token-{token.id}"
+        return Whose(participant, participant, None, "direct", name, model)
+    here = f"{participant}/{_escape(chat)}" if chat else participant
+    return Whose(here, participant, None, "direct", name, model)
+
+
+def _choose_participant(interface: str, user: str | None, token: AccessToken) -> str | None:
+    """Return who speaks; of a scope token its own participant.
+
+    Raises:
+        ScopeError: somebody else is named.
+    """
+    if token.kind != "scope":
+        return f"{interface}/{_escape(user)}" if user else None
+    own = token.participant or ""
+    if user is not None and user not in (own, own.partition("/")[2]) and f"{interface}/{_escape(user)}" != own:
+        raise ScopeError(
+            "The token stands for another user. Use a token of the whole persona: `prompt-engine token add --host`."
+        )
+    return own
+
+
+def _read_ids(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, str | None, str | None, str | None]:
+    """Return interface, user, conversation and name; all of them from the first place that says who or where."""
+    user, chat = headers.get("x-user-id") or None, headers.get("x-conversation-id") or None
+    interface = headers.get("x-interface") or INTERFACE
+    name = headers.get("x-user-name")
+    if user or chat:
+        return _escape(interface), user, chat, unquote(name) if name else None
+    user, chat = headers.get("x-openwebui-user-id") or None, headers.get("x-openwebui-chat-id") or None
+    if user or chat:
+        name = headers.get("x-openwebui-user-name")
+        return OPEN_WEBUI, user, chat, unquote(name) if name else None
+    metadata = body.get("metadata")
+    told: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    user = _first_text(told, "user_id") or _first_text(body, "user")
+    chat = _first_text(told, "conversation_id", "chat_id", "session_id")
+    return INTERFACE, user, chat, _first_text(told, "user_name")
+
+
+def _first_text(values: Mapping[str, Any], *names: str) -> str | None:
+    for name in names:
+        value = values.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _escape(part: str) -> str:
+    """Return an id as a part of a key, in which a slash divides parts."""
+    return part.replace("%", "%25").replace("/", "%2F")
+
+
+def read_text(content: Any) -> str:
+    """Return the text of a message's content, of parts the texts in lines of their own.
+
+    >>> read_text([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}])
+    'a\\nb'
+    """
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def read_lines(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return what people and persona said, as a transcript takes it: texts alone."""
+    return [
+        {"role": message["role"], "content": read_text(message.get("content")), "name": message.get("name")}
+        for message in messages
+        if isinstance(message, dict) and message.get("role") in ("user", "assistant")
+    ]
+
+
+def find_last_user(messages: Sequence[Any]) -> int | None:
+    """Return the index of the last line where a user wrote it, None where somebody else did.
+
+    What a front end adds behind the lines for the model, as a system, is no line.
+
+    >>> find_last_user([{"role": "user"}, {"role": "system"}]), find_last_user([{"role": "assistant"}])
+    (0, None)
+    """
+    for index in range(len(messages) - 1, -1, -1):
+        role = messages[index].get("role") if isinstance(messages[index], dict) else None
+        if role not in _BEHIND:
+            return index if role == "user" else None
+    return None
+
+
+def name_background(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
+    """Return why a request is no turn, blank for one that is: `asked`, `short`, `no_user_line`, `no_text`, `task`.
+
+    >>> name_background({}, {"messages": [{"role": "user", "content": "hi"}]})
+    ''
+    >>> name_background({"x-store": "no"}, {"messages": [{"role": "user", "content": "hi"}]})
+    'asked'
+    """
+    if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
+        return "asked"
+    for name in ("max_tokens", "max_completion_tokens"):
+        limit = body.get(name)
+        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= SHORT_TOKENS:
+            return "short"
+    messages = body.get("messages")
+    last = find_last_user(messages) if isinstance(messages, list) else None
+    if last is None or not isinstance(messages, list):
+        return "no_user_line"
+    texts = [read_text(each.get("content")).strip() for each in messages[last:]]
+    if not texts[0]:
+        return "no_text"
+    return "task" if any(text.startswith(TASKS) for text in texts) else ""

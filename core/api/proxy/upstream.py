@@ -1,0 +1,111 @@
+"""The connections to the model server of LLM_BASE_URL: what is sent to it, and what is passed back. Keeps no key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from ...config import Settings
+from ...errors import ConfigError
+from ...llm.client import CONNECT_SECONDS, read_endpoint
+
+ANSWER_SECONDS = 600.0
+"""Longest wait for the next bytes of an answer: some models think long."""
+KEY_HEADER = "x-upstream-key"
+"""By which a request brings the model server's key itself, in place of LLM_API_KEY."""
+
+_HOP_BY_HOP = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+})  # fmt: skip
+_OURS = frozenset({
+    "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-conversation-id",
+    "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
+    "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
+})  # fmt: skip
+"""Of a request, what is meant for this server."""
+_OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
+
+
+class Upstream:
+    """The model server of one proxy. `close` ends its connections."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the address.
+
+        Raises:
+            ConfigError: LLM_BASE_URL is unset or no address, or the extra `llm` is not installed.
+        """
+        if not settings.llm_base_url.strip():
+            raise ConfigError(
+                "LLM_BASE_URL is unset. A proxy needs the address of the model server it asks, such as "
+                "'http://127.0.0.1:11434/v1'.",
+                flag="LLM_BASE_URL",
+            )
+        self._base = read_endpoint(settings.llm_base_url).removesuffix("/chat/completions")
+        if find_spec("httpx2") is None:
+            raise ConfigError(
+                "The proxy needs the package httpx2. Run `pip install 'prompt-engine[llm]'`.", flag="LLM_BASE_URL"
+            )
+        self._client: Any = None
+
+    async def send(
+        self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
+    ) -> Any:
+        """Return the answer to a request, its body not read yet; close it with `aclose`.
+
+        Raises:
+            httpx2.HTTPError: the model server cannot be reached.
+        """
+        client = self._open()
+        url = f"{self._base}{path}{f'?{query}' if query else ''}"
+        request = client.build_request(method, url, content=content or None, headers=_choose_headers(headers, settings))
+        return await client.send(request, stream=True)
+
+    def _open(self) -> Any:
+        if self._client is None:
+            from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
+
+            import httpx2  # noqa: PLC0415 - an extra of its own
+
+            # Environment variables and the home folder would add proxies and passwords.
+            self._client = httpx2.AsyncClient(
+                trust_env=False,
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """End the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+
+def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Return the headers sent to the model server: the request's own, and the key."""
+    listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
+    kept = {
+        name: value
+        for name, value in headers.items()
+        if name not in _HOP_BY_HOP and name not in _OURS and name not in listed and not name.startswith("x-openwebui-")
+    }
+    key = headers.get(KEY_HEADER, "").strip() or settings.llm_api_key.strip()
+    if key:
+        kept["authorization"] = f"Bearer {key}"
+    return {**kept, "accept-encoding": "identity"}
+
+
+def choose_answer_headers(headers: Any) -> list[tuple[str, str]]:
+    """Return the headers of an answer that are passed on: all but those of one connection.
+
+    Args:
+        headers: of the model server's answer; names may come more than once.
+    """
+    listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
+    dropped = _HOP_BY_HOP | _OWN_ANSWER | listed
+    return [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

@@ -1,0 +1,264 @@
+"""DOOR: a conversation as a front end sends it, whole, with every request: what is new of it is stored, once.
+
+Front ends that speak to models send the list of messages again each time, edited, cut, with an answer made anew. The
+list is compared with what is stored (`rules`): new lines are saved, changed ones edited, another answer to the same
+line is an alternative of the first, what is missing in the list stays.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from .. import chat_history_cache, stories
+from ..calls.call import Call, GivenSettings, open_call, with_viewer
+from ..database import rows
+from ..database.engine import Database
+from ..errors import MessageError
+from ..messages import table_reading
+from ..messages.table_reading import Line
+from ..scope import Scope
+from ..shapes import PERSONA_SENDER
+from ..text.folding import clean
+from . import rules
+from .rules import Spoken
+
+__all__ = ["TranscriptSaved", "save_transcript"]
+
+MOST_LINES = 1000
+"""Lines of a list that are looked at, the newest; of what is stored twice as many."""
+_ROLES = {"user": "user", "assistant": "persona", "persona": "persona"}
+
+
+class TranscriptSaved(NamedTuple):
+    """What came of one list."""
+
+    saved: int = 0
+    """Lines that were stored for the first time."""
+    edited: int = 0
+    alternatives: int = 0
+    """Answers stored beside another one to the same line, and those that were chosen again."""
+
+
+def save_transcript(
+    messages: Sequence[Mapping[str, Any]],
+    answer: str | None = None,
+    *,
+    name: str | None = None,
+    persona_name: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> TranscriptSaved:
+    """Store what is new in a list of messages, and the answer to its last line.
+
+    Args:
+        messages: `{role, content}` each, oldest first; content is a text. Roles user and assistant are lines, others
+            are passed over, and so are blank texts. `name` of a message says who else spoke than the scope says.
+        answer: what the persona answered to the last line; None or blank for nothing.
+        name: of who speaks, shown in history lines.
+        persona_name: of the persona, likewise.
+        scope: with the conversation the list is of.
+
+    Returns:
+        How many lines were saved, edited, and became alternatives.
+
+    Raises:
+        MessageError: the scope names no conversation, or a text is over 16 MB.
+        StoreError: not everything was stored; the same list once more stores the rest.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transcripts import save_transcript
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "web/ann", "web/ann", privacy="direct")
+    >>> said = [{"role": "user", "content": "Is there tea?"}]
+    >>> save_transcript(said, "Green tea.", db=db, scope=scope)
+    TranscriptSaved(saved=2, edited=0, alternatives=0)
+    >>> save_transcript(said, "Black tea.", db=db, scope=scope)
+    TranscriptSaved(saved=0, edited=0, alternatives=1)
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    conversation = call.scope.conversation
+    if not conversation:
+        raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
+    lines = _read_lines(messages)[-MOST_LINES:]
+    said = "" if answer is None else rows.text(answer, "answer")
+    with _one_at_a_time(call.persona, conversation):
+        return _Saving(call, conversation, lines, name, persona_name).save(clean(said))
+
+
+class _Said(NamedTuple):
+    """A line of the list."""
+
+    spoken: Spoken
+    name: str
+
+
+def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise MessageError(
+            f"messages is of type {type(messages).__name__}. It must be a list of messages.", fields=("messages",)
+        )
+    lines = []
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise MessageError(
+                f"A message is of type {type(message).__name__}. It must be an object with role and content.",
+                fields=("messages",),
+            )
+        role, content = _ROLES.get(str(message.get("role"))), message.get("content")
+        text = clean(content) if isinstance(content, str) else ""
+        if role is not None and text.strip():
+            name = message.get("name")
+            lines.append(_Said(Spoken(role, text), name if isinstance(name, str) else ""))  # type: ignore[arg-type]
+    return lines
+
+
+class _Saving:
+    """Stores one list; made and used up by one call."""
+
+    def __init__(
+        self, call: Call, conversation: str, lines: list[_Said], name: str | None, persona_name: str | None
+    ) -> None:
+        self._asking: dict[str, Any] = {"db": call.db, "settings": call.settings, "scope": call.scope}
+        self._call = call
+        self._conversation = conversation
+        self._lines = lines
+        self._names = {"user": name, "persona": persona_name}
+        self._now = call.db.clock()
+        self._latest: datetime | None = None
+        """When the line before the one at hand was said; a new line is never older."""
+        self._saved = self._edited = self._alternatives = 0
+
+    def save(self, answer: str) -> TranscriptSaved:
+        stored = self._read_stored()
+        spoken = [Spoken("persona" if line.sender_id == PERSONA_SENDER else "user", line.text) for line in stored]
+        found = rules.compare_lines([line.spoken for line in self._lines], spoken)
+        before = ""
+        for at, line in enumerate(self._lines):
+            index = found.matches[at]
+            if index is None:
+                before = str(self._insert(line, before, self._choose_time(at, found.matches, stored)))
+                continue
+            before = str(stored[index].id)
+            self._latest = stored[index].at or self._latest
+            if at in found.changed:
+                self._change(stored[index], line.spoken)
+        last = found.matches[-1] if found.matches else None
+        if answer.strip() and self._lines and self._lines[-1].spoken.role == "user":
+            following = stored[last + 1] if last is not None and last + 1 < len(stored) else None
+            self._answer(answer, before, following)
+        return TranscriptSaved(self._saved, self._edited, self._alternatives)
+
+    def _read_stored(self) -> list[Line]:
+        viewer = with_viewer(self._call).viewer
+        assert viewer is not None
+        most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
+        return table_reading.read_newest(
+            self._call.db,
+            self._call.persona,
+            viewer.audiences,
+            most,
+            conversation=self._conversation,
+            local=True,
+        )
+
+    def _choose_time(self, at: int, matches: Sequence[int | None], stored: Sequence[Line]) -> datetime:
+        """Return when a new line was said: before the stored line that follows it in the list, else now."""
+        for later in range(at + 1, len(matches)):
+            index = matches[later]
+            if index is not None:
+                following = stored[index].at
+                return self._now if following is None else following - timedelta(microseconds=later - at)
+        return self._now + timedelta(microseconds=at - len(matches))
+
+    def _follow(self, moment: datetime) -> datetime:
+        """Return a time, or the next one after the line before."""
+        if self._latest is not None and moment <= self._latest:
+            moment = self._latest + timedelta(microseconds=1)
+        self._latest = moment
+        return moment
+
+    def _insert(self, line: _Said, before: str, moment: datetime) -> int | None:
+        role, text = line.spoken
+        sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line.name)
+        done = chat_history_cache.save_chat_message(
+            self._conversation,
+            text,
+            line.name if sender not in (None, PERSONA_SENDER) else self._names[role],
+            sender,
+            self._follow(moment),
+            message_id=rules.make_message_id(before, role, text),
+            **self._asking,
+        )
+        self._saved += done.stored
+        return done.id
+
+    def _choose_sender(self, name: str) -> str | None:
+        """Return who said a line of somebody else than the one who speaks now; None for that one."""
+        current = self._lines[-1].name
+        return name if name and current and name != current else None
+
+    def _change(self, line: Line, spoken: Spoken) -> None:
+        if spoken.role == "persona" and self._choose(line.id, spoken.text):
+            return
+        self._edited += chat_history_cache.edit_chat_message(line.id, spoken.text, **self._asking).stored
+
+    def _choose(self, row_id: int, text: str) -> bool:
+        """Make the alternative with this text the current one; False where there is none."""
+        for each in stories.list_alternatives(row_id, **self._asking):
+            if each["text"] == text:
+                self._alternatives += stories.choose_alternative(row_id, each["number"], **self._asking).stored
+                return True
+        return False
+
+    def _answer(self, answer: str, before: str, following: Line | None) -> None:
+        if following is not None and following.sender_id == PERSONA_SENDER:
+            row_id: int | None = following.id
+            text = following.text
+        else:
+            done = chat_history_cache.save_chat_message(
+                self._conversation,
+                answer,
+                self._names["persona"],
+                PERSONA_SENDER,
+                self._follow(self._now),
+                message_id=rules.make_message_id(before, "answer", ""),
+                **self._asking,
+            )
+            self._saved += done.stored
+            if done.stored or done.reason != "duplicate":
+                return
+            row_id = done.id  # somebody else stored an answer to this line meanwhile
+            text = next((line.text for line in self._read_stored() if line.id == row_id), "")
+        if row_id is None or text == answer or self._choose(row_id, answer):
+            return
+        number = stories.add_alternative(row_id, answer, **self._asking)
+        stories.choose_alternative(row_id, number, **self._asking)
+        self._alternatives += 1
+
+
+_locks: dict[tuple[str, str], tuple[threading.Lock, int]] = {}
+_locking = threading.Lock()
+
+
+@contextmanager
+def _one_at_a_time(persona: str, conversation: str) -> Iterator[None]:
+    """Let one list of a conversation be compared at a time in this process; others find the ids of its new lines."""
+    key = persona, conversation
+    with _locking:
+        lock, waiting = _locks.get(key, (threading.Lock(), 0))
+        _locks[key] = lock, waiting + 1
+    try:
+        with lock:
+            yield
+    finally:
+        with _locking:
+            lock, waiting = _locks[key]
+            if waiting == 1:
+                del _locks[key]
+            else:
+                _locks[key] = lock, waiting - 1

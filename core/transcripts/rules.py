@@ -1,0 +1,130 @@
+"""What a list of messages, as a front end sends it with every request, says beside the lines that are stored. Pure.
+
+The promise: a line that is stored is never stored again, whatever part of the conversation the list holds; a line is
+taken for a changed one only where its neighbours say so; what is left over is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+LineRole = Literal["user", "persona"]
+
+
+class Spoken(NamedTuple):
+    """A line, as a front end sends it or as it is stored."""
+
+    role: LineRole
+    text: str
+
+
+class Comparison(NamedTuple):
+    """What became of each line of a list, in its order."""
+
+    matches: tuple[int | None, ...]
+    """Index of the stored line that a line is, changed or not; None for a new one."""
+    changed: frozenset[int]
+    """Indexes of lines that are stored with another text."""
+
+
+def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparison:
+    """Return which lines are stored, which of them with another text, and which are new.
+
+    Equal lines are paired in order, as many as can be, the latest stored ones first. A line that is not paired is a
+    changed one where the line before it is paired with the stored line before one of the same role (or both are the
+    first), and either the line after it is likewise, or no other line of that role is stored later.
+
+    Args:
+        lines: of the list, oldest first, the last one said now.
+        stored: the newest stored lines of the conversation, oldest first.
+
+    >>> hi, hello, tea = Spoken("user", "hi"), Spoken("persona", "hello"), Spoken("user", "tea?")
+    >>> compare_lines([hi, hello, tea], [hi, hello]).matches
+    (0, 1, None)
+    >>> compare_lines([hi, hello, tea], [hi, hello, Spoken("user", "te?"), Spoken("persona", "What?")])
+    Comparison(matches=(0, 1, 2), changed=frozenset({2}))
+    """
+    matches = _pair_equal(lines, stored)
+    if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
+        matches[-1] = None
+    changed: set[int] = set()
+    for at, line in enumerate(lines):
+        if matches[at] is None:
+            matches[at] = _find_changed(at, line, matches, stored)
+            if matches[at] is not None:
+                changed.add(at)
+    return Comparison(tuple(matches), frozenset(changed))
+
+
+def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken]) -> int | None:
+    """Return the stored line that a line of the list is with another text, None for a new line."""
+    before = matches[at - 1] if at else -1
+    after = matches[at + 1] if at + 1 < len(matches) else None
+    if before is None or before + 1 >= len(stored) or before + 1 in matches:
+        return None
+    candidate = before + 1
+    if stored[candidate].role != line.role:
+        return None
+    if after == candidate + 1:
+        return candidate
+    is_last = all(each.role != line.role for each in stored[candidate + 1 :])
+    return candidate if at and is_last and all(index is None for index in matches[at + 1 :]) else None
+
+
+def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored: Sequence[Spoken]) -> bool:
+    """Return whether the last line of a list is said again as a retry, and not once more in another place."""
+    index = matches[-1]
+    assert index is not None
+    if not any(each.role == lines[-1].role for each in stored[index + 1 :]):
+        return True
+    return len(lines) > 1 and index > 0 and matches[-2] == index - 1
+
+
+def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
+    """Return the longest pairing of equal lines in order; of several the one with the latest stored lines.
+
+    What both begin with and what both end with is paired at once, so that the table below is small where a list is
+    what was stored and a line more, which it nearly always is.
+    """
+    matches: list[int | None] = [None] * len(lines)
+    low, high, end = 0, len(lines), len(stored)
+    while high and end and lines[high - 1] == stored[end - 1]:
+        high, end = high - 1, end - 1
+        matches[high] = end
+    if high == len(lines) and len(lines) > 1 and end:  # the usual request: all that is stored, and a new line
+        tail, back = high - 1, end
+        while tail and back and lines[tail - 1] == stored[back - 1]:
+            tail, back = tail - 1, back - 1
+            matches[tail] = back
+        if not tail or not back:
+            return matches
+        matches = [None] * len(lines)
+    rows, columns = lines[low:high], stored[:end]
+    lengths = [[0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
+    for i, line in enumerate(rows, 1):
+        above, row = lengths[i - 1], lengths[i]
+        for j, other in enumerate(columns, 1):
+            row[j] = above[j - 1] + 1 if line == other else max(above[j], row[j - 1])
+    i, j = len(rows), len(columns)
+    while i and j:
+        if rows[i - 1] == columns[j - 1] and lengths[i][j] == lengths[i - 1][j - 1] + 1:
+            matches[low + i - 1] = j - 1
+            i, j = i - 1, j - 1
+        elif lengths[i - 1][j] >= lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return matches
+
+
+def make_message_id(before: str, role: str, text: str) -> str:
+    """Return the id of a new line: the same for whoever finds it new after the same line, so that it is stored once.
+
+    >>> make_message_id("7", "user", "hi") == make_message_id("7", "user", "hi")
+    True
+    >>> make_message_id("7", "user", "hi") == make_message_id("8", "user", "hi")
+    False
+    """
+    return "list-" + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]

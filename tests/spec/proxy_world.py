@@ -1,0 +1,195 @@
+"""What the tests of the proxy share: a model server that records what arrives, and the proxy, both on sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from openai import OpenAI
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from core import chat_history_cache, tokens
+from core.api.server import create_server
+from core.config import Settings
+from core.database.engine import Database
+from core.scope import Scope
+
+
+@contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """Yield the address of an application on a socket of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+class Recorded:
+    """A request as it arrived."""
+
+    def __init__(self, path: str, headers: dict[str, str], content: bytes) -> None:
+        self.path, self.headers, self.content = path, headers, content
+
+    @property
+    def body(self) -> Any:
+        """The body, as JSON."""
+        return json.loads(self.content)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages that arrived."""
+        found: list[dict[str, Any]] = self.body["messages"]
+        return found
+
+
+class ModelServer:
+    """A model server that answers what it is told to, and records what arrives."""
+
+    def __init__(self) -> None:
+        self.requests: list[Recorded] = []
+        self.answers: list[str] = []
+        """What is said next, one an answer; then `ok` and a number."""
+        self.reply: Callable[[Recorded], Response] | None = None
+        """Answers in place of the usual way."""
+        self.paused = threading.Event()
+        """Set: a stream stops after its first piece until it is cleared."""
+        self.ended: list[str] = []
+        """How each stream ended."""
+        routes = [
+            Route("/v1/chat/completions", self._complete, methods=["POST"]),
+            Route("/v1/models", self._list, methods=["GET"]),
+        ]
+        self.app = Starlette(routes=routes)
+
+    @property
+    def last(self) -> Recorded:
+        """The newest request."""
+        return self.requests[-1]
+
+    async def _list(self, request: Request) -> Response:
+        self.requests.append(Recorded(request.url.path, dict(request.headers), b""))
+        return JSONResponse({"object": "list", "data": [{"id": "tiny", "object": "model"}]}, headers={"x-limit": "7"})
+
+    async def _complete(self, request: Request) -> Response:
+        recorded = Recorded(request.url.path, dict(request.headers), await request.body())
+        self.requests.append(recorded)
+        if self.reply is not None:
+            return self.reply(recorded)
+        text = self.answers.pop(0) if self.answers else f"ok {len(self.requests)}"
+        if not recorded.body.get("stream"):
+            return JSONResponse(whole(text), headers={"x-ratelimit-remaining-requests": "41"})
+        return StreamingResponse(self._stream(text), media_type="text/event-stream")
+
+    async def _stream(self, text: str) -> Any:
+        how = "cut"
+        try:
+            for number, piece in enumerate(text.split(" ")):
+                yield event({"delta": {"content": piece if not number else f" {piece}"}})
+                while self.paused.is_set():  # noqa: ASYNC110 - set by the test, in another thread
+                    await asyncio.sleep(0.005)
+            yield event({"delta": {}, "finish_reason": "stop"})
+            yield b"data: [DONE]\n\n"
+            how = "whole"
+        finally:
+            self.ended.append(how)
+
+
+def event(choice: dict[str, Any]) -> bytes:
+    """Return one event of a stream."""
+    made = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "tiny",
+            "choices": [{"index": 0, "finish_reason": None, **choice}]}  # fmt: skip
+    return b"data: " + json.dumps(made).encode() + b"\n\n"
+
+
+def whole(text: str | None, **more: Any) -> dict[str, Any]:
+    """Return an answer."""
+    message = {"role": "assistant", "content": text, **more}
+    return {"id": "c1", "object": "chat.completion", "created": 1, "model": "tiny",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}  # fmt: skip
+
+
+class ProxyWorld:
+    """The proxy before a model server, and what is stored behind it."""
+
+    def __init__(self, db: Database, persona: str, url: str, model: ModelServer) -> None:
+        self.db, self.persona, self.url, self.model = db, persona, url, model
+        self.host = self.token()
+        self._clients: list[OpenAI] = []
+
+    def token(self, kind: Any = "host", participant: str | None = None, **more: Any) -> str:
+        """Return a new token."""
+        made = tokens.add_token(kind, db=self.db, scope=Scope(self.persona, participant=participant, **more))
+        return made["token"]
+
+    def client(self, token: str | None = None, **headers: str) -> OpenAI:
+        """Return the official client, as a front end has it; headers by their names with underscores."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        made = OpenAI(
+            base_url=f"{self.url}/v1", api_key=token or self.host, default_headers=named, max_retries=0, timeout=20
+        )
+        self._clients.append(made)
+        return made
+
+    def close(self) -> None:
+        """End the connections of every client."""
+        for each in self._clients:
+            each.close()
+
+    def ask(self, client: OpenAI, *texts: str, **more: Any) -> str:
+        """Return the answer to a chat of which people and model said these lines in turn; all of it is stored then."""
+        answer = client.chat.completions.create(model="tiny", messages=chat(*texts), **more)
+        return answer.choices[0].message.content or ""
+
+    def lines(self, conversation: str, participant: str | None = None, **more: Any) -> list[tuple[str, str]]:
+        """Return what is stored of a conversation."""
+        who = participant or "/".join(conversation.split("/")[:2])
+        scope = Scope(self.persona, conversation, who, **{"privacy": "direct", **more})
+        lines = chat_history_cache.load_chat_history(conversation, 1000, db=self.db, scope=scope)
+        return [(line["sender_id"], line["text"]) for line in lines]
+
+    def wait_for_lines(self, count: int, conversation: str, **more: Any) -> list[tuple[str, str]]:
+        """Return what is stored of a conversation as soon as there are so many lines, or after some seconds."""
+        wait_until(lambda: len(self.lines(conversation, **more)) >= count)
+        return self.lines(conversation, **more)
+
+
+def chat(*texts: str) -> list[Any]:
+    """Return messages that people and model said in turn, a person last."""
+    roles = ["user" if (len(texts) - number) % 2 else "assistant" for number in range(len(texts))]
+    return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Return whether something holds, as soon as it does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@contextmanager
+def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
+    """Yield the address of a proxy before a model server."""
+    settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
+    with serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url:
+        yield url

@@ -1,0 +1,575 @@
+"""The proxy (R14 to R20), asked by the official client before a model server that records what arrives."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import json
+import logging
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from starlette.responses import JSONResponse, Response
+
+from core import stories, tokens
+from core.api.proxy import context_block
+from core.api.server import create_server
+from core.config import Settings
+from core.errors import ConfigError
+from core.scope import Scope
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, proxy_of, serving, wait_until, whole
+
+pytestmark = pytest.mark.engines("sqlite")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    """One model server for the module."""
+    made = ModelServer()
+    with serving(made.app) as url:
+        made.url = url  # type: ignore[attr-defined]
+        yield made
+
+
+@pytest.fixture(scope="module")
+def address(db: Any, model: ModelServer) -> Iterator[str]:
+    """One proxy for the module."""
+    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
+        yield url
+
+
+@pytest.fixture
+def proxy(db: Any, stage: Any, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
+    """A persona of its own behind the proxy."""
+    model.requests.clear()
+    model.answers.clear()
+    model.ended.clear()
+    model.reply = None
+    made = ProxyWorld(db, stage.persona, address, model)
+    yield made
+    model.paused.clear()
+    made.close()
+
+
+def blocks(model: ModelServer) -> list[str]:
+    """Return what was put into the newest request."""
+    return [each["content"] for each in model.last.messages if str(each["content"]).startswith(context_block.HEAD)]
+
+
+# R14, R15: passed through
+
+
+def test_r14_the_official_client_lists_models_and_asks(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann")
+    assert [each.id for each in client.models.list()] == ["tiny"]
+    assert proxy.model.last.headers["authorization"] == "Bearer upstream-key"
+    assert proxy.ask(client, "Hello there") == "ok 2"
+    stream = client.chat.completions.create(model="tiny", messages=chat("And now?"), stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == "ok 3"
+    assert proxy.model.last.body["stream"] is True
+
+
+def test_r14_a_missing_upstream_is_refused_at_start(db: Any) -> None:
+    for value in ("", "nowhere"):
+        with pytest.raises(ConfigError) as caught:
+            create_server(db=db, settings=Settings(llm_base_url=value), admin=False, proxy=True)
+        assert caught.value.flag == "LLM_BASE_URL"
+
+
+def test_r12_without_a_token_the_proxy_answers_nobody(proxy: ProxyWorld) -> None:
+    for token in ("sk-something", proxy.token("admin")):
+        with pytest.raises((openai.AuthenticationError, openai.PermissionDeniedError)):
+            proxy.ask(proxy.client(token), "hello")
+    assert proxy.model.requests == []
+
+
+def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
+    """Numbers as written, unknown fields, names twice, blanks, tools, images: nothing is read and written anew."""
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+    content = (
+        b'{ "temperature":1.00, "model" : "tiny","x_unknown":{"b":1e2,"a":[ ]},\n"messages":[{"role":"system",'
+        b'"content":"Be Iris. \\u00e9"},{"role":"user","content":[{"type":"text","text":"What is this?"},'
+        b'{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}  ],"tools":'
+        + json.dumps(tools).encode() + b',"seed":12345678901234567890, "response_format":{"type":"text"}}'
+    )  # fmt: skip
+    head = {"Authorization": f"Bearer {proxy.host}", "Content-Type": "application/json", "X-User-Id": "ann",
+            "X-Custom": "kept", "X-OpenWebUI-User-Email": "ann@example.org"}  # fmt: skip
+    answer = httpx2.post(f"{proxy.url}/v1/chat/completions?api-version=7", content=content, headers=head)
+    assert answer.status_code == 200 and answer.json() == whole("ok 1")
+    assert answer.headers["x-ratelimit-remaining-requests"] == "41" and answer.headers["x-memory"] == "empty"
+    assert proxy.model.last.content == content
+    sent = proxy.model.last.headers
+    assert sent["x-custom"] == "kept" and sent["authorization"] == "Bearer upstream-key"
+    assert not [name for name in sent if name in ("x-user-id", "cookie") or name.startswith("x-openwebui")]
+    httpx2.post(f"{proxy.url}/v1/chat/completions", content=content, headers={**head, "X-Upstream-Key": "mine"})
+    assert proxy.model.last.headers["authorization"] == "Bearer mine"
+    assert "x-upstream-key" not in proxy.model.last.headers
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{broken", b"[]", b"\xff\xfe", b'{"messages": 7}', b'{"messages": [7]}', b"[" * 50_000, b"{}x"]
+)
+def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, content: bytes) -> None:
+    proxy.model.reply = lambda r: JSONResponse({"error": {"message": "bad"}}, 400)
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    answer = httpx2.post(f"{proxy.url}/v1/chat/completions", content=content, headers=head)
+    assert (answer.status_code, answer.json()) == (400, {"error": {"message": "bad"}})
+    assert proxy.model.last.content == content
+
+
+def test_r15_tool_calls_pass_and_what_is_said_of_them_is_stored(proxy: ProxyWorld) -> None:
+    call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    proxy.model.reply = lambda r: JSONResponse(whole(None, tool_calls=[call]))
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="c")
+    asked = chat("What is outside?")
+    answer = client.chat.completions.create(model="tiny", messages=asked)
+    assert answer.choices[0].message.tool_calls[0].function.name == "look"  # type: ignore[index,union-attr]
+    proxy.model.reply = None
+    more = [*asked, {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "t1", "content": "rain"}]  # fmt: skip
+    proxy.model.answers = ["It rains.", "Then stay."]
+    client.chat.completions.create(model="tiny", messages=more)
+    more += [{"role": "assistant", "content": "It rains."}, {"role": "user", "content": "Shall I go?"}]
+    client.chat.completions.create(model="tiny", messages=more)
+    assert proxy.wait_for_lines(4, "proxy/ann/c") == [
+        ("ann", "What is outside?"), ("self", "It rains."), ("ann", "Shall I go?"), ("self", "Then stay."),
+    ]  # fmt: skip
+
+
+def test_r15_the_first_piece_of_a_stream_does_not_wait_for_the_second(proxy: ProxyWorld) -> None:
+    proxy.model.paused.set()
+    proxy.model.answers = ["one two three"]
+    stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
+    assert next(stream).choices[0].delta.content == "one"
+    assert proxy.model.ended == []
+    proxy.model.paused.clear()
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == " two three"
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "count"), ("self", "one two three")]
+
+
+def test_r15_a_stream_that_the_client_cuts_stores_nothing_half(proxy: ProxyWorld) -> None:
+    """And the model server is told to stop."""
+    proxy.model.paused.set()
+    proxy.model.answers = ["one two three"]
+    stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
+    assert next(stream).choices[0].delta.content == "one"
+    stream.close()
+    assert wait_until(lambda: proxy.model.ended == ["cut"])
+    proxy.model.paused.clear()
+    assert proxy.lines("proxy/ann") == []
+
+
+@pytest.mark.parametrize("breaks", [True, False])
+def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(proxy: ProxyWorld, breaks: bool) -> None:
+    """Whether the connection breaks, or ends without a word that this was all."""
+    from starlette.responses import StreamingResponse
+
+    from tests.spec.proxy_world import event
+
+    async def broken() -> Any:
+        yield event({"delta": {"content": "one"}})
+        if breaks:
+            raise RuntimeError("gone")
+
+    proxy.model.reply = lambda r: StreamingResponse(broken(), media_type="text/event-stream")
+    client = proxy.client(X_User_Id="ann")
+    asked = client.chat.completions.create(model="t", messages=chat("count"), stream=True)
+    with pytest.raises(openai.APIConnectionError) if breaks else contextlib.nullcontext():
+        assert len(list(asked)) == 1
+    assert not wait_until(lambda: proxy.lines("proxy/ann") != [], 0.5)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+def test_r20_an_error_of_the_upstream_comes_back_unchanged(proxy: ProxyWorld, status: int) -> None:
+    said = json.dumps({"error": {"message": "no", "type": "x", "code": None}}, indent=3)
+    more = {"retry-after": "7", "x-request-id": "r1"}
+    proxy.model.reply = lambda r: Response(said, status, media_type="application/json", headers=more)
+    with pytest.raises(openai.APIStatusError) as caught:
+        proxy.ask(proxy.client(X_User_Id="ann"), "hello")
+    assert (caught.value.status_code, caught.value.response.text) == (status, said)
+    assert (caught.value.response.headers["retry-after"], caught.value.request_id) == ("7", "r1")
+    assert proxy.lines("proxy/ann") == []
+
+
+def test_r20_an_upstream_out_of_reach_is_a_502(db: Any, stage: Any) -> None:
+    with proxy_of(db, "http://127.0.0.1:9") as url:
+        world = ProxyWorld(db, stage.persona, url, ModelServer())
+        with pytest.raises(openai.InternalServerError) as caught:
+            world.ask(world.client(X_User_Id="ann"), "hello")
+        world.close()
+    assert caught.value.status_code == 502 and "LLM_BASE_URL" in caught.value.response.text
+    assert world.lines("proxy/ann") == []
+
+
+def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("broken 7321")
+
+    monkeypatch.setattr(context_block, "build_json_prompt", fail)
+    client = proxy.client(X_User_Id="ann")
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
+    assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "ok 1")]
+
+
+def test_r20_with_a_database_that_is_gone_who_was_known_goes_on(
+    proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token was right a moment ago; one that was never seen is not let in."""
+    from core.errors import StoreReadError
+
+    client = proxy.client(X_User_Id="ann")
+    proxy.ask(client, "hello")
+    unseen = proxy.token()
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StoreReadError("gone", source="access_tokens")
+
+    monkeypatch.setattr(type(proxy.db), "_read", fail)
+    monkeypatch.setattr(type(proxy.db), "transaction", fail)
+    monkeypatch.setattr(type(proxy.db), "connection", fail)
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello", "ok 1", "you?"))
+    assert raw.http_response.status_code == 200 and raw.headers["x-memory"] in ("failed", "empty")
+    with pytest.raises(openai.InternalServerError):
+        proxy.ask(proxy.client(unseen), "hello")
+
+
+# R16: whose chat it is
+
+
+@pytest.mark.parametrize(
+    ("headers", "more", "conversation", "sender"),
+    [
+        ({"X_User_Id": "ann", "X_Conversation_Id": "c1"}, {"user": "bob"}, "proxy/ann/c1", "ann"),
+        ({"X_User_Id": "ann", "X_OpenWebUI_User_Id": "bob"}, {}, "proxy/ann", "ann"),
+        ({"X_OpenWebUI_User_Id": "u-1", "X_OpenWebUI_Chat_Id": "c-1"}, {"user": "x"}, "openwebui/u-1/c-1", "u-1"),
+        ({}, {"metadata": {"user_id": "ann", "conversation_id": "c2"}, "user": "bob"}, "proxy/ann/c2", "ann"),
+        ({}, {"user": "ann"}, "proxy/ann", "ann"),
+        ({"X_Conversation_Id": "c3"}, {}, "proxy/chat-c3", "chat-c3"),
+        ({"X_User_Id": "a/b%"}, {}, "proxy/a%2Fb%25", "a%2Fb%25"),
+        ({"X_User_Id": "ann", "X_Interface": "discord"}, {}, "discord/ann", "ann"),
+    ],
+)
+def test_r16_whose_chat_it_is(proxy: ProxyWorld, headers: Any, more: Any, conversation: str, sender: str) -> None:
+    proxy.client(**headers).chat.completions.create(model="tiny", messages=chat("hello"), **more)
+    assert proxy.wait_for_lines(2, conversation) == [(sender, "hello"), ("self", "ok 1")]
+
+
+def test_r16_a_model_name_names_the_conversation(proxy: ProxyWorld) -> None:
+    client = proxy.client()
+    client.chat.completions.create(model=f"{proxy.persona}@attic", messages=chat("hello"))
+    assert proxy.wait_for_lines(2, "proxy/chat-attic")[0][1] == "hello"
+    assert proxy.model.last.body["model"] == ""
+    client.chat.completions.create(model="other@2024", messages=chat("hello"))
+    assert proxy.model.last.body["model"] == "other@2024"
+
+
+def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWorld) -> None:
+    proxy.ask(proxy.client(), "hello")
+    mine = f"proxy/token-{proxy.host.split('_')[1]}"
+    assert len(proxy.wait_for_lines(2, mine)) == 2
+    other = proxy.token()
+    proxy.ask(proxy.client(other), "hello")
+    assert len(proxy.wait_for_lines(2, f"proxy/token-{other.split('_')[1]}")) == 2
+
+
+def test_r16_two_users_of_one_token_see_nothing_of_each_other(proxy: ProxyWorld) -> None:
+    """The same conversation id, the same question."""
+    for round_ in range(2):
+        for who, pin in (("ann", "7321"), ("bob", "9944")):
+            client = proxy.client(X_User_Id=who, X_Conversation_Id="room")
+            proxy.ask(client, f"My pin code is {pin}, remember it.")
+            proxy.wait_for_lines(2, f"proxy/{who}/room")
+            other = proxy.client(X_User_Id=who, X_Conversation_Id=f"new{round_}")
+            proxy.ask(other, "What is my pin code?")
+            put_in = "".join(blocks(proxy.model))
+            assert pin in put_in and ("9944" if who == "ann" else "7321") not in put_in, who
+
+
+def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) -> None:
+    room = {"X_Conversation_Id": "kitchen", "X_Conversation_Privacy": "public", "X_Server_Id": "s1"}
+    proxy.ask(proxy.client(X_User_Id="ann", **room), "The soup is in the blue pot.")
+    proxy.wait_for_lines(2, "proxy/kitchen", privacy="public", server="s1")
+    proxy.ask(proxy.client(X_User_Id="bob", **room), "Where is the soup?")
+    assert "blue pot" in "".join(blocks(proxy.model))
+    for wrong in ("secret", "PUBLIC"):
+        with pytest.raises(openai.PermissionDeniedError):
+            proxy.ask(proxy.client(X_Conversation_Privacy=wrong, X_Conversation_Id="k"), "hello")
+
+
+def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld) -> None:
+    token = proxy.token("scope", "web/ann")
+    proxy.ask(proxy.client(token), "hello")
+    assert proxy.wait_for_lines(2, "web/ann")[0] == ("ann", "hello")
+    proxy.ask(proxy.client(token, X_Conversation_Id="c1", X_User_Id="ann"), "hello")
+    assert proxy.wait_for_lines(2, "web/ann/c1")[0] == ("ann", "hello")
+    count = len(proxy.model.requests)
+    for headers in ({"X_User_Id": "bob"}, {"X_OpenWebUI_User_Id": "u1"}, {"X_Persona": "vera"}):
+        with pytest.raises(openai.PermissionDeniedError):
+            proxy.ask(proxy.client(token, **headers), "hello")
+    with pytest.raises(openai.PermissionDeniedError):
+        proxy.ask(proxy.client(token), "hello", user="bob")
+    assert len(proxy.model.requests) == count
+
+
+# R17: what is stored
+
+
+def test_r17_a_conversation_is_stored_line_by_line(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann")
+    said: list[str] = []
+    for n in range(6):
+        said.append(f"question {n}")
+        said.append(proxy.ask(client, *said))
+        assert [text for _, text in proxy.wait_for_lines(len(said), "proxy/ann")] == said
+
+
+def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann")
+    scope = Scope(proxy.persona, "proxy/ann", "proxy/ann", privacy="direct")
+    by = {"db": proxy.db, "scope": scope}
+    proxy.model.answers = [f"version {n}" for n in range(10)]
+    for n in range(10):
+        proxy.ask(client, "Tell me a tale.")
+        assert wait_until(lambda n=n: proxy.lines("proxy/ann")[-1:] == [("self", f"version {n}")])  # type: ignore[misc]
+    lines = proxy.lines("proxy/ann")
+    assert [text for _, text in lines] == ["Tell me a tale.", "version 9"]
+    from core.messages import table_reading
+
+    audiences = [row[0] for row in proxy.db.read_driver("SELECT audience_id FROM audiences", (), source="audiences")]
+    row = table_reading.read_newest(proxy.db, proxy.persona, audiences, 1, conversation="proxy/ann")[0].id
+    assert [each["text"] for each in stories.list_alternatives(row, **by)] == [f"version {n}" for n in range(10)]
+    proxy.ask(client, "Tell me a tale.", "version 3", "And then?")
+    assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")][:3] == [
+        "Tell me a tale.", "version 3", "And then?",
+    ]  # fmt: skip
+    assert len(stories.list_alternatives(row, **by)) == 10
+
+
+def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None:
+    """Also all at once, as a client sends it that does not wait."""
+    client = proxy.client(X_User_Id="ann")
+    proxy.model.answers = ["the answer"] * 6
+    for _ in range(3):
+        proxy.ask(client, "hello")
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "the answer")]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: proxy.ask(client, "hello", "the answer", "more"), range(3)))
+    wait_until(lambda: len(proxy.lines("proxy/ann")) == 4)
+    assert len(proxy.lines("proxy/ann")) == 4
+
+
+def test_r17_changed_lines_are_edited_and_missing_ones_stay(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann")
+    proxy.model.answers = ["A grey one.", "It is Tofu.", "Nice."]
+    proxy.ask(client, "I have a cta.")
+    proxy.ask(client, "I have a cta.", "A grey one.", "What is its name?")
+    proxy.wait_for_lines(4, "proxy/ann")
+    proxy.ask(client, "I have a cat.", "A grey one.", "What is its name?", "It is Tofu.", "Yes.")
+    texts = ["I have a cat.", "A grey one.", "What is its name?", "It is Tofu.", "Yes.", "Nice."]
+    assert [text for _, text in proxy.wait_for_lines(6, "proxy/ann")] == texts
+    proxy.ask(client, "Yes.", "Nice.", "Bye.")
+    assert [text for _, text in proxy.wait_for_lines(8, "proxy/ann")][:7] == [*texts, "Bye."]
+
+
+# R18: requests that are no turn
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "headers", "reason"),
+    [
+        ("### Task:\nGenerate a concise, 3-5 word title with an emoji.", {}, {}, "task"),
+        ("hello", {"max_tokens": 64}, {}, "short"),
+        ("hello", {"max_completion_tokens": 5}, {}, "short"),
+        ("hello", {}, {"X_Store": "no"}, "asked"),
+        (" ", {}, {}, "no_text"),
+    ],
+)
+def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
+    proxy: ProxyWorld, caplog: pytest.LogCaptureFixture, text: str, more: Any, headers: Any, reason: str
+) -> None:
+    with caplog.at_level(logging.INFO):
+        raw = proxy.client(X_User_Id="ann", **headers).chat.completions.with_raw_response.create(
+            model="tiny", messages=chat(text), **more
+        )
+    assert raw.headers["x-memory"] == f"skipped; {reason}"
+    assert proxy.model.last.messages == chat(text) and proxy.lines("proxy/ann") == []
+    assert f"reason='{reason}'" in caplog.text and "hello" not in caplog.text
+
+
+def test_r18_a_list_that_ends_otherwise_is_no_turn(proxy: ProxyWorld) -> None:
+    messages: list[Any] = [*chat("hello"), {"role": "system", "content": "[Continue]"}]
+    proxy.client(X_User_Id="ann").chat.completions.create(model="tiny", messages=messages)
+    assert proxy.model.last.messages == messages and proxy.lines("proxy/ann") == []
+
+
+# R19: what is put in
+
+
+@pytest.mark.slow
+def test_r19_what_is_put_in_stands_before_the_last_line_and_repeats_nothing(proxy: ProxyWorld) -> None:
+    """Fifty turns: the beginning stays byte by byte, and no sentence comes twice."""
+    for n in range(6):
+        proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id=f"old{n}"), f"My cat number {n} sleeps on shelf {n}.")
+        proxy.wait_for_lines(2, f"proxy/ann/old{n}")
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="now")
+    messages: list[Any] = [{"role": "system", "content": "Be Iris."}]
+    before, used = b"", 0
+    for n in range(50):
+        messages.append({"role": "user", "content": f"Where does cat number {n % 6} sleep in week {n}?"})
+        proxy.model.answers = [f"The answer of week {n} is shelf {n % 6}, as ever."]
+        answer = client.chat.completions.create(model="tiny", messages=messages)
+        arrived = proxy.model.last.messages
+        put_in = blocks(proxy.model)
+        assert len(put_in) <= 1 and len("".join(put_in)) <= 8000
+        used += len(put_in)
+        if put_in:
+            assert arrived[-2]["content"] == put_in[0] and arrived[:-2] + arrived[-1:] == messages
+        else:
+            assert arrived == messages
+        start = proxy.model.last.content
+        assert start.startswith(before), n
+        before = start[
+            : start.index(b"week %d?" % n) - 60 if not put_in else start.index(b'{"role":"user","content":"What is')
+        ]
+        sentences = re.findall(r"[A-Z][^.!?\n\"]{12,}[.!?]", "\n".join(str(each["content"]) for each in arrived))
+        assert len(sentences) == len(set(sentences)), n
+        messages.append({"role": "assistant", "content": answer.choices[0].message.content})
+    assert used > 40
+
+
+@pytest.mark.slow
+def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
+    model.reply = None
+    for room, wanted in ((0, 0), (40, 0), (600, 1)):
+        with proxy_of(db, model.url, proxy_context_chars=room) as url:  # type: ignore[attr-defined]
+            world = ProxyWorld(db, stage.persona, url, model)
+            for n in range(5):
+                client = world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}{n}")
+                world.ask(client, f"My cat Tofu {n} likes fish of kind {n} on days like this one. " * 3)
+                world.wait_for_lines(2, f"proxy/ann/r{room}{n}")
+            world.ask(world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}"), "What does Tofu like?")
+            world.close()
+            put_in = blocks(model)
+            assert len(put_in) == wanted and len("".join(put_in)) <= room
+
+
+# Many at once, and as front ends send it
+
+
+@pytest.mark.slow
+def test_r15_fifty_clients_at_once(proxy: ProxyWorld) -> None:
+    """Each gets its own answer and its own memory."""
+    proxy.model.reply = lambda r: JSONResponse(whole(f"echo {r.messages[-1]['content']}"))
+
+    def talk(n: int) -> bool:
+        client = proxy.client(X_User_Id=f"user{n}")
+        first = proxy.ask(client, f"word{n} one")
+        second = proxy.ask(client, f"word{n} one", first, f"word{n} two")
+        return (first, second) == (f"echo word{n} one", f"echo word{n} two")
+
+    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+        assert all(pool.map(talk, range(50)))
+    for n in (0, 17, 49):
+        texts = [text for _, text in proxy.wait_for_lines(4, f"proxy/user{n}")]
+        assert texts == [f"word{n} one", f"echo word{n} one", f"word{n} two", f"echo word{n} two"]
+
+
+# As llmcord sends it (its `llmcord.py`, commit 059e623): a stream, images as parts, `name` the Discord id of who
+# spoke, the system prompt first, at most the last 25 messages.
+LLMCORD = {
+    "model": "tiny",
+    "stream": True,
+    "messages": [
+        {"role": "system", "content": "You are a helpful assistant."},
+        {"content": "I have two cats", "role": "user", "name": "1001"},
+        {"content": "How lovely.", "role": "assistant"},
+        {"content": [{"type": "text", "text": "Which is this one?"},
+                     {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}],
+         "role": "user", "name": "2002"},
+    ],
+}  # fmt: skip
+
+# As Open-LLM-VTuber sends it (`openai_compatible_llm.py`, commit f819f08): organization and project headers, a stream,
+# temperature, tools.
+VTUBER = {
+    "messages": [{"role": "system", "content": "You are Mili."}, {"role": "user", "content": "I have two cats"},
+                 {"role": "assistant", "content": "How lovely."}, {"role": "user", "content": "Which is this one?"}],
+    "model": "tiny", "stream": True, "temperature": 1.0, "tools": [],
+}  # fmt: skip
+
+
+# As SillyTavern sends it with the source Custom (`chat-completions.js`, commit 000b092): every sampler as a field, the
+# card in system messages, the author's instructions behind the lines, headers of `custom_include_headers`.
+TAVERN = {
+    "messages": [{"role": "system", "content": "Write Mili's next reply in a fictional chat."},
+                 {"role": "system", "content": "[Start a new Chat]"},
+                 {"role": "user", "content": "I have two cats"}, {"role": "assistant", "content": "How lovely."},
+                 {"role": "user", "content": "Which is this one?"},
+                 {"role": "system", "content": "Stay in character."}],
+    "model": "tiny", "temperature": 1, "max_tokens": 300, "stream": True, "presence_penalty": 0,
+    "frequency_penalty": 0, "top_p": 1, "stop": ["Ann:"], "logit_bias": {}, "seed": 7, "n": 1,
+}  # fmt: skip
+
+# As Open WebUI sends it (`routers/openai.py`, commit 004a45f): its own `metadata` is taken out before, who and where
+# stand in headers where ENABLE_FORWARD_USER_INFO_HEADERS is on.
+OPEN_WEBUI = {
+    "stream": True, "model": "tiny", "stream_options": {"include_usage": True},
+    "messages": [{"role": "user", "content": "I have two cats"}, {"role": "assistant", "content": "How lovely."},
+                 {"role": "user", "content": [{"type": "text", "text": "Which is this one?"},
+                                              {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]}],
+}  # fmt: skip
+OPEN_WEBUI_HEADERS = {
+    "x-openwebui-user-name": "Ann%20B", "x-openwebui-user-id": "u1", "x-openwebui-user-email": "a@b.c",
+    "x-openwebui-user-role": "user", "x-openwebui-chat-id": "c1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (TAVERN, {"x-user-id": "me"}),
+        (OPEN_WEBUI, OPEN_WEBUI_HEADERS),
+        (LLMCORD, {"x-user-id": "2002", "x-interface": "discord"}),
+        (VTUBER, {"openai-organization": "z", "openai-project": "z", "x-user-id": "me"}),
+    ],
+    ids=["tavern", "open_webui", "llmcord", "vtuber"],
+)
+def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: Any, headers: Any) -> None:
+    proxy.model.answers = ["The grey one.", "Tofu."]
+    head = {"Authorization": f"Bearer {proxy.host}", **headers}
+    answer = httpx2.post(f"{proxy.url}/v1/chat/completions", json=body, headers=head)
+    assert answer.status_code == 200 and b"[DONE]" in answer.content
+    where = f"{headers.get('x-interface', 'proxy')}/{headers.get('x-user-id')}"
+    where = "openwebui/u1/c1" if body is OPEN_WEBUI else where
+    lines = proxy.wait_for_lines(4, where)
+    assert [text for _, text in lines] == ["I have two cats", "How lovely.", "Which is this one?", "The grey one."]
+    kept = [each for each in proxy.model.last.messages if each not in body["messages"]]
+    assert {**proxy.model.last.body, "messages": []} == {**body, "messages": []} and len(kept) <= 1
+    if body is LLMCORD:
+        assert [sender for sender, _ in lines] == ["1001", "self", "2002", "self"]
+
+
+# What a server says of itself
+
+
+def test_r14_a_token_that_is_revoked_is_refused_at_once(proxy: ProxyWorld) -> None:
+    proxy.ask(proxy.client(), "hello")
+    tokens.revoke_token(int(proxy.host.split("_")[1]), db=proxy.db, scope=Scope(proxy.persona))
+    with pytest.raises(openai.AuthenticationError):
+        proxy.ask(proxy.client(), "hello")
+
+
+def test_r19_what_is_added_to_a_request_takes_little_time(proxy: ProxyWorld) -> None:
+    """No figure for a benchmark: nothing waits, sleeps or reads twice."""
+    client = proxy.client(X_User_Id="ann")
+    proxy.ask(client, "hello")
+    began = time.monotonic()
+    for n in range(10):
+        proxy.ask(client, f"hello {n}")
+    assert (time.monotonic() - began) / 10 < 0.5

@@ -1,0 +1,93 @@
+"""A list of messages stored on every engine (R17): new lines, edits, alternatives, several writers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from core import chat_history_cache, transcripts
+from core.database.engine import Database
+from core.errors import MessageError
+from core.scope import Scope
+from core.transcripts import save_transcript
+from tests.store.world import open_db
+
+ANN = Scope("iris", "web/ann", "web/ann", privacy="direct")
+
+
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database without rows."""
+    made = open_db(fresh_migrated_url)
+    yield made
+    made.close()
+
+
+def said(*texts: str) -> list[dict[str, Any]]:
+    """Return messages that people and model said in turn, a person last."""
+    roles = ["user" if (len(texts) - number) % 2 else "assistant" for number in range(len(texts))]
+    return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+
+
+def lines(db: Database, scope: Scope = ANN) -> list[str]:
+    """Return what is stored, oldest first."""
+    return [line["text"] for line in chat_history_cache.load_chat_history(scope.conversation, 1000, db=db, scope=scope)]
+
+
+def test_r17_a_list_is_stored_once_however_it_comes(db: Database) -> None:
+    assert save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN) == (4, 0, 0)
+    assert save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN) == (0, 0, 0)
+    assert save_transcript(said("c", "d", "e"), "f", db=db, scope=ANN) == (2, 0, 0)
+    assert save_transcript(said("a", "b", "c", "d", "e!"), "g", db=db, scope=ANN) == (0, 1, 1)
+    assert lines(db) == ["a", "b", "c", "d", "e!", "g"]
+    assert save_transcript(said("0", "00", "a", "b", "c"), db=db, scope=ANN) == (2, 0, 0)
+    assert lines(db)[:4] == ["0", "00", "a", "b"]
+
+
+def test_r17_several_at_once_store_one_turn(db: Database) -> None:
+    def save(_: int) -> Any:
+        return save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(save, range(6)))
+    assert lines(db) == ["a", "b", "c", "d"]
+
+
+def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them has compared before the other has stored: as two servers that get the same request."""
+    read = transcripts._Saving._read_stored
+    save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)
+    for answer, came in (("d", (0, 0, 0)), ("e", (0, 0, 1))):
+        early: list[Any] = [[]]
+        monkeypatch.setattr(transcripts._Saving, "_read_stored", lambda self, e=early: e.pop() if e else read(self))
+        assert save_transcript(said("a", "b", "c"), answer, db=db, scope=ANN) == came
+    monkeypatch.setattr(transcripts._Saving, "_read_stored", read)
+    assert lines(db) == ["a", "b", "c", "e"]
+
+
+def test_r17_lines_of_others_are_theirs(db: Database) -> None:
+    """A list of a room, in which each message says who spoke."""
+    room = Scope("iris", "discord/7", "discord/2", "s1", privacy="public")
+    messages = [
+        {"role": "user", "content": "one", "name": "1"},
+        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "three", "name": "2"},
+        {"role": "system", "content": "no line"},
+    ]
+    save_transcript(messages[:3], "four", name="Ben", persona_name="Iris", db=db, scope=room)
+    stored = chat_history_cache.load_chat_history("discord/7", db=db, scope=room)
+    assert [(each["sender_id"], each["sender_name"], each["text"]) for each in stored] == [
+        ("1", "1", "one"), ("self", "Iris", "two"), ("2", "Ben", "three"), ("self", "Iris", "four"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("messages", ["text", 7, {"role": "user"}, ["text"], [None]])
+def test_r17_what_is_no_list_of_messages_is_refused(db: Database, messages: Any) -> None:
+    with pytest.raises(MessageError):
+        save_transcript(messages, db=db, scope=ANN)
+    with pytest.raises(MessageError):
+        save_transcript([], db=db, scope=Scope("iris"))
+    assert save_transcript([{"role": "user", "content": 7}, {}], "x", db=db, scope=ANN) == (0, 0, 0)

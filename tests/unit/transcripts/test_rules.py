@@ -1,0 +1,65 @@
+"""Which lines of a list are stored (R17): no line twice, and an edit only where the neighbours say so."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.transcripts.rules import Spoken, compare_lines
+
+
+def spoken(text: str) -> list[Spoken]:
+    """Return lines: people in small letters, the persona in capitals."""
+    return [Spoken("persona" if each.isupper() else "user", each) for each in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("lines", "stored", "matches", "changed"),
+    [
+        ("a", "", (None,), ()),
+        ("a B c", "a B", (0, 1, None), ()),
+        ("a B c", "a B c D", (0, 1, 2), ()),  # another answer to the same line
+        ("a", "a B", (0,), ()),
+        ("c D e", "a B c D", (2, 3, None), ()),  # a front end that sends the newest lines alone
+        ("a B x", "a B c D", (0, 1, 2), (2,)),  # the last line, said otherwise
+        ("x B c", "a B", (0, 1, None), (0,)),  # the first line
+        ("a X c", "a B", (0, 1, None), (1,)),  # another version of the last answer
+        ("a B x D e", "a B c D", (0, 1, 2, 3, None), (2,)),
+        ("x Y z", "a B c D", (None, None, None), ()),  # another chat under the same key
+        ("a B a", "a B", (0, 1, None), ()),  # said once more
+        ("a", "a B c D", (None,), ()),  # once more, by a front end that sends single lines
+        ("a B", "a B c D", (0, 1), ()),
+        ("a B c", "a B c D e F", (0, 1, 2), ()),  # an earlier answer made anew
+        ("a B x", "a B c D e F", (0, 1, None), ()),  # taken back, and said otherwise: what was said stays
+        ("z a B c", "a B", (None, 0, 1, None), ()),  # more of the past than is stored
+        ("yes OK yes NO yes", "yes OK yes NO", (0, 1, 2, 3, None), ()),
+    ],
+)
+def test_r17_what_each_line_is(
+    lines: str, stored: str, matches: tuple[int | None, ...], changed: tuple[int, ...]
+) -> None:
+    found = compare_lines(spoken(lines), spoken(stored))
+    assert (found.matches, found.changed) == (matches, frozenset(changed))
+
+
+LINES = st.lists(st.sampled_from(spoken("a b c A B C")), max_size=12)
+
+
+@given(LINES, LINES)
+def test_r17_pairs_are_in_order_and_each_is_one_line(lines: list[Spoken], stored: list[Spoken]) -> None:
+    found = compare_lines(lines, stored)
+    paired = [index for index in found.matches if index is not None]
+    assert paired == sorted(set(paired)) and len(found.matches) == len(lines)
+    for at, index in enumerate(found.matches):
+        if index is not None:
+            assert stored[index].role == lines[at].role
+            assert (stored[index] != lines[at]) == (at in found.changed)
+
+
+@given(LINES, LINES)
+def test_r17_what_is_stored_and_more_is_stored_once(stored: list[Spoken], more: list[Spoken]) -> None:
+    """The usual request: everything so far, and something new."""
+    found = compare_lines([*stored, *more], stored)
+    assert not found.changed or len(more) > 1
+    assert sum(index is not None for index in found.matches) == len(stored) or len(more) <= 1
