@@ -168,6 +168,9 @@ def _describe(plan: Plan) -> ImportResult:
 
 def _notes(plan: Plan) -> Iterator[str]:
     """Yield what somebody importing may not have meant."""
+    if not plan.survey.records:
+        bad = "can be taken; see the rows that were not" if plan.survey.problem_count else "has a text"
+        yield f"nothing is imported: no message of the file {bad}"
     for text, count in plan.survey.notes.items():
         yield f"{text}: {count}"
     if plan.survey.moved:
