@@ -96,7 +96,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
 
 
 def _read_document(stream: BinaryIO, max_bytes: int) -> list[Any] | None:
-    """Return the lines of a chat that is one document, {"chat_metadata": ..., "messages": [...]}; None for another file.
+    """Return the lines of a chat that is one document, {"chat_metadata": ..., "messages": [...]}, else None.
 
     The first of them is what stands beside the messages. A document is no larger than a line may be.
     """
