@@ -7,6 +7,9 @@ in a pool of AIO_WORKERS threads with the caller's context variables, `use_scope
 A door is imported at its first call, in the thread that serves it. An await that is cancelled stops waiting; a call
 that has begun goes on to its end in its thread, a write included.
 
+What this gives is a loop that stays free: while a prompt is built, everything else is answered. It does not make more
+of a processor: fifty prompts asked for at once take as long as fifty in turn where one core does the work.
+
 What type checkers and editors read stands in `aio.pyi`; `make docs` writes it from the doors.
 
 >>> import asyncio
@@ -93,6 +96,9 @@ DOORS = {
     ".tokens": "add_token find_token list_tokens narrow_scope revoke_token",
     ".transcripts": "save_transcript",
     ".transfer": "export_items import_items",
+    ".transfer.exports": "export_chat",
+    ".transfer.imports": "import_file",
+    ".config": "set_value",
     ".db": """
         check_server configure current_database default_database forget insert_memory migrate open_database
         reindex verify_index

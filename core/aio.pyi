@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, BinaryIO, Literal, overload
 
 from .calls import screening
 from .calls.call import GivenSettings
@@ -61,7 +62,8 @@ from .tags import rules
 from .text.counters import Counter
 from .text.sizes import Dumps
 from .tokens.shapes import AccessToken, ListedToken, NewToken, TokenKind
-from .transcripts import TranscriptSaved
+from .transfer.exports import ExportResult, Format
+from .transfer.imports import ImportResult
 from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
 from .transfer.items.sources import Source as TransferSource
@@ -1711,18 +1713,6 @@ async def revoke_token(
 ) -> bool:
     """Let a token hold no more from now on, and return whether it did until now. For an operator."""
 
-async def save_transcript(
-    messages: Sequence[Mapping[str, Any]],
-    answer: str | None = None,
-    *,
-    name: str | None = None,
-    persona_name: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> TranscriptSaved:
-    """Store what is new in a list of messages, and the answer to its last line."""
-
 async def export_items(
     *,
     kind: str | Iterable[str] | None = None,
@@ -1751,6 +1741,40 @@ async def import_items(
     scope: Scope | None = None,
 ) -> ItemImport:
     """Return what became of the items of a file. The same file again stores nothing."""
+
+async def export_chat(
+    path: str | PathLike[str] | BinaryIO,
+    *,
+    conversation: str | None = None,
+    format: Format = "sillytavern",
+    overwrite: bool = True,
+    progress: Progress | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> ExportResult:
+    """Write a conversation into a file, and return what was written."""
+
+async def import_file(
+    path: str | PathLike[str],
+    *,
+    interface: str = "import",
+    conversation: str | None = None,
+    persona: str | None = None,
+    private: bool = False,
+    time_zone: str = "UTC",
+    dry_run: bool = False,
+    max_bytes: int = 2147483648,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> ImportResult:
+    """Return what became of the messages of a file. The same file again adds nothing."""
+
+async def set_value(name: str, value: object, db: Any = None) -> WriteResult:
+    """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds."""
 
 async def check_server(db: Database | None = None) -> list[Finding]:
     """Return what is wrong or missing on the server, each with the remedy; nothing is changed."""

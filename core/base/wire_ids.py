@@ -14,7 +14,7 @@ MOST_EXACT = 2**53
 """The largest whole number every client reads exactly."""
 
 _ONE = frozenset({"id", "superseded_by"})
-_LISTS = frozenset({"ids", "depends_on", "queued", "sources", "unknown"})
+_LISTS = frozenset({"ids", "depends_on", "included", "queued", "sources", "unknown"})
 """Fields that hold one id, and lists of ids; besides them those that end in `_id` and `_ids`."""
 _DATA = "metadata"
 

@@ -23,6 +23,7 @@ from . import (
     mcp,
     memory,
     output,
+    recap,
     run,
     search,
     serve,
@@ -109,17 +110,37 @@ _add_group(
         "reindex": db.reindex,
         "verify": db.verify,
         "maintenance": db.run_script,
+        "backup": db.backup,
     },
 )
 _add_group(
     "config",
-    "Show the flags, check them, write their docs.",
-    {"show": config.show, "check": config.check, "write": config.write, "schema": config.schema},
+    "Show the flags, check and set them, write files of them.",
+    {
+        "show": config.show,
+        "check": config.check,
+        "set": config.set_,
+        "preset": config.preset,
+        "write": config.write,
+        "schema": config.schema,
+    },
 )
 _add_group(
     "memory",
     "Consolidate, prune, compact and check lasting memory.",
     {"consolidate": memory.consolidate, "prune": memory.prune, "compact": memory.compact, "health": memory.health},
+)
+_add_group(
+    "recap",
+    "Look at the recaps of a story, make and mend them.",
+    {
+        "show": recap.show,
+        "make": recap.make,
+        "refresh": recap.refresh,
+        "refused": recap.refused,
+        "accept": recap.accept,
+        "dismiss": recap.dismiss,
+    },
 )
 run.add_command(app, "forget", forget.forget)
 run.add_command(app, "worker", jobs.work, without={"persona_id"})

@@ -18,10 +18,16 @@ from ..config.levels import known_flag
 from ..doctor.rules import LEAST_TOKEN, admin_token
 from ..errors import ConfigError, StoreError
 from . import output
-from .run import Run
+from .presets import PRESETS, preset_yaml
+from .run import Run, refusals
 
 FlagsArgument = Annotated[list[str] | None, typer.Argument(metavar="[FLAG]...", help="Only these.", show_default=False)]
 ChangedOption = Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")]
+NameArgument = Annotated[str, typer.Argument(metavar="FLAG", help="Which.", show_default=False)]
+ValueArgument = Annotated[str, typer.Argument(metavar="VALUE", help="As config.yaml has it.", show_default=False)]
+PresetArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="bot, role-play, companion, vtuber or notes.", show_default=False)
+]
 FolderArgument = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to.", show_default=False)]
 DocsOption = Annotated[
     Path | None, typer.Option("--docs", metavar="FOLDER", help="Also write config.md and config.schema.json, there.")
@@ -94,6 +100,7 @@ def check(run: Run) -> None:
     problems = config.check(database_values=stored)
     problems += [one for one in unusable if one.text not in {known.text for known in problems}]
     problems += _find_token_problems(stored)
+    problems += _find_address_problems(stored)
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
@@ -110,6 +117,62 @@ def _find_token_problems(stored: Mapping[str, str]) -> list[Problem]:
     (row,) = (row for row in config.show(known) if row.flag == "ADMIN_TOKEN")
     allowed = f"at least {LEAST_TOKEN} characters"
     return [Problem("ADMIN_TOKEN", said, row.source, value=row.value, allowed=allowed)] if said else []
+
+
+def _find_address_problems(stored: Mapping[str, str]) -> list[Problem]:
+    """Return what is wrong with the addresses of models: one without http:// or https:// leads nowhere."""
+    try:
+        with _without_log():
+            known = config.load(database_values=stored)
+    except ConfigError:
+        return []  # told already
+    found = []
+    for row in config.show(known):
+        if row.flag.endswith("_URL") and row.flag != "DATABASE_URL" and row.value:
+            scheme, sign, rest = row.value.partition("://")
+            if not sign or scheme not in ("http", "https") or not rest:
+                said = f"{row.flag} is {row.value!r} ({row.source}). It must begin with http:// or https://."
+                near = f" Write http://{row.value}, if that is meant." if not sign else ""
+                found.append(Problem(row.flag, said + near, row.source, value=row.value, allowed="http:// or https://"))
+    return found
+
+
+def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
+    """Set a flag in the database, for every process.
+
+    Others see it within five seconds. A variable of the environment goes before it. A secret is not stored: give it
+    by a variable.
+    """
+    flag = _flag_name(name)
+    with refusals():
+        done = config.set_value(flag, value, run.db)
+    (row,) = (row for row in config.show(_load_settings(run)) if row.flag == flag)
+    facts = {"flag": flag, "stored": done.stored, "value": row.value, "source": row.source}
+    said = (
+        f"{flag} is {row.value} now."
+        if row.source == "database"
+        else (f"Stored, but {flag} is {row.value} here: the {row.source} goes before the database.")
+    )
+    run.answer(facts, said)
+
+
+def preset(run: Run, name: PresetArgument, folder: FolderArgument = Path(), force: ForceOption = False) -> None:
+    """Write a config.yaml for a kind of host.
+
+    It turns on what such a host needs; what else must run is told.
+    """
+    if name not in PRESETS:
+        raise typer.BadParameter(f"there is no preset {name!r}; known are {', '.join(PRESETS)}")
+    chosen = PRESETS[name]
+    path = folder / "config.yaml"
+    if path.exists() and not force:
+        raise ConfigError(f"{str(path)!r} is there already. Name another folder, or replace it with --force.")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(preset_yaml(name, chosen), encoding="utf-8")
+    run.answer(
+        {"file": str(path), "flags": dict(chosen.flags), "needs": list(chosen.needs)},
+        lambda: output.lines([f"{path}: {chosen.about}", *(f"- {need}" for need in chosen.needs)]),
+    )
 
 
 @contextmanager

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import StoreError
 from ..text.times import parse_time
+from ..upkeep.copies import copy_file
 from . import output
 from .run import Run
 
@@ -27,6 +29,8 @@ NameArgument = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
 ]
+BackupArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File that is written.", show_default=False)]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
 
 _SHOWN = 20
@@ -177,6 +181,22 @@ def _print_differences(differences: list[Difference]) -> None:
     counts = Counter((one.table, one.kind) for one in differences)
     output.say(f"{len(differences)} places differ. Mend them with: prompt-engine db reindex")
     output.table(("table", "what", "places"), [(*key, count) for key, count in sorted(counts.items())], right=(2,))
+
+
+def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:
+    """Write a consistent copy of the database.
+
+    Others may write meanwhile. Of a server the command to run is printed.
+    """
+    db = _open_bare(run)
+    if db.family != "sqlite":
+        url = db.target.url
+        where = f"--host={url.host or 'localhost'} --port={url.port or 3306} --user={url.username or ''} -p"
+        command = f"mysqldump --single-transaction --routines=false {where} {url.database} > {file}"
+        run.answer({"file": None, "command": command}, lambda: output.lines(["Run this:", f"    {command}"]))
+        return
+    copied = copy_file(db, file, overwrite=force)
+    run.answer({"file": str(file), "bytes": copied}, f"{file}: {copied} bytes.")
 
 
 # The scripts of an operator, by name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
+from ..base.wire_ids import write_ids
 from ..errors import TransferError
 from ..transfer.items import pieces
 from . import output
@@ -26,6 +28,9 @@ FileArgument = Annotated[
 ChatOption = Annotated[
     str | None,
     typer.Option("--chat", metavar="CONVERSATION", help="Conversation: interface/chat or interface/chat/thread."),
+]
+PersonOption = Annotated[
+    str | None, typer.Option("--person", metavar="KEY", help="All that is kept of a person: interface/id.")
 ]
 ItemsOption = Annotated[bool, typer.Option("--items", help="The persona's memories in place of a conversation.")]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND,...", help="Memories of these kinds alone.")]
@@ -51,6 +56,7 @@ def export(
     file: FileArgument,
     chat: ChatOption = None,
     items: ItemsOption = False,
+    person: PersonOption = None,
     kind: KindOption = None,
     limit: LimitOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
@@ -58,15 +64,19 @@ def export(
     local: LocalOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write a conversation, or the memories of a persona, into a file.
+    """Write a conversation, memories or a person into a file.
 
     All messages are written, hidden ones too, with their alternatives, recaps and scenes, and the running recap. What
     was imported from such a file and not changed is written as it was. The file appears whole or not at all.
 
-    Memories are written oldest first, 50,000 a file, and read again by `import`.
+    Memories are written oldest first, 50,000 a file, and read again by `import`. Of a person every row is written that
+    names them, by table, to be read and handed over.
     """
-    if items == (chat is not None):
-        raise typer.BadParameter("name a conversation with --chat, or the memories with --items")
+    if sum((items, chat is not None, person is not None)) != 1:
+        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, or --items")
+    if person is not None:
+        _export_person(run, file, person, force=force)
+        return
     if items:
         _export_items(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
@@ -108,6 +118,26 @@ def _print_export(result: ExportResult) -> None:
             ("Bytes", result.bytes),
         ]
     )
+
+
+# A person
+
+
+def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
+    """Write every row that names a person, with all linked identities."""
+    from ..privacy.table_export import read_rows
+
+    rows = read_rows(run.db, run.scope().persona, person)
+    if not any(rows.values()):
+        raise TransferError(f"Nothing is kept of {person!r}. A person is named by its key interface/id.")
+    facts = {"person": person, "persona": run.scope().persona, "tables": rows}
+    if str(file) == _STDOUT:
+        output.print_json(facts)
+        return
+    with _whole_file(file, force) as stream:
+        stream.write(json.dumps(write_ids(facts), ensure_ascii=False, indent=2, default=str) + "\n")
+    counts = {name: len(held) for name, held in rows.items()}
+    run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
 
 
 # Memory items

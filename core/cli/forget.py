@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..audience import table_places
 from . import output
 from .run import Run
 
@@ -21,6 +23,9 @@ ConversationOption = Annotated[
     str | None, typer.Option("--conversation", metavar="KEY", help="A conversation: interface/chat[/thread].")
 ]
 MemoryOption = Annotated[int | None, typer.Option("--memory", metavar="ID", help="One memory item.")]
+ServerOption = Annotated[
+    str | None, typer.Option("--server", metavar="ID", help="A server: all its conversations, and what is its alone.")
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count only; change nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 FormatOption = Annotated[
@@ -33,18 +38,20 @@ def forget(
     participant: ParticipantOption = None,
     conversation: ConversationOption = None,
     memory: MemoryOption = None,
+    server: ServerOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     format_name: FormatOption = None,
 ) -> None:
-    """Delete all of a person, a conversation or a memory for good.
+    """Delete a person, conversation, memory or server for good.
 
     It cannot be undone. --dry-run tells how many rows of each table would go; without --yes it is asked before.
+    The exit code is 1 where there is nothing of it.
     """
-    given = {"participant": participant, "conversation": conversation, "memory": memory}
+    given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     wanted = {name: value for name, value in given.items() if value is not None}
     if len(wanted) != 1:
-        raise typer.BadParameter("name exactly one of --participant, --conversation and --memory")
+        raise typer.BadParameter("name exactly one of --participant, --conversation, --memory and --server")
     if format_name is not None:
         run.as_json = format_name == "json"
     _check_there_is_one(run)
@@ -52,6 +59,24 @@ def forget(
         raise typer.Abort
     done = _count_or_forget(run, wanted, dry_run=dry_run)
     run.answer(done.as_dict(), lambda: _print_counts(done))
+    if not done.total:
+        ((kind, key),) = wanted.items()
+        output.note(_name_near(run, kind, str(key)), style="yellow")
+        raise typer.Exit(1)
+
+
+def _name_near(run: Run, kind: str, key: str) -> str:
+    """Return a sentence that says what is not known, and names what is near it."""
+    persona = run.scope().persona
+    said = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."
+    if kind == "memory":
+        return said
+    known = table_places.list_keys(run.db, persona, kind)
+    ids = {one.rpartition("/")[2]: one for one in known}
+    close = difflib.get_close_matches(key, known, n=3, cutoff=0.6)
+    close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]
+    near = list(dict.fromkeys(close))[:3]
+    return f"{said} Near it: {', '.join(map(output.clean, near))}." if near else said
 
 
 def _check_there_is_one(run: Run) -> None:

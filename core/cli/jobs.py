@@ -60,10 +60,30 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     try:
         with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
             begun = worker.run(once=once)
+        if once:
+            _tell_waiting(run, personas)
     finally:
         llm.close()
     if not run.as_json:
         output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
+
+
+def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
+    """Tell of the operations that a run to the end has left: a model that does not answer looks like nothing to do."""
+    from .. import jobs
+    from ..jobs import table_claiming
+    from ..scope import Scope
+
+    waiting, why = 0, ""
+    for persona in personas or table_claiming.read_personas(run.db):
+        asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": Scope(persona)}
+        counts = jobs.count_operations(**asking)
+        waiting += sum(each.get(state, 0) for each in counts.values() for state in ("pending", "retrying"))
+        tried = jobs.list_operations("retrying", limit=1, **asking)
+        why = why or (tried[0]["error"] if tried else "")
+    if waiting:
+        reason = f", the last try failed: {output.clean(why)}" if why else ""
+        output.note(f"{waiting} operations wait for their next try{reason}. See `prompt-engine jobs`.", style="yellow")
 
 
 @contextmanager

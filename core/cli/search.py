@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..audience import table_places
+from ..scope import Scope
 from ..shapes import Hit
 from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, participant, refusals
@@ -63,6 +65,24 @@ def search(
             scope=scope,
         )
     run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
+    if not hits:
+        for sentence in _describe_elsewhere(run, scope):
+            output.note(sentence, style="yellow")
+
+
+def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
+    """Return what stands where this search did not look, most first: a wrong place looks like an empty memory."""
+    found = []
+    for place in table_places.count_places(run.db, scope.persona):
+        rows = f"{place.rows} rows"
+        if place.kind in ("direct", "conversation") and scope.conversation is None:
+            found.append(f"{rows} in private conversations: --conversation KEY --user ID")
+        elif place.kind == "server" and place.server != scope.server:
+            server = output.clean(place.server)
+            found.append(f"{rows} in server {server}: --server {server}")
+        elif place.kind == "public" and scope.server:
+            found.append(f"{rows} in public conversations of no server: leave out --server")
+    return found[:5] or ([] if run.persona is not None else [f"The persona is {scope.persona!r}: see --persona-id."])
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:

@@ -105,15 +105,15 @@ def _yaml_entry(declared: Flag) -> str:
         )
     lines = ["", *(f"# {line}" for line in told)]
     if not declared.secret:
-        lines.append(f"#{declared.name}: {_yaml_value(declared.default)}")
+        lines.append(f"#{declared.name}: {write_yaml_value(declared.default)}")
     return "\n".join(lines) + "\n"
 
 
-def _yaml_value(value: Any) -> str:
+def write_yaml_value(value: Any) -> str:
     """Return a default as YAML writes it on one line.
 
-    >>> _yaml_value(True), _yaml_value(("en",)), _yaml_value(None), _yaml_value(91.0), _yaml_value("UTC")
-    ('1', '[en]', 'null', '91', 'UTC')
+    >>> [write_yaml_value(value) for value in (True, ("en",), None, 91.0, "UTC")]
+    ['1', '[en]', 'null', '91', 'UTC']
     """
     if isinstance(value, bool):
         return str(int(value))
@@ -143,7 +143,7 @@ def config_md(flags: Mapping[str, Flag] = FLAGS) -> str:
 def _cell(declared: Flag) -> str:
     if declared.default_means:
         return declared.shown_default()
-    return f"`{_yaml_value(declared.default)}`"
+    return f"`{write_yaml_value(declared.default)}`"
 
 
 def build_schema(flags: Mapping[str, Flag] = FLAGS) -> dict[str, Any]:

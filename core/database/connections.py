@@ -302,6 +302,17 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
     connection.info[_WAIT] = wait
 
 
+@contextmanager
+def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[None]:
+    """Let a connection to SQLite wait for nobody for the time of the block."""
+    line: Any = connection.connection.dbapi_connection
+    line.execute("PRAGMA busy_timeout = 0").close()
+    try:
+        yield
+    finally:
+        line.execute(f"PRAGMA busy_timeout = {int(timeout_seconds * 1000)}").close()
+
+
 def _lock_wait(seconds: float) -> int:
     # The server gives up first: a client that hangs up leaves a transaction that goes on holding its rows.
     return max(1, int(seconds * 0.8 + 0.01))

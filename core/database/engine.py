@@ -133,12 +133,11 @@ class Database:
         deadline = time.monotonic() + min(1.0, self.timeout_seconds)
         while True:
             try:
-                with self.engines()[0].connect() as connection:
-                    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
-                    try:
-                        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
-                    finally:
-                        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(self.timeout_seconds * 1000)}")
+                with (
+                    self.engines()[0].connect() as connection,
+                    connections.without_waiting(connection, self.timeout_seconds),
+                ):
+                    busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
             except exc.SQLAlchemyError:
                 busy = 1
             if not busy or time.monotonic() >= deadline:

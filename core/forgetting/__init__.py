@@ -20,7 +20,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..memories import table_recalls
 from ..memories.rules import read_id
-from ..scope import Scope
+from ..scope import KEY_BYTES, Scope, key_text
 from ..search import language
 from ..search.question import people
 from ..search.reading import found_rows
@@ -96,12 +96,13 @@ def forget(
     participant: object = None,
     conversation: object = None,
     memory: object = None,
+    server: object = None,
     dry_run: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Forgotten:
-    """Delete everything of one participant, conversation or memory, in one transaction, and return the counts.
+    """Delete everything of one participant, conversation, memory or server, in one transaction, and return the counts.
 
     What was being written of it when the call came is gone too, what is written after it stays.
 
@@ -110,6 +111,7 @@ def forget(
             others keep stays without their name and words.
         conversation: key `interface/chat[/thread]`, at most 512 bytes: with all that was said in it and made of it.
         memory: id of an item: with its former texts and versions and what was made of it.
+        server: id of a server, at most 191 bytes: with all its conversations and what else is seen in it alone.
         dry_run: count only; the rows are held for as long as it takes. What this process has kept back is written.
         db: None is the database of the process.
         settings: None is those of the process.
@@ -120,7 +122,7 @@ def forget(
         All 0: there is nothing of it (any more).
 
     Raises:
-        MessageError: not exactly one of the three, or one that cannot be a key or id.
+        MessageError: not exactly one of the four, or one that cannot be a key or id.
         StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import Scope, forget, insert_memory, open_database
@@ -133,7 +135,7 @@ def forget(
     0
     """
     # 1. what is forgotten
-    target = _read_target(participant, conversation, memory)
+    target = _read_target(participant, conversation, memory, server)
     call = open_call(db, settings, scope)
     # 2. what this process keeps back is written first: none of it is written after the rows are gone, and it is counted
     call.db.settle()
@@ -153,24 +155,26 @@ def forget(
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
 
 
-def _read_target(participant: object, conversation: object, memory: object) -> Target:
+def _read_target(participant: object, conversation: object, memory: object, server: object) -> Target:
     """Return what is meant.
 
     Raises:
         MessageError: as `forget`.
     """
-    given = {"participant": participant, "conversation": conversation, "memory": memory}
+    given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
         raise MessageError(
             f"{' and '.join(names) or 'nothing'} was given to forget. "
-            "Give exactly one of participant, conversation and memory.",
+            "Give exactly one of participant, conversation, memory and server.",
             fields=tuple(names or given),
         )
     if participant is not None:
         return Target("participant", table_participants.checked_key(participant))
     if conversation is not None:
         return Target("conversation", table_conversations.check_key(conversation))
+    if server is not None:
+        return Target("server", key_text(server, "server", KEY_BYTES["server"], required=True))
     return Target("memory", read_id(memory))
 
 
@@ -184,7 +188,7 @@ def _delete_rows(call: Call, target: Target) -> Done:
     done = table.forget_target(db, persona, target)
     forgotten_late.note(db, persona, cutoff, people=done.people, conversations=done.conversations)
     words = set(done.words)
-    for _ in range(LOOKS if target.kind != "memory" else 0):
+    for _ in range(LOOKS if target.kind in ("participant", "conversation") else 0):
         more = table.forget_late(db, persona, target, done.people, cutoff)
         if more is None:
             break

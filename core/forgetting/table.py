@@ -41,7 +41,7 @@ from . import table_items, table_quotes, table_stories, table_targets, table_wor
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
-Kind = Literal["participant", "conversation", "memory"]
+Kind = Literal["participant", "conversation", "memory", "server"]
 _M, _D, _J = memories.c, ai_diary.c, memory_jobs.c
 _Z, _S = conversation_summaries.c, short_term_memories.c
 _BY_CONVERSATION = {
@@ -58,7 +58,7 @@ class Target:
 
     kind: Kind
     key: str | int
-    """Participant key, conversation key, or id of a memory item."""
+    """Participant key, conversation key, id of a memory item, or id of a server."""
 
 
 class Done(NamedTuple):
@@ -93,6 +93,8 @@ def forget_target(db: Database, persona: str, target: Target, *, dry_run: bool =
             people, gone = _forget_participant(removal, str(target.key))
         elif target.kind == "conversation":
             people, gone = frozenset[str](), _forget_conversation(removal, str(target.key))
+        elif target.kind == "server":
+            people, gone = frozenset[str](), _forget_server(removal, str(target.key))
         else:
             items = table_items.add_former_versions(removal, removal.find_ids(_M.id, _M.id == int(target.key)))
             table_items.remove_items(removal, items)
@@ -243,6 +245,31 @@ def _forget_conversation(removal: Removal, key: str) -> frozenset[str]:
     _delete_whole(removal, key)
     _delete_empty_audiences(removal, table_targets.find_audiences(connection, persona, "conversation", {key}))
     return frozenset({key})
+
+
+def _forget_server(removal: Removal, server: str) -> frozenset[str]:
+    """Delete the conversations of a server and what else stands in its audiences, and return the conversations."""
+    connection, persona = removal.connection, removal.persona
+    c, a = conversation_table.c, audiences.c
+    keys = connection.execute(
+        select(c.conversation_key).where(c.persona_id == persona, c.server_id == server).order_by(c.conversation_key)
+    ).scalars()
+    gone = frozenset[str]().union(*(_forget_conversation(removal, key) for key in list(keys)))
+    rooms = set(
+        connection.execute(select(a.audience_id).where(a.persona_id == persona, a.server_id == server)).scalars()
+    )
+    messages = table_targets.find_messages_in(connection, persona, (), rooms)
+    items: set[int] = set()
+    for part in chunks(sorted(rooms), AT_ONCE):
+        items |= removal.find_ids(_M.id, _M.audience_id.in_(part))
+        removal.delete(short_term_memories, _S.server_id == server)
+    _delete_of_messages(removal, messages, ())
+    table_items.remove_items(removal, items, messages.keys())
+    removal.delete_rows(CHAT, messages)
+    _delete_diary_of(removal, (), rooms)
+    _delete_in_audiences(removal, rooms)
+    _delete_empty_audiences(removal, rooms)
+    return gone
 
 
 def _delete_whole(removal: Removal, key: str) -> None:

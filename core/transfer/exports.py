@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -64,7 +65,7 @@ class ExportResult:
 
 
 def export_chat(
-    path: str | os.PathLike[str] | BinaryIO,
+    path: str | PathLike[str] | BinaryIO,
     *,
     conversation: str | None = None,
     format: Format = "sillytavern",  # noqa: A002 - the word people use
@@ -117,7 +118,7 @@ def export_chat(
             f"There is no conversation {call.conversation!r} that this scope sees. "
             "Name it by its key interface/chat[/thread], and the persona and server it belongs to."
         )
-    target = Path(path) if isinstance(path, (str, os.PathLike)) else path
+    target = Path(path) if isinstance(path, (str, PathLike)) else path
     result = ExportResult(format, call.conversation, str(target) if isinstance(target, Path) else "")
     if isinstance(target, Path):
         written_files.note_file(asking.db, asking.persona, target)

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ class ImportResult:
 
 
 def import_file(
-    path: str | os.PathLike[str],
+    path: str | PathLike[str],
     *,
     interface: str = "import",
     conversation: str | None = None,
@@ -123,7 +123,7 @@ def import_file(
     >>> result.imported, result.conversations, result.speakers
     (1, ('import/c1',), {'Ann': 1})
     """
-    if not isinstance(path, (str, os.PathLike)):
+    if not isinstance(path, (str, PathLike)):
         raise TypeError(f"path is of type {type(path).__name__}. It must be the path of a file.")
     file = Path(path)
     zone = zone_named(time_zone)
@@ -168,6 +168,9 @@ def _describe(plan: Plan) -> ImportResult:
 
 def _notes(plan: Plan) -> Iterator[str]:
     """Yield what somebody importing may not have meant."""
+    if not plan.survey.records:
+        bad = "can be taken; see the rows that were not" if plan.survey.problem_count else "has a text"
+        yield f"nothing is imported: no message of the file {bad}"
     for text, count in plan.survey.notes.items():
         yield f"{text}: {count}"
     if plan.survey.moved:

@@ -25,6 +25,8 @@ BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
 """A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
 
+_LOOKED_AT = 1 << 16
+
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
@@ -75,16 +77,45 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Line]:
             broken, cut off, or unpacks to over 200 times its size.
     """
     check_bytes(max_bytes)
-    size_of(path)
+    size = size_of(path)
     try:
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == _GZIP
             stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            document = _read_document(stream, max_bytes)
+            if document is not None:
+                yield from (Line(row, value, size) for row, value in enumerate(document, 1))
+                return
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
             yield from _lines(stream, raw, path, max_bytes, packed)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise TransferError(f"{str(path)!r} is a broken or cut off gzip file. Copy it again.") from None
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+def _read_document(stream: BinaryIO, max_bytes: int) -> list[Any] | None:
+    """Return the lines of a chat that is one document, {"chat_metadata": ..., "messages": [...]}, else None.
+
+    The first of them is what stands beside the messages. A document is no larger than a line may be.
+    """
+    head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
+    first = head.partition(b"\n")[0]
+    is_row = b"\n" in head and isinstance(_value(first.decode(errors="replace")), dict)
+    if not head.startswith(b"{") or (is_row and b'"messages"' not in first):
+        return None
+    content = head + stream.read(max(0, min(max_bytes, MAX_LINE_BYTES) + 1 - len(head)))
+    if len(content) > min(max_bytes, MAX_LINE_BYTES):
+        return None
+    try:
+        value = _value(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+    messages = value.get("messages") if isinstance(value, dict) else None
+    if not isinstance(messages, list):
+        return None
+    return [{name: held for name, held in value.items() if name != "messages"} or {"chat_metadata": {}}, *messages]
 
 
 def _lines(stream: BinaryIO, raw: BufferedReader, path: Path, max_bytes: int, packed: bool) -> Iterator[Line]:

@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
--- Tables: reads and changes memories, memory_recalls, tags, search_term, search_tag, search_count, search_stats.
+-- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_count, search_stats.
 -- Cost: reads the search index of the persona twice, and each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or sqlite3 FILE < this file
 
@@ -109,6 +109,13 @@ SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = @pers
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
   AND EXISTS (SELECT 1 FROM json_each(m.tags) AS held WHERE held.value = tags.tag))
 WHERE persona_id = @persona
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM item_history
+WHERE persona_id = @persona
+  AND item_table = 'memories' AND item_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
   AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
 
 DELETE FROM memory_recalls

@@ -107,6 +107,13 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12, TOKEN_CORRECTION=1.01) == [3, 4]
 
 
+def test_s10_the_persona_itself_can_be_disabled_by_its_sender_id(story: Story) -> None:
+    story.say("by Ann")
+    story.say("by the persona", who="self")
+    check = stories.check_message_exclusion
+    assert [story.call(check, row, disabled=["self"]) for row in story.messages] == ["", "disabled"]
+
+
 def test_s11_left_out_messages_are_walked_over(story: Story) -> None:
     story.recap("one", "two", "three")
     story.set(story.messages[1], "exclude", True)

@@ -16,7 +16,7 @@ from pymysql.constants import CLIENT
 from sqlalchemy import insert, select, update
 
 from core.base import resources
-from core.database import schema
+from core.database import schema, schema_recent
 from core.database.engine import Database
 from core.index import repair as search_repair
 from core.tags import table as tags
@@ -103,6 +103,9 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
     recalls = [{"memory_id": n, "recalled": 1} for n in (1, 3)]
     db.transaction(lambda c: c.execute(insert(schema.memory_recalls), recalls), source="test")
+    shared = {"persona_id": "default", "item_table": "memories"}
+    history = [{"id": n, "item_id": n, "old_text": f"canary{n}", **shared} for n in (1, 3)]
+    db.transaction(lambda c: c.execute(insert(schema_recent.item_history), history), source="test")
     values = {"expired_before": NOW, "archived_before": NOW}
     before = check.count_rows(db)
     counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1, "search index ready": 1}
@@ -112,6 +115,8 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
     assert (done.changed["memories"], done.changed["memory_recalls"]) == (2, 1)
+    texts = [row[0] for row in db.read(select(schema_recent.item_history.c.old_text), source="item_history")]
+    assert texts == ["canary3"], "the former texts of what is deleted for good go with it"
     assert ids(db) == [3, 4, 5, 6]
     assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
     assert totals(db) == lengths(db)

@@ -24,6 +24,7 @@ from core.errors import StoreWriteError, TransferError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.stories import table_imported as beside
+from core.transfer import import_items
 from core.transfer.exports import ExportResult, export_chat
 from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, open_db, own_scope, rows_of
@@ -378,3 +379,23 @@ def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines
     (folder / "e.jsonl").write_bytes(out)
     _import(db, other, folder / "e.jsonl")
     assert _export(db, other, "import/e") == out
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("indent", [None, 2])
+def test_g15_a_chat_in_one_document_is_imported_and_an_empty_one_says_so(
+    db: Database, tmp_path: Path, indent: int | None
+) -> None:
+    """{"chat_metadata": ..., "messages": [...]}: nothing of it was imported, without a word."""
+    scope, file = own_scope(), tmp_path / "chat.json"
+    said = [{"name": "Ann", "is_user": True, "mes": "hi", "send_date": "2026-03-10T12:00:00Z"},
+            {"name": "Iris", "is_user": False, "mes": "hello", "send_date": "2026-03-10T12:00:10Z"}]  # fmt: skip
+    file.write_text(json.dumps({"chat_metadata": {"note": 1}, "messages": said}, indent=indent))
+    done = import_file(file, db=db, settings=Settings(), scope=scope)
+    assert (done.imported, done.format, done.persona) == (2, "sillytavern", ("Iris",))
+    file.write_text(json.dumps({"chat_metadata": {}, "messages": []}, indent=indent))
+    done = import_file(file, db=db, settings=Settings(), scope=scope)
+    assert done.imported == 0 and done.notes[0].startswith("nothing is imported")
+    assert import_items(b'{"items": []}', db=db, settings=Settings(), scope=scope).notes == (
+        "nothing was imported: the file holds no items",
+    )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +39,8 @@ DOORS = (
     "core.db",
     "core.doctor",
 )
+BESIDE = ("core.transfer.exports", "core.transfer.imports", "core.config")
+"""Modules of which one function is a door."""
 
 
 class Busy:
@@ -169,7 +172,7 @@ def test_g1_every_public_function_of_a_door_has_an_awaitable(door: str) -> None:
 
 def test_g1_every_name_is_a_coroutine_function_that_finds_its_door() -> None:
     """A misspelt name would be noticed at its first call only."""
-    found = {name for door in DOORS for name in vars(importlib.import_module(door))} | {"build_context"}
+    found = {name for door in (*DOORS, *BESIDE) for name in vars(importlib.import_module(door))} | {"build_context"}
     for name in aio.__all__:
         assert inspect.iscoroutinefunction(getattr(aio, name)), name
         assert getattr(aio, name).__name__ == name
@@ -187,3 +190,46 @@ def test_importing_aio_imports_no_door() -> None:
     code = f"import sys, core.aio; print([m for m in {DOORS!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_g1_files_and_settings_have_awaitable_names_too(tmp_path: Path) -> None:
+    """They were missing, so hosts called them in the loop: an import of minutes, with nobody answered."""
+    file = tmp_path / "chat.jsonl"
+
+    async def work() -> tuple[Any, ...]:
+        db = await aio.open_database("sqlite://")
+        file.write_text(
+            '{"conversation": "c1", "speaker": "Ann", "text": "I like tea", "timestamp": "2026-03-10T12:00:00Z"}\n'
+        )
+        done = await aio.import_file(file, private=False, db=db)
+        told = await aio.export_chat(tmp_path / "out.jsonl", conversation="import/c1", db=db)
+        return done.imported, told.messages, (await aio.set_value("CONTEXT_VERBOSITY", 4, db)).stored
+
+    assert asyncio.run(work()) == (1, 1, True)
+
+
+def test_g1_no_call_blocks_the_loop_for_long(tmp_path: Path) -> None:
+    """Whatever a call does, it does in a thread: a first one imports packages and opens the database there."""
+    longest = 0.0
+
+    async def watch(stop: asyncio.Event) -> None:
+        nonlocal longest
+        while not stop.is_set():
+            before = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - before)
+            await asyncio.sleep(0.001)
+
+    async def work() -> None:
+        stop = asyncio.Event()
+        watching = asyncio.create_task(watch(stop))
+        db = await aio.open_database(f"sqlite:///{tmp_path / 'own.db'}")
+        message = {"message_id": 1, "date": None, "text": "my cat", "interface_path": "tg/1", "from_user": {"id": "7"}}
+        for _ in range(20):
+            await aio.save_chat_message("tg/1", "my cat is called Tofu", "Ann", "7", db=db)
+            await aio.build_json_prompt(message, db=db)
+        stop.set()
+        await watching
+
+    asyncio.run(work())
+    assert longest < 0.02, f"the loop's own thread was busy for {longest * 1000:.0f} ms at once"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from ... import lifelong
+from ...audience import table_places
 from ...audience.rules import split_key
 from ...errors import ItemNotFoundError, PromptTooLargeError
 from ...prompt_engine import explain_json_prompt, to_json
@@ -76,6 +77,10 @@ def ask(page: Page) -> Response:
     try:
         prompt, report = _explain(page, given, limit, tokens)
         shown = _build_shown(page, prompt, report)
+        conversation = given["conversation"].strip()
+        if conversation and not table_places.is_known(page.db, page.persona, conversation):
+            note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
+            shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
         problem = ""
     except PromptTooLargeError as error:
         shown, problem = None, str(error)

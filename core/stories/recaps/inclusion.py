@@ -22,7 +22,6 @@ from ...messages import table_lines, table_recaps
 from ...messages.table_lines import Line
 from ...messages.table_recaps import RecapLine
 from ...scope import Scope
-from ...shapes import PERSONA_SENDER
 from ...text.counters import Counter
 from .. import delayed_writes, token_counts
 from ..calls import StoryCall, no_such_message, open_conversation, open_message
@@ -142,7 +141,7 @@ def build_message(line: Line, tokens: int | None = None) -> rules.Message:
         role=line.role,
         is_program=line.metadata.get(PROGRAM) is True,
         is_excluded=line.excluded,
-        sender_id="" if line.sender_id == PERSONA_SENDER else line.sender_id,
+        sender_id=line.sender_id,
         sender_name=line.sender_name,
         is_disabled=line.metadata.get(DISABLED) is True,
         tokens=tokens,

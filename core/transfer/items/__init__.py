@@ -182,6 +182,9 @@ def _place(after: str) -> Place:
 # In
 
 
+NOTHING = "nothing was imported: the file holds no items"
+
+
 def import_items(
     source: Source,
     *,
@@ -255,4 +258,5 @@ def import_items(
         importing.store(batch)
         if progress:
             progress("storing", importing.rows_done, total)
-    return importing.result(rows.format)
+    done = importing.result(rows.format)
+    return done if total else replace(done, notes=(*done.notes, NOTHING))

@@ -32,7 +32,7 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     done = said("forget", "--participant", "tg/ann", "--yes").json
     assert (done["tables"], done["dry_run"]) == (told["tables"], False)
     again = said("forget", "--participant", "tg/ann", "--yes", "--format", "table")
-    assert (again.code, again.out) == (0, "There is nothing of it.\n")
+    assert (again.code, again.out) == (1, "There is nothing of it.\n")
     shown = said("forget", "--conversation", "tg/1", "--dry-run", "--format", "table").out
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 

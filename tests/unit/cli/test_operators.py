@@ -1,0 +1,143 @@
+"""What an operator does by hand and could not, or was not told."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import jobs
+from core.chat_history_cache import load_chat_history, save_chat_message
+from core.config import Settings
+from core.db import insert_memory, open_database, verify_index
+from core.scope import Scope
+from tests.unit.cli.conftest import KITCHEN, Command
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> dict[str, Any]:
+    """The database of the command and settings."""
+    return {"db": open_database(f"sqlite:///{tmp_path / 'own.db'}"), "settings": Settings()}
+
+
+def _say(call: dict[str, Any], path: str, text: str, who: str = "u1", server: str = "") -> None:
+    scope = Scope("default", path, f"discord/{who}", server)
+    save_chat_message(path, text, "Ann", who, scope=scope, **call)
+
+
+def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, call: dict[str, Any]) -> None:
+    """An empty answer looked like an empty memory: 664 rows stood in a server that was not named."""
+    for number in range(3):
+        _say(call, "discord/c1", f"the cat is called Tofu {number}", server="5001")
+    ran = run("search", "cat")
+    assert (ran.code, ran.json["hits"]) == (0, []) and "3 rows in server 5001: --server 5001" in ran.err
+    found = run("search", "cat", "--server", "5001")
+    assert len(found.json["hits"]) == 3 and "rows in server" not in found.err
+
+
+def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
+    _say(call, "discord/c1", "hello", who="jonas")
+    ran = run("forget", "--participant", "discord/jonax", "--yes")
+    assert ran.code == 1 and ran.json["total"] == 0 and "Near it: discord/jonas." in ran.err
+    assert "Near it: discord/jonas" in run("forget", "--participant", "telegram/jonas", "--yes").err
+    assert "Near it: discord/c1" in run("forget", "--conversation", "discord/c11", "--dry-run").err
+    assert run("forget", "--participant", "discord/jonas", "--yes").code == 0
+
+
+def test_forget_of_a_server_leaves_no_other_and_nothing_of_it(run: Command, call: dict[str, Any]) -> None:
+    for server in ("s1", "s2"):
+        _say(call, f"discord/{server}a", f"canary{server}", server=server)
+        _say(call, f"discord/{server}b", f"canary{server} again", server=server)
+        insert_memory(
+            f"canary{server} kept",
+            "a",
+            "b",
+            ["cat"],
+            Scope("default", f"discord/{server}a", server=server),
+            db=call["db"],
+        )
+    told = run("forget", "--server", "s1", "--dry-run").json
+    done = run("forget", "--server", "s1", "--yes")
+    assert done.code == 0 and done.json["tables"] == told["tables"] and done.json["tables"]["chat_history_cache"] == 2
+    with closing(sqlite3.connect(call["db"].target.url.database)) as file:
+        dump = "\n".join(file.iterdump())
+    assert "canarys1" not in dump and dump.count("canarys2") >= 3 and verify_index(call["db"]) == []
+    assert run("forget", "--server", "s1", "--yes").code == 1
+
+
+def test_a_worker_with_a_dead_model_says_what_waits(
+    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    for number in range(4):
+        _say(call, "discord/c1", f"Line number {number} has some words in it.")
+    assert run("recap", "make", "discord/c1").json == {"queued": 4}
+    ran = run("worker", "--once")
+    assert "4 operations wait for their next try, the last try failed:" in ran.err
+    assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
+
+
+def test_config_check_knows_an_address_without_its_scheme(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("LLM_BASE_URL: localhost:8080/v1\n")
+    ran = run("config", "check")
+    assert ran.code == 1 and [each["flag"] for each in ran.json] == ["LLM_BASE_URL"]
+    assert "It must begin with http:// or https://. Write http://localhost:8080/v1" in ran.json[0]["text"]
+
+
+def test_config_set_stores_a_flag_for_every_process(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("config", "set", "contextVerbosity", "4").json == {
+        "flag": "CONTEXT_VERBOSITY", "stored": True, "value": "4", "source": "database",
+    }  # fmt: skip
+    (row,) = run("config", "show", "CONTEXT_VERBOSITY").json
+    assert (row["value"], row["source"]) == ("4", "database")
+    assert run("config", "set", "CONTEXT_VERBOSITY", "ten").code == 1
+    assert "nearest known one is CONTEXT_VERBOSITY" in run("config", "set", "CONTEXT_VERBOSITI", "4").err
+    monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
+    assert "fixed by the environment variable" in run("config", "set", "CONTEXT_VERBOSITY", "5").err
+
+
+@pytest.mark.parametrize("name", ["bot", "role-play", "companion", "vtuber", "notes"])
+def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Path, name: str) -> None:
+    made = run("config", "preset", name).json
+    assert made["file"] == "config.yaml" and made["flags"] and made["needs"]
+    assert run("config", "check").json == []
+    changed = {row["flag"] for row in run("config", "show").json if row["source"] == "file"}
+    assert changed == set(made["flags"])
+    assert run("config", "preset", name).code == 1 and run("config", "preset", name, "--force").code == 0
+    assert run("config", "preset", "nothing").code == 2
+
+
+def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
+    _say(call, "discord/c1", "hello")
+    assert run("db", "backup", "copy.db").json["bytes"] > 0
+    copy = {**call, "db": open_database(f"sqlite:///{tmp_path / 'copy.db'}")}
+    scope = Scope("default", "discord/c1", "discord/u1")
+    assert [line["text"] for line in load_chat_history("discord/c1", scope=scope, **copy)] == ["hello"]
+    assert run("db", "backup", "copy.db").code == 1 and run("db", "backup", "copy.db", "--force").code == 0
+    assert run("db", "backup", "missing/copy.db").code == 1
+
+
+def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Command, call: dict[str, Any]) -> None:
+    _say(call, "discord/c1", "I am Ann", who="ann")
+    _say(call, "discord/c1", "I am Bob", who="bob")
+    insert_memory("Ann likes tea", "a", "b", [], Scope("default", participant="discord/ann"), db=call["db"])
+    tables = run("export", "-", "--person", "discord/ann").json["tables"]
+    said = json.dumps(tables)
+    assert "I am Ann" in said and "Ann likes tea" in said and "I am Bob" not in said and "discord/bob" not in said
+    assert isinstance(tables["memories"][0]["id"], str)
+    assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
+    assert run("export", "-", "--person", "discord/nobody").code == 1
+
+
+def test_recap_shows_makes_and_refreshes(kitchen: Command) -> None:
+    assert kitchen("recap", "show", KITCHEN).json["running"] is None
+    assert kitchen("recap", "make", KITCHEN).json["queued"] > 10
+    assert kitchen("recap", "refused", KITCHEN).json == []
+    assert "changed" in kitchen("recap", "refresh", KITCHEN).json
+    ran = kitchen("recap", "show", "demo/nowhere")
+    assert ran.code == 1 and "Nothing is stored of the conversation" in ran.err
+    assert kitchen("recap", "accept", KITCHEN, 7).code == 1
