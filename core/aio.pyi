@@ -136,6 +136,7 @@ async def to_json(value: Any, dumps: Dumps | None = None) -> str:
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal['openai'] = "openai",
+    style: Literal['data', 'chat'] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -144,6 +145,7 @@ async def to_messages(
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal['anthropic'],
+    style: Literal['data', 'chat'] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -152,6 +154,7 @@ async def to_messages(
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: str,
+    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,

@@ -17,7 +17,7 @@ from ..shapes import HistoryEntry, IncomingMessage, LeftOut
 from ..text.folding import one_line
 from .context import Caps
 from .contributions import THOUGHTS, Arranged, ContributedText, arrange
-from .lines import body, is_persona, origin
+from .lines import ChatLine, body, is_persona, origin, turn_of
 from .live import LiveHistory
 from .merge import (
     STORED,
@@ -292,7 +292,7 @@ def build_lists(
     recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(
-        current=[account.line(entry) for entry in current],
+        current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
         left_out=account.left_out,
         found=_found(chosen, arranged, plan),
         notes=[note for note in (plan.note, *live.notes, *arranged.notes) if note],

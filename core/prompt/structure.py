@@ -15,6 +15,8 @@ from ..config.flags import AnswerFormat
 from ..context.attachments import input_facts
 from ..context.context import order_context
 from ..context.incoming import get
+from ..context.lines import ChatLine
+from ..context.plan import CURRENT
 from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.host_values import text_at
@@ -160,7 +162,18 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         size=_size({**parts, "instructions": plain} if plain else parts),
         actions=shaped,
     )
+    _restore_lines(contents.context, made["context"])
     return made
+
+
+def _restore_lines(given: Mapping[str, Any], made: dict[str, Any]) -> None:
+    """Put the lines of this conversation back as they were: each knows what was said, which plain text does not."""
+    lines, plain = given.get(CURRENT), made.get(CURRENT)
+    if isinstance(lines, list) and isinstance(plain, list) and len(lines) == len(plain):
+        made[CURRENT] = [
+            ChatLine(text, line.turn) if isinstance(line, ChatLine) else text
+            for line, text in zip(lines, plain, strict=True)
+        ]
 
 
 def _size(parts: Mapping[str, Any]) -> int | None:
