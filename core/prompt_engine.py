@@ -70,6 +70,7 @@ def build_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -85,6 +86,8 @@ def build_json_prompt(
         history_scope: `local`, `recent` or `unified`, for this call.
         limit_tokens: most tokens beside it, counted by `counter`.
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
+        replacing: id of a stored message of this conversation that this message takes the place of, or whose answer is
+            made anew: it and what the persona said after it are not in the prompt. Nothing stored changes.
         db, settings, scope: those of the process by default.
 
     Returns:
@@ -109,7 +112,7 @@ def build_json_prompt(
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
-        limit_tokens, counter, destination, db, settings, scope,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     return _build(request)[0]
 
@@ -126,6 +129,7 @@ def explain_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -151,7 +155,7 @@ def explain_json_prompt(
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
-        limit_tokens, counter, destination, db, settings, scope,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     prompt, report = _build(request)
     return prompt, report.as_dict()

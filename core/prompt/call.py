@@ -52,6 +52,8 @@ class PromptCall:
     db: Database | None
     """None when it could not be opened: the prompt is made of what is live."""
     guard: Guard
+    replacing: str | None = None
+    """Id of the stored message that the message takes the place of."""
 
     @property
     def report(self) -> Report:

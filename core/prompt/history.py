@@ -24,6 +24,7 @@ from ..context.lines import label
 from ..context.live import read_context_memory
 from ..context.plan import CURRENT, RECENT
 from ..context.section_base import Asked
+from ..context.shown import Replaced
 from ..database.engine import Database
 from ..scope import Scope
 from ..search.reading.last_statement import Brought
@@ -142,7 +143,7 @@ def zone_of(settings: Settings) -> tzinfo:
     return find_zone(settings.timezone) or UTC
 
 
-def _options(call: PromptCall) -> HistoryOptions:
+def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
     """Return how lines are chosen and look."""
     s = call.settings
     return HistoryOptions(
@@ -154,6 +155,7 @@ def _options(call: PromptCall) -> HistoryOptions:
         noise_prefixes=tuple(s.noise_prefixes),
         exchange_window=s.context_exchange_window,
         exchange_char_cap=s.context_exchange_char_cap,
+        replaced=replaced,
     )
 
 
@@ -167,7 +169,7 @@ def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contribut
         plan=call.plan,
         caps=call.caps,
         contributions=contributions,
-        options=_options(call),
+        options=_options(call, lines.replacing),
         may_see=may_see(call, seeing),
         flags=call.flags,
     )

@@ -19,7 +19,7 @@ from ..calls.call import Call
 from ..config import Settings
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.incoming import read_message
+from ..context.incoming import read_message, read_message_id
 from ..context.live import LiveHistory, read_context_memory
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
@@ -132,6 +132,7 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
         destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
         db=guard.open(request.db),
         guard=guard,
+        replacing=read_message_id(request.replacing, "replacing"),
     )
 
 
@@ -199,7 +200,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place
     contributions = ask_contributions(call)
-    lines = reading.ask_stand_ins(call, lines)
+    lines = reading.find_replaced(call, reading.ask_stand_ins(call, lines))
     # the lists, then the memories that are not in them
     lists = guard("history", "history", lambda: build_history(call, seeing, lines, contributions), HistoryLists())
     lists = guard("history", "history", lambda: fill_lists(call, seeing, lines, contributions, lists), lists)
@@ -256,6 +257,10 @@ def _copy_actions(given: Any) -> Any:
 
 def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: Any) -> dict[str, Any]:
     s, word = call.settings, built.context.get("history_scope")
+    # A host whose hook failed reads actions all the same: the other parts stay as they would have been.
+    answer_format = (
+        "actions" if s.answer_format == "auto" and "actions" in call.report.failed_sources else s.answer_format
+    )
     contents = Contents(
         message=call.message,
         context=built.context,
@@ -266,7 +271,7 @@ def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: 
         image_data=request.image_data,
         attachments=request.attachments,
         history_scope=word if isinstance(word, str) else None,
-        answer_format=s.answer_format,
+        answer_format=answer_format,
         lite=bool(s.prompt_lite_mode),
         with_local_time=bool(s.include_local_time_in_prompts),
         time_zone=s.timezone,
