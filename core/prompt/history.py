@@ -240,8 +240,12 @@ def compose(call: PromptCall, material: Material) -> Composed:
     left_out = list(lists.left_out)
     entries = material.lines.diary if s.enable_ai_diary else []
     thoughts: list[str] = []
+    diary: list[str] = []
+    if s.enable_ai_diary and s.ai_diary_full:
+        diary, lost = diary_lines(entries, s.diary_chars, tz)
+        left_out += lost
     if s.enable_thoughts and not call.skips_history:
-        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags)
+        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
     parts["history_scope"] = call.plan.scope
@@ -252,8 +256,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
-        parts["ai_diary"], lost = diary_lines(entries, s.diary_chars, tz)
-        left_out += lost
+        parts["ai_diary"] = diary
     parts |= {**material.sections.values, **lists.extra}
     left_out += material.sections.left_out
     ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}

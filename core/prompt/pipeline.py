@@ -76,9 +76,9 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
         call, seeing = _look(request, call)
         built = _build_context(call, seeing)
     # 3. the prompt's structure
-    actions = call.guard.hook("actions", {"interface_name": call.message.interface}, _copy_actions, None)
+    actions, expects_actions = _ask_actions(call)
     with call.report.stage("render"):
-        prompt = _assemble(request, call, built, actions)
+        prompt = _assemble(request, call, built, actions, expects_actions)
     # 4. into the limit
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
@@ -248,6 +248,21 @@ def _compose(call: PromptCall, material: Material) -> Composed:
 # 3. The prompt's structure
 
 
+def _ask_actions(call: PromptCall) -> tuple[Any, bool]:
+    """Return what the hook `actions` gave, and whether it failed before it gave anything.
+
+    A host whose hook failed reads actions all the same, so that the other parts stay as they would have been.
+    """
+    answers = []
+
+    def read(given: Any) -> Any:
+        answers.append(True)
+        return _copy_actions(given)
+
+    actions = call.guard.hook("actions", {"interface_name": call.message.interface}, read, None)
+    return actions, not answers and "actions" in call.report.failed_sources
+
+
 def _copy_actions(given: Any) -> Any:
     """Return what the hook `actions` gave in plain dicts, made while it is guarded: its mappings may be of any kind."""
     if not isinstance(given, Mapping):
@@ -255,12 +270,10 @@ def _copy_actions(given: Any) -> Any:
     return {name: dict(each) if isinstance(each, Mapping) else each for name, each in given.items()}
 
 
-def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: Any) -> dict[str, Any]:
+def _assemble(
+    request: PromptRequest, call: PromptCall, built: _Built, actions: Any, expects_actions: bool
+) -> dict[str, Any]:
     s, word = call.settings, built.context.get("history_scope")
-    # A host whose hook failed reads actions all the same: the other parts stay as they would have been.
-    answer_format = (
-        "actions" if s.answer_format == "auto" and "actions" in call.report.failed_sources else s.answer_format
-    )
     contents = Contents(
         message=call.message,
         context=built.context,
@@ -271,7 +284,8 @@ def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: 
         image_data=request.image_data,
         attachments=request.attachments,
         history_scope=word if isinstance(word, str) else None,
-        answer_format=answer_format,
+        answer_format=s.answer_format,
+        expects_actions=expects_actions,
         lite=bool(s.prompt_lite_mode),
         with_local_time=bool(s.include_local_time_in_prompts),
         time_zone=s.timezone,

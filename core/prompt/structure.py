@@ -115,6 +115,8 @@ class Contents:
     """The scope word in force, None for none."""
     answer_format: AnswerFormat = "auto"
     """ANSWER_FORMAT."""
+    expects_actions: bool = False
+    """The host reads actions, though it gave none this time."""
     lite: bool = False
     """PROMPT_LITE_MODE."""
     with_local_time: bool = True
@@ -136,7 +138,7 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     message, actions = contents.message, contents.actions
     recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
     shaped, more = make_strict(shape_actions(actions, contents.lite, note))
-    answer = choose_answer_format(contents.answer_format, shaped)
+    answer = choose_answer_format(contents.answer_format, shaped or contents.expects_actions)
     parts: dict[str, Any] = {
         "context": order_context({**contents.context, **recon}),
         "input": _input(contents, renderer, note),
@@ -208,7 +210,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
     return made
 
 
-def choose_answer_format(asked: AnswerFormat, actions: Mapping[str, Any]) -> Literal["actions", "text"]:
+def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actions", "text"]:
     """Return how the model is asked to answer: by actions where it is said or where there are some, else in words.
 
     >>> choose_answer_format("auto", {}), choose_answer_format("auto", {"wave": {}}), choose_answer_format("text", {})
