@@ -1505,6 +1505,7 @@ async def prune_ltm(
     max_importance: float | None = None,
     mode: str | None = None,
     *,
+    protect_importance: float | None = None,
     dry_run: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
