@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base import logs
+from ..base import hooks, logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
 from ..calls.call import Call
@@ -35,7 +35,7 @@ from ..text.hits import content_digest
 from ..text.sizes import size
 from . import history as history_engine
 from . import reading, sight
-from .call import PromptCall, Sight
+from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import append_memories, merge_injections, recon_parts
 from .guard import Guard
 from .history import Composed, Material, ask_contributions, build_history, compose, fill_lists
@@ -69,12 +69,18 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = read_limit_argument("max_chars", request.max_chars)
     limit_tokens = read_limit_argument("limit_tokens", request.limit_tokens)
     call = _start(request)
+    if len(call.message.text) > MOST_ASKED_CHARS:
+        call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
         if isinstance(call.db, Database):
             call.db.settle()
-        call, seeing = _look(request, call)
-        built = _build_context(call, seeing)
+        if _is_hopeless(call, limit_chars):
+            call.report.note("text alone is over the limit; nothing was searched or read for it")
+            built = _Built(order_context({}), "", {}, (), Recalled())
+        else:
+            call, seeing = _look(request, call)
+            built = _build_context(call, seeing)
     # 3. the prompt's structure
     actions, expects_actions = _ask_actions(call)
     with call.report.stage("render"):
@@ -87,6 +93,12 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 
 
 # 1. What was asked
+
+
+def _is_hopeless(call: PromptCall, limit_chars: int | None) -> bool:
+    """Return whether the message alone is over the limit, so that the call ends in an error whatever is found."""
+    limit = limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
+    return bool(limit) and call.settings.prompt_overflow == "raise" and len(call.message.text) > limit
 
 
 def _start(request: PromptRequest) -> PromptCall:

@@ -53,7 +53,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     def gather() -> searching.Round:
         limit = call.hits_wanted
         query = searching.prepare(
-            tags=tags, keywords=words, query=call.message.text, include_chat=True, limit=limit, settings=s
+            tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
         )
         call.report.note(*query.notes)
         return searching.gather(searching.resolve(query, viewer, s), db)
@@ -120,7 +120,7 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
     arguments = {
         "tags": tags,
         "keywords": words,
-        "query": call.message.text,
+        "query": call.asked_text,
         "limit": call.hits_wanted,
         "include_chat": True,
         "exclude": [("chat_history", row) for row in sorted(shown)],
