@@ -85,6 +85,7 @@ async def build_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -103,6 +104,7 @@ async def explain_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -139,6 +141,7 @@ async def to_json(value: Any, dumps: Dumps | None = None) -> str:
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal['openai'] = "openai",
+    style: Literal['data', 'chat'] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -147,6 +150,7 @@ async def to_messages(
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal['anthropic'],
+    style: Literal['data', 'chat'] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -155,6 +159,7 @@ async def to_messages(
 async def to_messages(
     prompt: Mapping[str, Any],
     dialect: str,
+    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,

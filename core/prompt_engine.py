@@ -70,6 +70,7 @@ def build_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -85,6 +86,8 @@ def build_json_prompt(
         history_scope: `local`, `recent` or `unified`, for this call.
         limit_tokens: most tokens beside it, counted by `counter`.
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
+        replacing: id of a stored message of this conversation that this message takes the place of, or whose answer is
+            made anew: it and what the persona said after it are not in the prompt. Nothing stored changes.
         db, settings, scope: those of the process by default.
 
     Returns:
@@ -109,7 +112,7 @@ def build_json_prompt(
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
-        limit_tokens, counter, destination, db, settings, scope,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     return _build(request)[0]
 
@@ -126,6 +129,7 @@ def explain_json_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
+    replacing: str | int | None = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -151,7 +155,7 @@ def explain_json_prompt(
     """
     request = PromptRequest(
         message, context_memory, interface_name, image_data, attachments, max_chars, history_scope,
-        limit_tokens, counter, destination, db, settings, scope,
+        limit_tokens, counter, destination, db, settings, scope, replacing,
     )  # fmt: skip
     prompt, report = _build(request)
     return prompt, report.as_dict()
@@ -238,6 +242,7 @@ def fit_prompt(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal["openai"] = "openai",
+    style: Literal["data", "chat"] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -246,6 +251,7 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal["anthropic"],
+    style: Literal["data", "chat"] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -254,6 +260,7 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str,
+    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -261,6 +268,7 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str = "openai",
+    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -273,32 +281,40 @@ def to_messages(
     Args:
         prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
         dialect: `openai` or `anthropic`.
+        style: `data`: this conversation is JSON as all else is. `chat`: it stands as turns, the persona's lines as
+            `assistant`, everybody else's as `user`, with the speaker's name in front where there are several; texts
+            have their quotes, line breaks and code, and no age marks. The volatile context stands just before the
+            input. Of a prompt that went through JSON the turns are read from its lines, which have no line breaks.
         injection: `position`, `depth` and `role` of the running recap, as
             `stories.get_running_recap_injection` gives them. None takes SCENE_RECAP_POSITION and
-            SCENE_RECAP_DEPTH, with the role user: recalled text is no system message unless the host says so.
+            SCENE_RECAP_DEPTH, and SCENE_RECAP_ROLE where it is set; where it is not, the role is user: recalled text is
+            no system message unless the host says so.
         settings: those of the process by default.
 
     Returns:
         openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` where
-        system is text blocks and messages one user message of text blocks; the last block of the system and the
-        static context carry `cache_control`.
+        system is text blocks and messages one user message of text blocks, in chat style one for each change of roles;
+        the last block of the system and the static context carry `cache_control`.
 
     Raises:
-        ValueError: another dialect, position, depth or role.
+        ValueError: another dialect, style, position, depth or role.
         TypeError: the prompt is no mapping.
 
     Example:
         >>> prompt = {"context": {"history_current_chat": ["Ann: hi"]}, "input": {"text": "?"}, "instructions": "Go."}
         >>> [message["role"] for message in to_messages(prompt)]
         ['system', 'user', 'user']
+        >>> to_messages(prompt, style="chat")[1]
+        {'role': 'user', 'content': 'Ann: hi'}
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
         from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
         known = defaults.known_settings(settings, None)
-        injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": "user"}
-    return messages.to_messages(prompt, dialect, injection=injection)
+        role = known.scene_recap_role if known.sources["SCENE_RECAP_ROLE"] != "default" else "user"
+        injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": role}
+    return messages.to_messages(prompt, dialect, style, injection=injection)
 
 
 def reduce_json_text_for_transmission(text: str, max_chars: int | None) -> str:

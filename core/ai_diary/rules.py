@@ -29,12 +29,39 @@ def _told(text: str) -> str:
 def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
     """Return one diary entry as one line, blank when there is nothing in it.
 
+    Content, summary and thought, those there are; one that stands word for word in one before it is not repeated.
+
     >>> diary_line(DiaryEntry(1, datetime(2026, 3, 10, 12, tzinfo=UTC), "c", "he is sad", "we talked"), UTC)
-    '[10/03/26:1200] summary: we talked | thought: he is sad'
+    '[10/03/26:1200] c | summary: we talked | thought: he is sad'
     """
-    parts = (("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
-    told = " | ".join(f"{name}{shown}" for name, text in parts if (shown := _told(text))) or _told(entry.content)
+    parts = (("", entry.content), ("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
+    shown_parts: list[str] = []
+    before: list[str] = []
+    for name, text in parts:
+        shown = _told(text)
+        words = collapsed(shown)
+        if shown and not any(holds_words(each, words) for each in before):
+            shown_parts.append(f"{name}{shown}")
+            before.append(words)
+    told = " | ".join(shown_parts)
     return " ".join(filter(None, (stamp(entry.timestamp, zone), told))) if told else ""
+
+
+def holds_words(text: str, words: str) -> bool:
+    """Return whether words stand in a text one by one, not as part of others; both folded.
+
+    >>> holds_words("an exam on thursday", "exam on"), holds_words("examiner", "exam")
+    (True, False)
+    """
+    at = text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        if not (text[at - 1 : at].isalnum() and words[:1].isalnum()) and not (
+            text[end : end + 1].isalnum() and words[-1:].isalnum()
+        ):
+            return True
+        at = text.find(words, at + 1)
+    return False
 
 
 def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tuple[list[str], list[LeftOut]]:
@@ -75,6 +102,7 @@ def thought_lines(
     zone: tzinfo,
     *,
     flags: Mapping[str, object] | None = None,
+    shown: Iterable[str] = (),
 ) -> tuple[list[str], list[LeftOut]]:
     """Return the last thoughts as lines, oldest first, and what was left out.
 
@@ -84,6 +112,7 @@ def thought_lines(
         limit: THOUGHTS_LIMIT, 0 to 50.
         zone: zone of the shown times (flag TIMEZONE).
         flags: flag name to value, for `enabled_var` of contributions.
+        shown: diary lines of the same prompt: a thought that stands in one is not listed again.
 
     Returns:
         `[dd/mm/yy:HHMM] text`, chronological; items without a time stand first and have no bracket. Lines and left out
@@ -94,11 +123,12 @@ def thought_lines(
     """
     arranged = arrange(contributions, flags or {})
     left_out = [item for item in arranged.left_out if item.section == THOUGHTS]
-    told: list[tuple[tuple[datetime, int, int], str, str]] = [
+    told: list[tuple[tuple[datetime, int, int], str, str, str]] = [
         (
             (entry.timestamp or _OLDEST, 1, entry.id),
             _thought(entry.personal_thought, entry.timestamp, zone),
             str(entry.id),
+            entry.personal_thought,
         )
         for entry in entries
         if _told(entry.personal_thought)
@@ -106,13 +136,17 @@ def thought_lines(
     for item in arranged.entries.get(THOUGHTS, []):
         text = one_line(item.text) if isinstance(item, ContributedText) else _thought(item.text, item.time, zone)
         if _told(item.text):
-            told.append(((item.time or _OLDEST, 2, item.order), text, entry_id(item)))
+            told.append(((item.time or _OLDEST, 2, item.order), text, entry_id(item), item.text))
         else:
             left_out.append(LeftOut(THOUGHTS, "blank", entry_id(item)))
     lines: list[str] = []
     seen: set[str] = set()
-    for _, line, name in sorted(told, reverse=True):
-        key = collapsed(line)
+    diary = [collapsed(line) for line in shown]
+    for _, line, name, said in sorted(told, reverse=True):
+        key, words = collapsed(line), collapsed(said)
+        if any(holds_words(each, words) for each in diary):
+            left_out.append(LeftOut(THOUGHTS, "visible", name))
+            continue
         if key in seen or len(lines) >= limit:
             left_out.append(LeftOut(THOUGHTS, "duplicate" if key in seen else "limit", name))
             continue

@@ -17,7 +17,7 @@ from ..shapes import HistoryEntry, IncomingMessage, LeftOut
 from ..text.folding import one_line
 from .context import Caps
 from .contributions import THOUGHTS, Arranged, ContributedText, arrange
-from .lines import body, is_persona, origin
+from .lines import ChatLine, body, is_persona, origin, turn_of
 from .live import LiveHistory
 from .merge import (
     STORED,
@@ -38,7 +38,7 @@ from .plan import (
     current_and_recent,
     skips_history,
 )
-from .shown import echo_check, why_not_shown
+from .shown import Replaced, echo_check, why_not_shown
 
 Item = TypeVar("Item")
 
@@ -63,6 +63,8 @@ class HistoryOptions:
     """CONTEXT_EXCHANGE_WINDOW, 0 to 50 exchanges; 0 is off."""
     exchange_char_cap: int = 8000
     """CONTEXT_EXCHANGE_CHAR_CAP, 100 to 1000000 characters."""
+    replaced: Replaced | None = None
+    """What the message takes the place of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,10 @@ class HistoryLists:
     notes: list[str] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories leave out too."""
+    replacing: Replaced | None = None
+    """What the message takes the place of."""
+    replaced: list[HistoryEntry] = field(default_factory=list)
+    """Messages that the message takes the place of, which memories leave out too."""
     extra: dict[str, list[str]] = field(default_factory=dict)
     """Context keys of contributions with a target of their own."""
     whole: frozenset[str] = frozenset()
@@ -134,7 +140,12 @@ class _Account:
         self.left_out.append(LeftOut(section, reason, entry_id(entry)))
 
     def why_not(self, entry: HistoryEntry) -> str:
+        if self.is_replaced(entry):
+            return "replaced"
         return "echo" if self.is_echo(entry) else why_not_shown(entry, self.options.noise_prefixes)
+
+    def is_replaced(self, entry: HistoryEntry) -> bool:
+        return self.options.replaced is not None and self.options.replaced.takes(entry)
 
     def body(self, entry: HistoryEntry) -> str:
         """Return the line without the mark of its conversation: what copies of a message have in common."""
@@ -292,11 +303,13 @@ def build_lists(
     recent = account.choose(RECENT, room, chosen.recent_stored, chosen.recent_live, added)
     own_live = live.chats.get(message.interface_path, []) if message.interface_path is not None else []
     lists = HistoryLists(
-        current=[account.line(entry) for entry in current],
+        current=[ChatLine(account.line(entry), turn_of(entry, options.reply_quote_chars)) for entry in current],
         left_out=account.left_out,
         found=_found(chosen, arranged, plan),
         notes=[note for note in (plan.note, *live.notes, *arranged.notes) if note],
         echoes=[entry for entry in (*rows, *own_live) if account.is_echo(entry)],
+        replacing=options.replaced,
+        replaced=[entry for entry in (*rows, *own_live) if account.is_replaced(entry)],
         extra=account.lines_by_key(arranged),
         full=frozenset(full | ({RECENT} if room.is_full() else set())),
     )

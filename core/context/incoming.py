@@ -18,7 +18,7 @@ from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time, read_time
 from .attachments import input_facts
 
-__all__ = ["get", "has", "input_facts", "read_message"]
+__all__ = ["get", "has", "input_facts", "read_message", "read_message_id"]
 
 NEEDED = ("message_id", "date")
 """Names that must exist; their values may be None."""
@@ -97,6 +97,18 @@ def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
         return key_text(value, field, limit_bytes or ID_BYTES[field])
     except ValueError:  # a whole number of more than 4,300 digits has no text
         raise MessageError(f"{field} is a number too long for an id. Use a shorter id.", fields=(field,)) from None
+
+
+def read_message_id(value: Any, field: str = "message_id") -> str | None:
+    """Return the id of a message as text, None where there is none.
+
+    Raises:
+        MessageError: it is neither text nor number, or too long.
+
+    >>> read_message_id(7), read_message_id("")
+    ('7', None)
+    """
+    return _key(value, field, ID_BYTES["message_id"]) or None
 
 
 def _conversation(message: Any, chat: Any, context_memory: Any, interface_name: str | None) -> tuple[str | None, str]:

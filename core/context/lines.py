@@ -7,7 +7,10 @@ Owns the look of a line and nothing else: which messages are shown is decided in
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Self
 
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
@@ -201,6 +204,71 @@ def line(
     """
     shown = body(entry, zone=zone, now=now, age_marker_minutes=age_marker_minutes, reply_quote_chars=reply_quote_chars)
     return shown if own else f"{origin(entry)}{shown}"
+
+
+# What was said, beside the line
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one line of this conversation says, as it was said."""
+
+    text: str
+    """With its quotes, line breaks and spaces."""
+    name: str
+    """Who is shown as the sender."""
+    is_persona: bool
+    reply: str = ""
+    """What the line says of the message it replies to, blank for none."""
+
+
+class ChatLine(str):
+    """A line of `history_current_chat`: a text as any other, that knows what was said.
+
+    A line has one form for all hosts, with quotes and line breaks made plain; messages in chat style need the words
+    themselves. A prompt that went through JSON has plain texts, and its turns are read from the lines.
+
+    >>> line = ChatLine('Ann: "hi"', Turn("hi", "Ann", False))
+    >>> line == 'Ann: "hi"', line.turn.text
+    (True, 'hi')
+    """
+
+    __slots__ = ("turn",)
+    turn: Turn
+
+    def __new__(cls, shown: str, turn: Turn) -> Self:
+        made = super().__new__(cls, shown)
+        made.turn = turn
+        return made
+
+    def __getnewargs__(self) -> tuple[str, Turn]:  # type: ignore[override]
+        return str(self), self.turn
+
+
+_LINE = re.compile(
+    r'(?:\[[^\]]*\] ){0,3}(?P<name>[^:"\[\]]{1,64}?)(?P<reply> \[replied to .*?\])?: "(?P<text>.*)', re.DOTALL
+)
+
+
+def turn_of(entry: HistoryEntry, reply_quote_chars: int = 40) -> Turn:
+    """Return what a message says, as it was said."""
+    reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text, reply_quote_chars)
+    return Turn(entry.text, sender(entry), is_persona(entry), reply)
+
+
+def read_turn(line: str) -> Turn:
+    """Return what a line says: what it knows itself, else what can be read from it.
+
+    >>> read_turn('[10/03/26:1200] [2 hours earlier] self: "so it is"')
+    Turn(text='so it is', name='self', is_persona=True, reply='')
+    """
+    if isinstance(line, ChatLine):
+        return line.turn
+    found = _LINE.match(line)
+    if found is None:
+        return Turn(line, UNKNOWN, False)
+    name = found["name"].strip()
+    return Turn(found["text"].removesuffix('"'), name, name == PERSONA_SENDER, (found["reply"] or "").strip())
 
 
 # Recalled memories

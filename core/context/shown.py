@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from ..shapes import HistoryEntry, IncomingMessage
 from ..text.folding import collapsed
@@ -33,6 +34,40 @@ def why_not_shown(entry: HistoryEntry, noise_prefixes: Iterable[str] = ()) -> st
         return "noise"
     prefixes = tuple(prefix for prefix in noise_prefixes if prefix)
     return "noise" if prefixes and (entry.text.startswith(prefixes) or entry.text.lstrip().startswith(prefixes)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A message of the conversation that another one takes the place of, and what the persona said after it."""
+
+    conversation: str
+    message_id: str
+    time: datetime | None = None
+    """When it was said; None where it was not found."""
+    row_id: int | None = None
+    order: int | None = None
+    """Its position among the live messages; None where it is not one of them."""
+
+    def takes(self, entry: HistoryEntry) -> bool:
+        """Return whether an entry, stored or live, is not to be shown for it.
+
+        >>> gone = Replaced("tg/1", "7", order=2)
+        >>> later = HistoryEntry("tg/1", "yes", sender_id="self", order=3)
+        >>> gone.takes(later), gone.takes(HistoryEntry("tg/1", "no", sender_id="self", order=1))
+        (True, False)
+        """
+        if entry.conversation != self.conversation:
+            return False
+        return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))
+
+    def _is_before(self, entry: HistoryEntry) -> bool:
+        if entry.row_id is None and self.order is not None:
+            return entry.order > self.order
+        if self.time is None or entry.time is None:
+            return False
+        if entry.time == self.time and entry.row_id is not None and self.row_id is not None:
+            return entry.row_id > self.row_id
+        return entry.time >= self.time
 
 
 def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:

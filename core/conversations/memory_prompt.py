@@ -167,7 +167,7 @@ def save_before_generation(call: Call, said: str) -> dict[str, Any] | None:
         return None
     if not is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids):
         return None
-    asked = asked_before(said, load_phrases(settings.languages, settings.remember_phrases))
+    asked = asked_before(said, load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir))
     if asked is None:
         return None
     content, by = asked

@@ -101,7 +101,7 @@ def _read_fact(settings: Settings, text: object, said: object) -> str | WriteRes
         note = f"it has {len(fact)} characters; SAVED_MEMORY_CHARS allows {settings.saved_memory_chars}"
         return WriteResult(False, None, "too_long", notes=(note,))
     if said is not None:
-        phrases = load_phrases(settings.languages, settings.remember_phrases)
+        phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
         if not is_explicit_wish(str(said), phrases):
             return WriteResult(False, None, "not_explicit")
     return fact

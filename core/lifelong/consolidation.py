@@ -119,7 +119,7 @@ def prepare(call: Call, window: Window, model: Any, *, deep: bool = False) -> Wo
     settings = call.settings
     chosen_model = summaries.choose_model(call, model)
     if chosen_model is None:
-        phrases = load_phrases(settings.languages, settings.remember_phrases)
+        phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
         facts: list[Fact] | None = rules.chosen_sentences(lines, phrases)
         if deep:
             facts = [_deepened(fact) for fact in facts or () if fact.tier == "long_term"]

@@ -55,7 +55,7 @@ def should_remember(
         if value is not None and not isinstance(value, str):
             raise MessageError.of_type(name, value, "a text or None")
     settings = settings_for(settings, db)
-    phrases = load_phrases(settings.languages, settings.remember_phrases)
+    phrases = load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir)
     return remember.should_remember(user_text, response_text, phrases)
 
 

@@ -165,6 +165,11 @@ def _time(value: Any) -> datetime | None:
 _PLACE = select(_C.id, _C.interface_path).where(_C.persona_id == bindparam("persona"))
 _BY_ROW = _PLACE.where(_C.id == bindparam("id"))
 _BY_MESSAGE = _PLACE.where(_C.interface_path == bindparam("conversation"), _C.message_id == bindparam("message_id"))
+_TIME_BY_MESSAGE = select(_C.id, _C.timestamp).where(
+    _C.persona_id == bindparam("persona"),
+    _C.interface_path == bindparam("conversation"),
+    _C.message_id == bindparam("message_id"),
+)
 
 
 def find_row(db: Database, persona: str, row_id: int) -> tuple[int, str] | None:
@@ -178,6 +183,17 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
     values = {"persona": persona, "conversation": conversation, "message_id": message_id}
     found = db.read(_BY_MESSAGE, values, source="chat_history_cache")
     return (found[0].id, found[0].interface_path) if found else None
+
+
+def find_time(db: Database, persona: str, conversation: str, message_id: str) -> tuple[int, datetime | None] | None:
+    """Return id and time of the row of a message, None where there is none.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    values = {"persona": persona, "conversation": conversation, "message_id": message_id}
+    found = db.read(_TIME_BY_MESSAGE, values, source="chat_history_cache")
+    return (found[0][0], _time(found[0][1])) if found else None
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:

@@ -23,6 +23,9 @@ from ..shapes import IncomingMessage
 from .guard import Guard
 from .report import Report
 
+MOST_ASKED_CHARS = 16_000
+"""Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
+
 _SWITCHES = (
     "enable_history_current_chat",
     "enable_history_recent",
@@ -52,6 +55,8 @@ class PromptCall:
     db: Database | None
     """None when it could not be opened: the prompt is made of what is live."""
     guard: Guard
+    replacing: str | None = None
+    """Id of the stored message that the message takes the place of."""
 
     @property
     def report(self) -> Report:
@@ -75,6 +80,17 @@ class PromptCall:
             recent=s.recent_lines,
             memories=s.memory_items,
         )
+
+    @property
+    def asked_text(self) -> str:
+        """Return the part of the message that is searched for: all of it, or of a very long one beginning and end.
+
+        A search takes 24 words of a message; who pastes a book says at its beginning or end what is wanted.
+        """
+        text = self.message.text
+        if len(text) <= MOST_ASKED_CHARS:
+            return text
+        return f"{text[: MOST_ASKED_CHARS // 2]} {text[-MOST_ASKED_CHARS // 2 :]}"
 
     @property
     def hits_wanted(self) -> int:

@@ -24,6 +24,7 @@ from ..context.lines import label
 from ..context.live import read_context_memory
 from ..context.plan import CURRENT, RECENT
 from ..context.section_base import Asked
+from ..context.shown import Replaced
 from ..database.engine import Database
 from ..scope import Scope
 from ..search.reading.last_statement import Brought
@@ -142,7 +143,7 @@ def zone_of(settings: Settings) -> tzinfo:
     return find_zone(settings.timezone) or UTC
 
 
-def _options(call: PromptCall) -> HistoryOptions:
+def _options(call: PromptCall, replaced: Replaced | None) -> HistoryOptions:
     """Return how lines are chosen and look."""
     s = call.settings
     return HistoryOptions(
@@ -154,6 +155,7 @@ def _options(call: PromptCall) -> HistoryOptions:
         noise_prefixes=tuple(s.noise_prefixes),
         exchange_window=s.context_exchange_window,
         exchange_char_cap=s.context_exchange_char_cap,
+        replaced=replaced,
     )
 
 
@@ -167,7 +169,7 @@ def build_history(call: PromptCall, seeing: Sight, lines: StoredLines, contribut
         plan=call.plan,
         caps=call.caps,
         contributions=contributions,
-        options=_options(call),
+        options=_options(call, lines.replacing),
         may_see=may_see(call, seeing),
         flags=call.flags,
     )
@@ -238,8 +240,12 @@ def compose(call: PromptCall, material: Material) -> Composed:
     left_out = list(lists.left_out)
     entries = material.lines.diary if s.enable_ai_diary else []
     thoughts: list[str] = []
+    diary: list[str] = []
+    if s.enable_ai_diary and s.ai_diary_full:
+        diary, lost = diary_lines(entries, s.diary_chars, tz)
+        left_out += lost
     if s.enable_thoughts and not call.skips_history:
-        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags)
+        thoughts, lost = thought_lines(entries, material.contributions, caps.thoughts, tz, flags=flags, shown=diary)
         left_out += lost
     parts["thoughts"] = thoughts
     parts["history_scope"] = call.plan.scope
@@ -250,8 +256,7 @@ def compose(call: PromptCall, material: Material) -> Composed:
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
     if s.enable_ai_diary and s.ai_diary_full:
-        parts["ai_diary"], lost = diary_lines(entries, s.diary_chars, tz)
-        left_out += lost
+        parts["ai_diary"] = diary
     parts |= {**material.sections.values, **lists.extra}
     left_out += material.sections.left_out
     ids = {"memories": [f"{h['source']}/{h['id']}" for h in kept], **material.sections.ids}

@@ -1,7 +1,8 @@
 """A finished prompt as the messages of a provider.
 
 The promise: which messages there are follows from which sections the prompt has, never from what a text says, and
-every text that was said or recalled stands as JSON data inside a user message. What seldom changes comes first, so
+every text that was said or recalled stands as JSON data inside a user message; in chat style what was said in this
+conversation stands as it was said, under the role of who said it. What seldom changes comes first, so
 that a provider finds the same beginning again. Called by `prompt_engine`.
 """
 
@@ -11,10 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, overload
 
 from ..context.injection import chat_index, check_depth, check_position, check_role
+from ..context.lines import Turn, read_turn
+from ..text.folding import clean
 from ..text.sizes import to_json
 from ..text.strict_json import make_strict
 
 DIALECTS: Final = ("openai", "anthropic")
+STYLES: Final = ("data", "chat")
+"""data: every part is JSON in a user message. chat: this conversation stands as turns of user and assistant."""
 
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
@@ -37,6 +42,7 @@ LEFT_OUT: Final = ("tags_placeholder",)
 
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
 _CACHED = {"type": "ephemeral"}
+_BEGINNING = "(The conversation begins.)"
 
 
 class Messages(list[dict[str, Any]]):
@@ -54,39 +60,53 @@ class Messages(list[dict[str, Any]]):
 
 @overload
 def to_messages(
-    prompt: Mapping[str, Any], dialect: Literal["openai"] = "openai", *, injection: Mapping[str, Any] | None = None
+    prompt: Mapping[str, Any],
+    dialect: Literal["openai"] = "openai",
+    style: str = "data",
+    *,
+    injection: Mapping[str, Any] | None = None,
 ) -> Messages: ...
 @overload
 def to_messages(
-    prompt: Mapping[str, Any], dialect: Literal["anthropic"], *, injection: Mapping[str, Any] | None = None
+    prompt: Mapping[str, Any],
+    dialect: Literal["anthropic"],
+    style: str = "data",
+    *,
+    injection: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 @overload
 def to_messages(
-    prompt: Mapping[str, Any], dialect: str, *, injection: Mapping[str, Any] | None = None
+    prompt: Mapping[str, Any], dialect: str, style: str = "data", *, injection: Mapping[str, Any] | None = None
 ) -> Messages | dict[str, Any]: ...
 def to_messages(
-    prompt: Mapping[str, Any], dialect: str = "openai", *, injection: Mapping[str, Any] | None = None
+    prompt: Mapping[str, Any],
+    dialect: str = "openai",
+    style: str = "data",
+    *,
+    injection: Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
     """Return the prompt as messages: one for the system, then one user message for each part that is not empty.
 
     The parts are the static context, the history, the volatile context and the input, in this order. Each is one JSON
-    object of the prompt's own keys.
+    object of the prompt's own keys; in chat style each line of this conversation is a message of its own.
 
     Args:
         prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
         dialect: `openai` or `anthropic`.
+        style: `data`, or `chat`.
         injection: where the running recap stands: `position`, `depth` and `role`, as
             `stories.get_running_recap_injection` gives them. The history counts as the chat, each line of
             history_current_chat as a message; one that the recap stands in the middle of becomes two messages. None
-            leaves the recap in the static context. `anthropic` has one message, so that the role counts for nothing.
+            leaves the recap in the static context. `anthropic` knows no system message among the others: there it
+            stands as a user message.
 
     Returns:
         openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` where
-        system is text blocks and messages one user message of text blocks; the last block of the system and the
-        static context carry `cache_control`.
+        system is text blocks and messages one user message of text blocks, in chat style one for each change of roles;
+        the last block of the system and the static context carry `cache_control`.
 
     Raises:
-        ValueError: another dialect, position, depth or role.
+        ValueError: another dialect, style, position, depth or role.
         TypeError: the prompt is no mapping.
 
     >>> prompt = {"context": {"memories": ["tofu"]}, "input": {"payload": {}}, "instructions": "Be Iris."}
@@ -94,40 +114,82 @@ def to_messages(
     >>> [message["role"] for message in messages], messages[1]["content"], messages.breakpoints
     (['system', 'user', 'user'], '{"memories": ["tofu"]}', (0,))
     """
-    if dialect not in DIALECTS:
-        raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be 'openai' or 'anthropic'.")
+    for name, value, known in (("dialect", dialect, DIALECTS), ("style", style, STYLES)):
+        if value not in known:
+            raise ValueError(f"{name} is {str(value)[:40]!r}. It must be {known[0]!r} or {known[1]!r}.")
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     plain: dict[str, Any] = make_strict(prompt)[0]
     parts = _parts(plain)
-    placed = _placed(parts, injection) if injection is not None else _in_order(parts)
-    return _anthropic(_system(plain), placed) if dialect == "anthropic" else _openai(_system(plain), placed)
+    turns = _turns(prompt) if style == "chat" else None
+    if turns is not None:
+        parts.history.pop(HISTORY[0], None)
+    placed = _placed(parts, turns, injection) if injection is not None else _in_order(parts, turns)
+    if dialect == "anthropic":
+        return _anthropic(_system(plain), placed, in_turns=turns is not None)
+    return _openai(_system(plain), placed)
+
+
+def _turns(prompt: Mapping[str, Any]) -> list[_Part]:
+    """Return the lines of this conversation as messages; a name stands in front where several people speak."""
+    context = prompt.get("context")
+    lines = context.get(HISTORY[0]) if isinstance(context, Mapping) else None
+    turns = [read_turn(line) for line in (lines if isinstance(lines, (list, tuple)) else ()) if isinstance(line, str)]
+    several = len({turn.name for turn in turns if not turn.is_persona}) > 1
+    return [_said(turn, with_name=several) for turn in turns]
+
+
+def _said(turn: Turn, *, with_name: bool) -> _Part:
+    text = clean(turn.text)
+    if turn.is_persona:
+        return _Part(text, "assistant", is_turn=True)
+    if not with_name:
+        return _Part(text, is_turn=True)
+    return _Part(f"{clean(' '.join(filter(None, (turn.name, turn.reply))))}: {text}", is_turn=True)
 
 
 class _Part(NamedTuple):
     """One message beside that of the system."""
 
-    content: dict[str, Any]
+    content: dict[str, Any] | str
+    """Data of the prompt, or a text that was said."""
     role: str = "user"
     is_static: bool = False
     is_first: bool = False
     """Stands before the system's message."""
+    is_turn: bool = False
+    """What was said in this conversation."""
+
+    @property
+    def text(self) -> str:
+        """Return what the message holds."""
+        return self.content if isinstance(self.content, str) else to_json(self.content)
 
 
 def _openai(system: list[str], parts: list[_Part]) -> Messages:
-    messages = [{"role": part.role, "content": to_json(part.content)} for part in parts]
+    messages = [{"role": part.role, "content": part.text} for part in parts]
     at = sum(part.is_first for part in parts)
     messages.insert(at, {"role": "system", "content": "\n\n".join(system)})
     static = [n for n, part in enumerate(parts, 1) if part.is_static]
-    return Messages(messages, breakpoints=(at, *static))
+    turns = [n for n, part in enumerate(parts, 1) if part.is_turn]
+    return Messages(messages, breakpoints=(at, *static, *turns[-1:]))
 
 
-def _anthropic(system: list[str], parts: list[_Part]) -> dict[str, Any]:
+def _anthropic(system: list[str], parts: list[_Part], *, in_turns: bool) -> dict[str, Any]:
     system_blocks = [_block(text) for text in system]
     if system_blocks:
         system_blocks[-1]["cache_control"] = dict(_CACHED)
-    blocks = [_block(to_json(part.content), cached=part.is_static) for part in parts]
-    return {"system": system_blocks, "messages": [{"role": "user", "content": blocks}] if blocks else []}
+    messages: list[dict[str, Any]] = []
+    last = max((n for n, part in enumerate(parts) if part.is_turn), default=-1)
+    for n, part in enumerate(parts):
+        role = "assistant" if in_turns and part.role == "assistant" else "user"
+        if not messages and role == "assistant":  # the dialect wants a user to begin
+            messages.append({"role": "user", "content": [_block(_BEGINNING)]})
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "content": []})
+        if part.text.strip():  # it refuses blank texts
+            messages[-1]["content"].append(_block(part.text, cached=part.is_static or n == last))
+    return {"system": system_blocks, "messages": messages}
 
 
 def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
@@ -167,16 +229,20 @@ def _parts(prompt: Mapping[str, Any]) -> _Parts:
     )
 
 
-def _in_order(parts: _Parts) -> list[_Part]:
-    static, *rest = parts
-    return [*_part(static, is_static=True), *(part for content in rest for part in _part(content))]
+def _in_order(parts: _Parts, turns: list[_Part] | None) -> list[_Part]:
+    rest = (parts.history, parts.volatile, parts.incoming)
+    return [
+        *_part(parts.static, is_static=True),
+        *(turns or ()),
+        *(part for content in rest for part in _part(content)),
+    ]
 
 
 def _part(content: dict[str, Any], *, is_static: bool = False) -> list[_Part]:
     return [_Part(content, is_static=is_static)] if content else []
 
 
-def _placed(parts: _Parts, injection: Mapping[str, Any]) -> list[_Part]:
+def _placed(parts: _Parts, turns: list[_Part] | None, injection: Mapping[str, Any]) -> list[_Part]:
     """Return the parts with the running recap at its place among them."""
     if not isinstance(injection, Mapping):
         raise TypeError(
@@ -186,20 +252,27 @@ def _placed(parts: _Parts, injection: Mapping[str, Any]) -> list[_Part]:
     position = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))
-    static = {name: value for name, value in parts.static.items() if name != INJECTED}
     if INJECTED not in parts.static:
-        return _in_order(parts)
+        return _in_order(parts, turns)
+    static = {name: value for name, value in parts.static.items() if name != INJECTED}
     recap = _Part({INJECTED: parts.static[INJECTED]}, role, is_first=position == "before_prompt")
-    before, after = _split(parts.history, depth if position == "in_chat" else 1)
+    depth_here = depth if position == "in_chat" else 1
+    if turns is None:
+        history, later = _split(parts.history, depth_here)
+        before, after = _part(history), _part(later)
+    else:
+        at = chat_index(len(turns), depth_here)
+        at = len(turns) if at is None else at
+        before, after = turns[:at], [*turns[at:], *_part(parts.history)]
     here = [recap]
     is_last = position == "in_chat" and depth == 0
     return [
         *(here if position == "before_prompt" else ()),
         *_part(static, is_static=True),
         *(here if position == "in_prompt" else ()),
-        *_part(before),
+        *before,
         *(here if position == "in_chat" and not is_last else ()),
-        *_part(after),
+        *after,
         *_part(parts.volatile),
         *(here if position == "after_prompt" else ()),
         *_part(parts.incoming),

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..base import logs
+from ..base import hooks, logs
 from ..base.limits import read_engine_limit, read_limit_argument
 from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
 from ..context.context import order_context
 from ..context.history import HistoryLists
-from ..context.incoming import read_message
+from ..context.incoming import read_message, read_message_id
 from ..context.live import LiveHistory, read_context_memory
 from ..context.section_base import Asked
 from ..conversations import memory_prompt
@@ -35,7 +35,7 @@ from ..text.hits import content_digest
 from ..text.sizes import size
 from . import history as history_engine
 from . import reading, sight
-from .call import PromptCall, Sight
+from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import append_memories, merge_injections, recon_parts
 from .guard import Guard
 from .history import Composed, Material, ask_contributions, build_history, compose, fill_lists
@@ -69,16 +69,22 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = read_limit_argument("max_chars", request.max_chars)
     limit_tokens = read_limit_argument("limit_tokens", request.limit_tokens)
     call = _start(request)
+    if len(call.message.text) > MOST_ASKED_CHARS:
+        call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
         if isinstance(call.db, Database):
             call.db.settle()
-        call, seeing = _look(request, call)
-        built = _build_context(call, seeing)
+        if _is_hopeless(call, limit_chars):
+            call.report.note("text alone is over the limit; nothing was searched or read for it")
+            built = _Built(order_context({}), "", {}, (), Recalled())
+        else:
+            call, seeing = _look(request, call)
+            built = _build_context(call, seeing)
     # 3. the prompt's structure
-    actions = call.guard.hook("actions", {"interface_name": call.message.interface}, _copy_actions, None)
+    actions, expects_actions = _ask_actions(call)
     with call.report.stage("render"):
-        prompt = _assemble(request, call, built, actions)
+        prompt = _assemble(request, call, built, actions, expects_actions)
     # 4. into the limit
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
@@ -87,6 +93,12 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 
 
 # 1. What was asked
+
+
+def _is_hopeless(call: PromptCall, limit_chars: int | None) -> bool:
+    """Return whether the message alone is over the limit, so that the call ends in an error whatever is found."""
+    limit = limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
+    return bool(limit) and call.settings.prompt_overflow == "raise" and len(call.message.text) > limit
 
 
 def _start(request: PromptRequest) -> PromptCall:
@@ -132,6 +144,7 @@ def _make_call(request: PromptRequest, settings: Settings, message: IncomingMess
         destination=request.destination or scope.destination or settings.prompt_destination,  # type: ignore[arg-type]
         db=guard.open(request.db),
         guard=guard,
+        replacing=read_message_id(request.replacing, "replacing"),
     )
 
 
@@ -199,7 +212,7 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place
     contributions = ask_contributions(call)
-    lines = reading.ask_stand_ins(call, lines)
+    lines = reading.find_replaced(call, reading.ask_stand_ins(call, lines))
     # the lists, then the memories that are not in them
     lists = guard("history", "history", lambda: build_history(call, seeing, lines, contributions), HistoryLists())
     lists = guard("history", "history", lambda: fill_lists(call, seeing, lines, contributions, lists), lists)
@@ -247,6 +260,21 @@ def _compose(call: PromptCall, material: Material) -> Composed:
 # 3. The prompt's structure
 
 
+def _ask_actions(call: PromptCall) -> tuple[Any, bool]:
+    """Return what the hook `actions` gave, and whether it failed before it gave anything.
+
+    A host whose hook failed reads actions all the same, so that the other parts stay as they would have been.
+    """
+    answers = []
+
+    def read(given: Any) -> Any:
+        answers.append(True)
+        return _copy_actions(given)
+
+    actions = call.guard.hook("actions", {"interface_name": call.message.interface}, read, None)
+    return actions, not answers and "actions" in call.report.failed_sources
+
+
 def _copy_actions(given: Any) -> Any:
     """Return what the hook `actions` gave in plain dicts, made while it is guarded: its mappings may be of any kind."""
     if not isinstance(given, Mapping):
@@ -254,7 +282,9 @@ def _copy_actions(given: Any) -> Any:
     return {name: dict(each) if isinstance(each, Mapping) else each for name, each in given.items()}
 
 
-def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: Any) -> dict[str, Any]:
+def _assemble(
+    request: PromptRequest, call: PromptCall, built: _Built, actions: Any, expects_actions: bool
+) -> dict[str, Any]:
     s, word = call.settings, built.context.get("history_scope")
     contents = Contents(
         message=call.message,
@@ -267,6 +297,7 @@ def _assemble(request: PromptRequest, call: PromptCall, built: _Built, actions: 
         attachments=request.attachments,
         history_scope=word if isinstance(word, str) else None,
         answer_format=s.answer_format,
+        expects_actions=expects_actions,
         lite=bool(s.prompt_lite_mode),
         with_local_time=bool(s.include_local_time_in_prompts),
         time_zone=s.timezone,

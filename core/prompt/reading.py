@@ -15,9 +15,11 @@ from ..audience.view import Recent, Viewer
 from ..context.history import HistoryLists
 from ..context.live import read_message
 from ..context.plan import CURRENT, RECENT
+from ..context.shown import Replaced
 from ..database import sources
 from ..database.engine import Database
 from ..database.row_shapes import Branch
+from ..messages import table_reading
 from ..search.reading import last_statement
 from ..search.reading.by_id import RowsWanted
 from ..search.reading.last_statement import Brought, HistoryWanted
@@ -26,6 +28,8 @@ from .call import PromptCall, Sight
 
 MARGIN = 6
 """Rows read beyond the wanted lines, for those that turn out to be blank, hidden, echoes or copies of live ones."""
+REPLACED_ROWS = 40
+"""Least rows read of a conversation in which a message is replaced, shown or not: its answers are known by them."""
 DEEPER = 4
 """How many times as much a further reading asks for."""
 MOST_CHATS = 50
@@ -43,6 +47,8 @@ class StoredLines:
     diary: Sequence[DiaryEntry] = ()
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
     """What was asked for to get them."""
+    replacing: Replaced | None = None
+    """The message that the call's message takes the place of."""
     replaced: frozenset[str] = frozenset()
     """Lists whose stored lines a host's stand-in gave; nothing further is read for them."""
 
@@ -60,10 +66,13 @@ def plan_lines(call: PromptCall, sight: Sight) -> HistoryWanted:
     rows = caps.history + MARGIN
     if s.context_exchange_window:
         rows = max(rows, 4 * s.context_exchange_window + MARGIN)
+    current = rows if call.plan.current and (caps.history or s.context_exchange_window) else 0
+    if call.replacing is not None:
+        current = max(current, REPLACED_ROWS)
     since = call.message.date - timedelta(days=s.diary_history_days)
     return HistoryWanted(
         conversation=call.message.interface_path,
-        current=rows if call.plan.current and (caps.history or s.context_exchange_window) else 0,
+        current=current,
         recent=tuple(_open_chats(sight)[: min(caps.recent, count_recent(call))]),
         recent_rows=caps.recent + 2,
         recent_most=2 * caps.recent + MARGIN,
@@ -165,6 +174,35 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
     Ten thousand hidden rows would be read for nothing by every prompt, 1.2 s of it.
     """
     return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
+
+
+# What the message takes the place of
+
+
+def find_replaced(call: PromptCall, lines: StoredLines) -> StoredLines:
+    """Return the lines with the place of the message that is replaced, None where none is.
+
+    It is looked for among the lines read and the live ones; only where it is in neither, it is asked for.
+    """
+    path, message_id, db = call.message.interface_path, call.replacing, call.db
+    if path is None or message_id is None:
+        return lines
+    found = Replaced(path, message_id)
+    for entry in (*lines.current, *call.live.chats.get(path, ())):
+        if entry.message_id == message_id:
+            live = entry.order if entry.row_id is None else found.order
+            found = replace(found, time=found.time or entry.time, row_id=found.row_id or entry.row_id, order=live)
+    if found.time is None and db is not None and not call.is_down:
+        stored = call.guard(
+            "replacing",
+            "chat_history_cache",
+            lambda: table_reading.find_time(db, call.scope.persona, path, message_id),
+            None,
+        )
+        found = found if stored is None else replace(found, time=stored[1], row_id=stored[0])
+    if found.time is None and found.order is None:
+        call.report.note("replacing: this conversation has no message of that id; nothing is left out for it")
+    return replace(lines, replacing=found)
 
 
 # What a host puts in the place of reading

@@ -29,3 +29,4 @@ class PromptRequest:
     db: Database | None = None
     settings: Settings | Mapping[str, Any] | None = None
     scope: Scope | None = None
+    replacing: str | int | None = None

@@ -155,6 +155,7 @@ class Plan:
         self.whole: int = 0
         """Size of the whole prompt."""
         self._shortened: dict[tuple[Place, int], Any] = {}
+        self._removed: dict[tuple[int, tuple[Step, ...]], tuple[dict[str, set[int]], set[str]]] = {}
         self._take_apart()
 
     def _take_apart(self) -> None:
@@ -297,7 +298,13 @@ class Plan:
     # Building
 
     def removed_places(self, choice: Choice) -> tuple[dict[str, set[int]], set[str]]:
-        """Return the places of each list that are gone, and the keys that are gone whole."""
+        """Return the places of each list that are gone, and the keys that are gone whole; not to be changed."""
+        key = (choice.removed, tuple(choice.back))
+        if key not in self._removed:
+            self._removed[key] = self._find_removed(choice)
+        return self._removed[key]
+
+    def _find_removed(self, choice: Choice) -> tuple[dict[str, set[int]], set[str]]:
         back = set(choice.back)
         places: dict[str, set[int]] = {}
         whole: set[str] = set()

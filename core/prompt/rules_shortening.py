@@ -6,7 +6,10 @@ Plain values in and out; nothing is read. Called by `prompt.rules_reduction_plan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
+
+from ..context.lines import ChatLine
 
 MARK = "…"
 """Stands where a text goes on that is not shown."""
@@ -93,6 +96,10 @@ def _texts(item: Any) -> Iterator[str]:
 
 def _cut_all(item: Any, most_chars: int) -> Any:
     """Return the item with each text in it cut to a length."""
+    if isinstance(item, ChatLine):
+        around = max(len(item) - len(item.turn.text), 0)
+        turn = replace(item.turn, text=begin_text(item.turn.text, max(most_chars - around, 1)))
+        return ChatLine(begin_text(item, most_chars), turn) if len(item) > most_chars else item
     if isinstance(item, str):
         return begin_text(item, most_chars)
     if isinstance(item, dict):

@@ -53,7 +53,7 @@ def start_search(call: PromptCall, sight: Sight) -> searching.Round | None:
     def gather() -> searching.Round:
         limit = call.hits_wanted
         query = searching.prepare(
-            tags=tags, keywords=words, query=call.message.text, include_chat=True, limit=limit, settings=s
+            tags=tags, keywords=words, query=call.asked_text, include_chat=True, limit=limit, settings=s
         )
         call.report.note(*query.notes)
         return searching.gather(searching.resolve(query, viewer, s), db)
@@ -120,7 +120,7 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
     arguments = {
         "tags": tags,
         "keywords": words,
-        "query": call.message.text,
+        "query": call.asked_text,
         "limit": call.hits_wanted,
         "include_chat": True,
         "exclude": [("chat_history", row) for row in sorted(shown)],
@@ -136,6 +136,10 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
     hits = call.guard("search", "search_memories", work, nothing)
     texts = {content_digest(e.text) for e in lists.visible}
     kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
+    rows = {e.row_id for e in lists.replaced if e.row_id is not None}
+    gone = {content_digest(e.text) for e in lists.replaced}
+    kept, replaced = drop_visible(kept, rows, gone, lambda hit: content_digest(hit["snippet"]), reason="replaced")
+    left_out += replaced
     call.report.leave_out_all(left_out)
     return Recalled(kept)
 
@@ -145,6 +149,7 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
     elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
     digests = {content_digest(e.text) for e in lists.visible}
+    replaced, replaced_texts = lists.replacing, {content_digest(e.text) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message, call.settings.echo_window_seconds)
     said = collapsed(call.message.text)
@@ -154,23 +159,30 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
         if candidate.source == chat:
             if row.id in echo_rows or _echoes(row, is_echo, said):
                 return "echo"
+            if replaced is not None and replaced.takes(_as_entry(row)):
+                return "replaced"
             if row.id in rows:
                 return "visible"
         elif candidate.source == sources.MEMORIES.number and row.id in elsewhere:
             return "visible"
+        if row.digest is not None and row.digest in replaced_texts:
+            return "replaced"
         return "visible" if row.digest is not None and row.digest in digests else ""
 
     return drop
 
 
 def _echoes(row: FoundRow, is_echo: Callable[[HistoryEntry], bool], said: str) -> bool:
-    if not said:
-        return False
-    entry = HistoryEntry(
+    return bool(said) and is_echo(_as_entry(row))
+
+
+def _as_entry(row: FoundRow) -> HistoryEntry:
+    """Return a row of the chat as a message of the history."""
+    return HistoryEntry(
         conversation=row.conversation,
         text=row.texts[0],
         sender_id=row.sender,
         message_id=row.message_id,
         time=from_microseconds(row.at_us),
+        row_id=row.id,
     )
-    return is_echo(entry)

@@ -126,7 +126,7 @@ def _plan_question(call: PromptCall) -> Question:
     known = None if call.db is None else _vocabularies(call.db).get(call.scope.persona)
     version, vocabulary = known or (0, Vocabulary())
     tags = find_tags(call, vocabulary)
-    asked = tags.expanded if known else dict.fromkeys([*tags.expanded, *possible_tags(call.message.text)])
+    asked = tags.expanded if known else dict.fromkeys([*tags.expanded, *possible_tags(call.asked_text)])
     lines = request_for_lines(call)
     request = plan_request(call, words, list(asked))
     return Question(

@@ -15,6 +15,8 @@ from ..config.flags import AnswerFormat
 from ..context.attachments import input_facts
 from ..context.context import order_context
 from ..context.incoming import get
+from ..context.lines import ChatLine
+from ..context.plan import CURRENT
 from ..shapes import IncomingMessage
 from ..templates.render import Renderer
 from ..text.host_values import text_at
@@ -113,6 +115,8 @@ class Contents:
     """The scope word in force, None for none."""
     answer_format: AnswerFormat = "auto"
     """ANSWER_FORMAT."""
+    expects_actions: bool = False
+    """The host reads actions, though it gave none this time."""
     lite: bool = False
     """PROMPT_LITE_MODE."""
     with_local_time: bool = True
@@ -134,7 +138,7 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
     message, actions = contents.message, contents.actions
     recon = {"recon": dict(contents.recon), "recon_instructions": list(contents.recon_instructions)}
     shaped, more = make_strict(shape_actions(actions, contents.lite, note))
-    answer = choose_answer_format(contents.answer_format, shaped)
+    answer = choose_answer_format(contents.answer_format, shaped or contents.expects_actions)
     parts: dict[str, Any] = {
         "context": order_context({**contents.context, **recon}),
         "input": _input(contents, renderer, note),
@@ -160,7 +164,18 @@ def assemble(contents: Contents, renderer: Renderer, note: Note = _nothing) -> d
         size=_size({**parts, "instructions": plain} if plain else parts),
         actions=shaped,
     )
+    _restore_lines(contents.context, made["context"])
     return made
+
+
+def _restore_lines(given: Mapping[str, Any], made: dict[str, Any]) -> None:
+    """Put the lines of this conversation back as they were: each knows what was said, which plain text does not."""
+    lines, plain = given.get(CURRENT), made.get(CURRENT)
+    if isinstance(lines, list) and isinstance(plain, list) and len(lines) == len(plain):
+        made[CURRENT] = [
+            ChatLine(text, line.turn) if isinstance(line, ChatLine) else text
+            for line, text in zip(lines, plain, strict=True)
+        ]
 
 
 def _size(parts: Mapping[str, Any]) -> int | None:
@@ -195,7 +210,7 @@ def _input(contents: Contents, renderer: Renderer, note: Note) -> dict[str, Any]
     return made
 
 
-def choose_answer_format(asked: AnswerFormat, actions: Mapping[str, Any]) -> Literal["actions", "text"]:
+def choose_answer_format(asked: AnswerFormat, actions: object) -> Literal["actions", "text"]:
     """Return how the model is asked to answer: by actions where it is said or where there are some, else in words.
 
     >>> choose_answer_format("auto", {}), choose_answer_format("auto", {"wave": {}}), choose_answer_format("text", {})

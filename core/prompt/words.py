@@ -33,7 +33,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
     """Return the tags of the message; what fails leaves none, or those before expansion."""
-    text, s = call.message.text, call.settings
+    text, s = call.asked_text, call.settings
     own, other = replacement("extract_tags"), replacement("expand_tags")
 
     def extracted() -> list[str]:
@@ -95,12 +95,12 @@ def _chat_rows(viewer: Viewer, words: Sequence[str], languages: Sequence[str]) -
 
 def _spoken(call: PromptCall) -> tuple[str, ...]:
     """Return the languages whose stop words and endings count for the message: its own, then LANGUAGES."""
-    return spoken_in(call.message.text, call.settings.languages)
+    return spoken_in(call.asked_text, call.settings.languages)
 
 
 def salient_words(call: PromptCall) -> list[str]:
     """Return what the message has to look for: its salient words, of a message without words its symbols."""
-    text = call.message.text
+    text = call.asked_text
     words = word_rules.salient_words(text, _spoken(call), MOST_WORDS)
     return words or word_rules.telling_symbols(text, call.settings.tags_limit)
 
@@ -133,7 +133,7 @@ def plan_request(call: PromptCall, words: Sequence[str], tags: Sequence[str]) ->
 
 def _beside(call: PromptCall, forms: Sequence[str]) -> list[Fragment]:
     """Return the pieces of what is looked for beside the words: their other forms, their near spellings."""
-    text = call.message.text
+    text = call.asked_text
     s = with_languages_of(text, call.settings)
     if s.memory_ranking == "recency":
         return []

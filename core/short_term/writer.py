@@ -351,4 +351,4 @@ def _is_explicit(said: object, settings: Settings) -> bool:
         return False
     if not isinstance(said, str):
         raise MessageError.of_type("said", said, "a text or None")
-    return is_explicit_wish(said, load_phrases(settings.languages, settings.remember_phrases))
+    return is_explicit_wish(said, load_phrases(settings.languages, settings.remember_phrases, settings.templates_dir))

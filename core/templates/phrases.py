@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from ..base import logs, resources
+from ..base import logs
 from ..config.file import read_yaml_value
 from ..text.remember_phrases import GROUPS, Phrases
+from .words import read_words
 
 
 @lru_cache(maxsize=32)
@@ -30,13 +31,16 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
 
 
-def load_phrases(languages: Iterable[str], overlay: Phrases | None = None) -> dict[str, tuple[str, ...]]:
+def load_phrases(
+    languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
+) -> dict[str, tuple[str, ...]]:
     """Return the phrases of all five groups for these languages, the overlay's groups in place of the shipped ones.
 
     Args:
         languages: ISO 639-1 codes; one without a file in `prompts/remember` adds nothing.
         overlay: REMEMBER_PHRASES, group to phrases. A group it names replaces that group, an empty list empties it; a
             group that does not exist is logged and passed over.
+        templates_dir: TEMPLATES_DIR; a file `remember/<language>.yaml` there takes the place of the shipped one.
 
     Raises:
         FileNotFoundError: the installation has no `prompts`.
@@ -46,13 +50,9 @@ def load_phrases(languages: Iterable[str], overlay: Phrases | None = None) -> di
     ('mark my words',)
     """
     found: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
-    folder = resources.find("prompts") / "remember"
     for language in dict.fromkeys(code.lower() for code in languages):
-        path = folder / f"{language}.yaml"
-        # A code is a word, never a way out of the folder.
-        if language.isalpha() and path.is_file():
-            for group, phrases in _read(str(path), path.stat().st_mtime_ns).items():
-                found[group] = tuple(dict.fromkeys((*found[group], *phrases)))
+        for group, phrases in (read_words("remember", language, _read, templates_dir) or {}).items():
+            found[group] = tuple(dict.fromkeys((*found[group], *phrases)))
     for group, given in (overlay or {}).items():
         if group in GROUPS:
             found[group] = _texts(given)

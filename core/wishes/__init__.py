@@ -239,7 +239,7 @@ def _read_wish(text: object, topic: object, settings: Settings) -> Wish | WriteR
     if len(said) > rules.SENTENCE_CHARS:
         note = f"it has {len(said)} characters; a wish may have {rules.SENTENCE_CHARS}"
         return WriteResult(False, None, "too_long", notes=(note,))
-    wishes = rules.find_wishes(said, load_wish_words(said, settings.languages))
+    wishes = rules.find_wishes(said, load_wish_words(said, settings.languages, settings.templates_dir))
     wish = wishes[0] if wishes else Wish(said, rules.build_topic(said), BY_HAND)
     return Wish(said, _read_topic(topic) if topic is not None else wish.topic, wish.kind)
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from ..base import logs, resources
+from ..base import logs
 from ..calls import screening
 from ..config import Settings
 from ..config.file import read_yaml_value
 from ..memories.rules_modes import MODES
+from ..templates.words import read_words
 from ..text.languages import likely_languages
 from .rules import MOST_CHARS, Wish, find_wishes
 from .rules_patterns import WishWords
@@ -48,8 +49,12 @@ def _read_texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
 
 
-def load_wish_words(text: str, languages: Iterable[str]) -> dict[str, WishWords]:
+def load_wish_words(
+    text: str, languages: Iterable[str], templates_dir: str | Path | None = None
+) -> dict[str, WishWords]:
     """Return the patterns of the languages a text may be in, the likeliest first; all there are where that is unclear.
+
+    A file `wishes/<language>.yaml` below TEMPLATES_DIR takes the place of the shipped one.
 
     Raises:
         FileNotFoundError: the installation has no `prompts`.
@@ -60,13 +65,11 @@ def load_wish_words(text: str, languages: Iterable[str]) -> dict[str, WishWords]
     >>> list(load_wish_words("nenne mich Jo", ["en"]))[:2]
     ['de', 'en']
     """
-    folder = resources.find("prompts") / "wishes"
     words: dict[str, WishWords] = {}
     for language in likely_languages(text, (*languages, *LANGUAGES)):
-        path = folder / f"{language}.yaml"
-        # A code is a word, never a way out of the folder.
-        if language.isalpha() and path.is_file():
-            words[language] = _read_file(str(path), path.stat().st_mtime_ns)
+        found = read_words("wishes", language, _read_file, templates_dir)
+        if found is not None:
+            words[language] = found
     return words
 
 
@@ -85,7 +88,7 @@ def read_wishes(
     if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
         return ()
     try:
-        wishes = find_wishes(text, load_wish_words(text, settings.languages))
+        wishes = find_wishes(text, load_wish_words(text, settings.languages, settings.templates_dir))
     except (OSError, ValueError) as error:
         logs.warning("wishes_unread", error=type(error).__name__)
         return ()

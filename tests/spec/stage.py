@@ -104,7 +104,7 @@ class Stage:
 
 _CALL = (
     "interface_name", "image_data", "attachments", "max_chars", "history_scope", "limit_tokens", "counter",
-    "destination", "db", "settings", "scope",
+    "destination", "db", "replacing", "settings", "scope",
 )  # fmt: skip
 
 

@@ -63,18 +63,18 @@ for _name, _before, _after, _key in (
     ("CONTEXT_EXCHANGE_WINDOW", 0, 2, "history_current_chat"),
     ("HISTORY_AGE_MARKER_MINUTES", 10, 0, "history_current_chat"),
     ("NOISE_PREFIXES", [], ["tofu here 3"], "history_current_chat"),
-    ("ENABLE_AI_DIARY", 1, 0, "thoughts"),
+    ("ENABLE_AI_DIARY", 1, 0, "ai_diary"),
     ("AI_DIARY_FULL", 1, 0, "ai_diary"),
     ("DIARY_HISTORY_DAYS", 2, 4, "ai_diary"),
     ("DIARY_CHARS", 8000, 5, "ai_diary"),
-    ("ENABLE_THOUGHTS", 1, 0, "thoughts"),
-    ("THOUGHTS_LIMIT", 5, 1, "thoughts"),
     ("ENABLE_MEMORIES", 1, 0, "memories"),
     ("SNIPPET_CHARS", 400, 80, "memories"),
     ("SNIPPET_WINDOW", "start", "match", "memories"),
     ("MEMORY_LABELS", 0, 1, "memories"),
 ):
     register(_name, _before, _after, _context(_name, _key))
+register("ENABLE_THOUGHTS", 1, 0, _context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0))
+register("THOUGHTS_LIMIT", 5, 1, _context("THOUGHTS_LIMIT", "thoughts", AI_DIARY_FULL=0))
 
 
 @probe(8000, 100)

@@ -107,7 +107,7 @@ def held(prompt: dict[str, Any]) -> None:
     blocks = to_messages(prompt, "anthropic")
     assert CANARY not in json.dumps(blocks["system"])
     for position in ("before_prompt", "in_prompt", "in_chat", "after_prompt"):
-        placed = to_messages(prompt, settings=Settings(scene_recap_position=position, scene_recap_role="system"))
+        placed = to_messages(prompt, settings=Settings(scene_recap_position=position))
         system = [message["content"] for message in placed if message["role"] == "system"]
         assert CANARY not in "".join(system), position
 

@@ -16,7 +16,7 @@ def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> No
     stage.diary("c1", minutes=120, interaction_summary="we talked", personal_thought="he is sad")
     stage.diary("only content", minutes=60)
     assert stage.context("what")["ai_diary"] == [
-        "[10/03/26:1000] summary: we talked | thought: he is sad",
+        "[10/03/26:1000] c1 | summary: we talked | thought: he is sad",
         "[10/03/26:1100] only content",
     ]
     assert len(stage.context("what", DIARY_HISTORY_DAYS=3)["ai_diary"]) == 3
@@ -36,13 +36,34 @@ def test_p38_the_two_switches_of_the_diary(stage: Stage, diary: int, full: int) 
     stage.diary("a day", personal_thought="hm")
     context = stage.context("what", ENABLE_AI_DIARY=diary, AI_DIARY_FULL=full)
     assert ("ai_diary" in context) is bool(diary and full)
-    assert bool(context["thoughts"]) is bool(diary)
+    assert bool(context["thoughts"]) is bool(diary and not full)
+    assert "hm" not in str(context) or diary
+
+
+def test_p38_what_was_written_reaches_the_prompt_and_nothing_twice(stage: Stage) -> None:
+    stage.diary(
+        "Ann has an exam on Thursday.", interaction_summary="We talked of school.", personal_thought="hm", minutes=9
+    )
+    stage.diary(
+        "She fears it. Poor Ann.", interaction_summary="she  fears it.", personal_thought="Poor Ann.", minutes=8
+    )
+    stage.diary("An examination.", interaction_summary="exam", minutes=7)
+    prompt, report = stage.explain("what")
+    assert [line.split("] ")[1] for line in prompt["context"]["ai_diary"]] == [
+        "Ann has an exam on Thursday. | summary: We talked of school. | thought: hm",
+        "She fears it. Poor Ann.",
+        "An examination. | summary: exam",
+    ]
+    assert prompt["context"]["thoughts"] == []
+    assert reasons(report, "thoughts") == ["visible", "visible"]
+    bare = stage.context("what", AI_DIARY_FULL=0)
+    assert [line.split("] ")[1] for line in bare["thoughts"]] == ["hm", "Poor Ann."]
 
 
 def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     for n in range(7):
         stage.diary(f"day {n}", minutes=100 - n, personal_thought=f"thought {n}")
-    context, report = stage.explain("what")
+    context, report = stage.explain("what", AI_DIARY_FULL=0)
     shown = context["context"]["thoughts"]
     assert [line.split("] ")[1] for line in shown] == [f"thought {n}" for n in range(2, 7)]
     assert shown[0].startswith("[10/03/26:1022] ")
@@ -58,7 +79,7 @@ def test_p40_the_verbosity_caps_the_memories(stage: Stage, verbosity: int, lite:
         stage.remember(f"tofu number {n}", ["tofu"], 100 + n)
         stage.say(f"line {n}", minutes=200 - n)
         stage.diary(f"day {n}", personal_thought=f"t {n}", minutes=100 - n)
-    context = stage.context("tofu", CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite)
+    context = stage.context("tofu", CONTEXT_VERBOSITY=verbosity, PROMPT_LITE_MODE=lite, AI_DIARY_FULL=0)
     assert len(context["memories"]) == count
     assert len(context["history_current_chat"]) == (min(verbosity, 3) if lite else verbosity)
     assert len(context["thoughts"]) == (2 if lite else 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -115,6 +116,26 @@ def test_f62_a_message_of_a_megabyte_is_used_and_over_the_limit_refused(stage: S
     assert len(stage.prompt(text)["input"]["payload"]["text"]) > 790_000
     with pytest.raises(PromptTooLargeError):
         stage.prompt(text, max_chars=52_000)
+
+
+@pytest.mark.parametrize("sign", ["word%d ", "\u6570%d", "\uac00%d ", '"\n%d'])
+def test_f62_a_megabyte_is_looked_at_no_further_than_it_matters(stage: Stage, sign: str) -> None:
+    text = "".join(sign % n for n in range(200_000))[:1_000_000]
+    stage.prompt("tofu")
+    start = time.process_time()
+    with pytest.raises(PromptTooLargeError) as caught:
+        stage.prompt(text, max_chars=52_000)
+    assert time.process_time() - start < 1.0
+    assert caught.value.parts["input"] > 900_000
+    prompt, report = stage.explain(text)
+    assert len(prompt["input"]["payload"]["text"]) == len(text)
+    assert time.process_time() - start < 6.0
+    assert any("are searched for" in note for note in report["notes"])
+
+
+def test_f62_the_end_of_a_long_message_is_searched_for_too(stage: Stage) -> None:
+    stage.remember("The quagga likes rain", ["quagga"])
+    assert stage.context("lorem ipsum " * 5000 + "what of the quagga?")["memories"]
 
 
 # P60

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations.rules_saved import choose_saved
@@ -19,6 +21,7 @@ def end(stage: Stage, path: str) -> None:
     assert ended.stored, ended
 
 
+@pytest.mark.slow
 def test_c23_as_many_as_the_characters_hold_and_the_one_that_fits_the_message(stage: Stage) -> None:
     save(stage, "I am allergic to peanuts......")
     for n in range(299):

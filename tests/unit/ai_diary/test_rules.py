@@ -16,7 +16,7 @@ def entry(number: int, minutes: int = 0, **parts: str) -> DiaryEntry:
     return DiaryEntry(number, AT + timedelta(minutes=minutes), **{"content": "c", **parts})  # type: ignore[arg-type]
 
 
-def test_p38_a_line_has_the_parts_there_are_else_the_content() -> None:
+def test_p38_a_line_has_the_parts_there_are() -> None:
     entries = [
         entry(1, 1, interaction_summary="we\ntalked", personal_thought="he is sad"),
         entry(2, 2, interaction_summary="we talked"),
@@ -26,9 +26,9 @@ def test_p38_a_line_has_the_parts_there_are_else_the_content() -> None:
     ]
     assert diary_lines(entries, 8000, UTC)[0] == [
         "no time",
-        "[10/03/26:1201] summary: we talked | thought: he is sad",
-        "[10/03/26:1202] summary: we talked",
-        "[10/03/26:1203] thought: he is sad",
+        "[10/03/26:1201] c | summary: we talked | thought: he is sad",
+        "[10/03/26:1202] c | summary: we talked",
+        "[10/03/26:1203] c | thought: he is sad",
         "[10/03/26:1204] a day",
     ]
 

@@ -95,8 +95,17 @@ def test_s42_the_door_takes_the_settings() -> None:
     assert [each["role"] for each in by_hand] == ["system", "assistant", "user", "user"]
 
 
-def test_f31_by_the_settings_recalled_text_is_a_user_message_whatever_the_role() -> None:
-    settings = Settings(scene_recap_role="system")
+def test_s39_a_role_that_the_host_sets_is_that_of_the_recap() -> None:
+    for role in ("system", "user", "assistant"):
+        made = prompt_engine.to_messages(full("canary"), settings=Settings(scene_recap_role=role))
+        (recap,) = [each for each in made if "running_recap" in each["content"]]
+        assert recap["role"] == role
+        anthropic = prompt_engine.to_messages(full("canary"), "anthropic", settings=Settings(scene_recap_role=role))
+        assert {each["role"] for each in anthropic["messages"]} == {"user"}
+
+
+def test_f31_by_itself_recalled_text_is_a_user_message() -> None:
+    settings = Settings()
     made = prompt_engine.to_messages(full("canary"), settings=settings)
     assert [each["role"] for each in made] == ["system", "user", "user", "user", "user", "user"]
     assert "canary" not in made[0]["content"]
