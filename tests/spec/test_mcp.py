@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import Client, MCPError
 
-from core import conversations, lifelong, wishes
+from core import conversations, lifelong, short_term, wishes
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -186,6 +187,8 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
         ("ann", "ann", "Hi"), ("self", "", "Hello"),
     ]  # fmt: skip
+    (moment,) = short_term.get_for_user(ANN, **world.speaker().asking)
+    assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
 
 
 @pytest.mark.slow
@@ -487,3 +490,28 @@ def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch
         assert "KeyError" in str(error.value) and SECRET not in str(error.value)
 
     world.run(scenario)
+
+
+# The page
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+
+
+@pytest.mark.checkout
+def test_the_page_says_what_there_is() -> None:
+    """Its configuration is JSON, its tables name every tool with its arguments and every variable of the command."""
+    from core.cli import mcp as command
+
+    text = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    server = json.loads(block)["mcpServers"]["memory"]
+    assert [server["command"], *server["args"]] == ["uvx", "--from", "prompt-engine[mcp]", "prompt-engine", "mcp"]
+    tools = dict(re.findall(r"^\| `(\w+)\(([\w, ]*)\)` \|", text, re.MULTILINE))
+    assert tools == {name: ", ".join(tool.takes.model_fields) for name, tool in TOOLS.items()}
+    source = Path(str(command.__file__)).read_text(encoding="utf-8")
+    variables = set(re.findall(r'envvar="(\w+)"', source))
+    assert len(variables) == 5 and all(f"| {name} |" in text for name in variables)
+    assert set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE)) == {
+        *re.findall(r'"(--[\w-]+)"', source), "--local", "--database",
+    }  # fmt: skip
