@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,10 +180,15 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
     async def scenario(client: Client) -> None:
         for number in range(3):
             turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
+            clock.forward(hours=1)  # equal texts at once would be one without an id, too
             assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
             assert turn["user"]["reason"] == ("duplicate" if number else "")
 
-    world.run(scenario)
+    clock: Any = world.db.clock
+    try:
+        world.run(scenario)
+    finally:
+        clock.forward(hours=-3)
     lines = load_chat_history(ANN, **world.speaker().asking)
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
         ("ann", "ann", "Hi"), ("self", "", "Hello"),
@@ -437,6 +443,24 @@ def test_r6_two_clients_at_once(world: World) -> None:
         assert texts == {text for n in range(20) for text in (f"{name} line {n}", f"to {name} {n}")}
 
 
+def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search waits until a list that came later has been answered."""
+    from core.mcp_server import tools
+
+    listed = threading.Event()
+    monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(20) else pytest.fail("it waited"))
+
+    async def scenario(client: Client) -> None:
+        waiting = asyncio.create_task(call(client, "memory_search", query="x"))
+        await asyncio.sleep(0)
+        told(await call(client, "memory_list"))
+        assert not waiting.done()
+        listed.set()
+        assert told(await waiting)["count"] == 0
+
+    world.run(scenario)
+
+
 def test_the_block_never_is_longer_than_asked(world: World) -> None:
     asking = world.speaker().asking
     for n in range(60):
@@ -449,7 +473,8 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
             answer = told(await call(client, "memory_context", message="tea and rice", max_chars=most))
             assert answer["characters"] == len(answer["context"]) <= most
             sizes.append(answer["characters"])
-        assert sizes == sorted(sizes) and sizes[-1] > 4000 and answer["left_out"] >= 0
+        assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 4000
+        assert told(await call(client, "memory_context", message="tea", max_chars=500))["left_out"] > 0
 
     world.run(scenario)
 
