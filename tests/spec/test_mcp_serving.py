@@ -108,6 +108,7 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:
     headers = http.headers(ANN)
     for method in ("GET", "DELETE", "PUT", "PATCH"):
