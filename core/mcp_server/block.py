@@ -6,10 +6,9 @@ place, and none is handed on as an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ..base.wire_ids import write_ids
 from ..prompt_engine import explain_json_prompt, fit_prompt, to_messages
 from .speaker import Speaker
 
@@ -52,16 +51,3 @@ def build_block(speaker: Speaker, message: str, max_chars: int) -> Block:
             return Block(text, len(report["left_out"]))
         room -= len(text) - max_chars
     return Block("", len(report["left_out"]))
-
-
-def write_ids(value: Any) -> Any:
-    """Return a JSON value with the ids in it as texts of digits, at any depth.
-
-    >>> write_ids({"memories": [{"id": 912424172927119445, "tags": []}]})
-    {'memories': [{'id': '912424172927119445', 'tags': []}]}
-    """
-    if isinstance(value, Mapping):
-        return {
-            name: str(each) if name == "id" and type(each) is int else write_ids(each) for name, each in value.items()
-        }
-    return [write_ids(each) for each in value] if isinstance(value, (list, tuple)) else value
