@@ -151,6 +151,7 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
     assert [n for n, h in hints.items() if not h.idempotent_hint] == ["turn_save"]
 
 
+@pytest.mark.slow
 def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
     """Forgetting is an operator's: no tool removes anything for good."""
 
