@@ -11,6 +11,9 @@ from ..scope import Privacy
 from . import output
 from .run import LocalOption, Run
 
+PersonaOption = Annotated[
+    str | None, typer.Option("--persona", metavar="ID", help="Whose memory. Without it PERSONA_ID.")
+]
 ParticipantOption = Annotated[
     str | None,
     typer.Option(
@@ -50,6 +53,7 @@ EXTRA = "It needs the extra `mcp`: pip install 'prompt-engine[mcp]' ({name} is m
 
 def mcp(
     run: Run,
+    persona: PersonaOption = None,
     participant: ParticipantOption = None,
     name: NameOption = "",
     conversation: PlaceOption = None,
@@ -63,12 +67,16 @@ def mcp(
     call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
     # 1. who speaks; before anything slow, so that a wrong option is told at once
-    persona = run.persona if run.persona is not None else run.settings.persona_id
     try:
         from .. import mcp_server
 
         scope = mcp_server.build_scope(
-            persona, participant, conversation, server, privacy=privacy, destination="local" if local else None
+            run.settings.persona_id if persona is None else persona,
+            participant,
+            conversation,
+            server,
+            privacy=privacy,
+            destination="local" if local else None,
         )
         serve = mcp_server.serve_stdio
     except ModuleNotFoundError as error:

@@ -8,13 +8,13 @@ from urllib.parse import quote, unquote
 
 import mcp_types as types
 
+from ..base.wire_ids import write_ids
 from ..chat_history_cache import load_chat_history, load_global_chat_history
 from ..conversations import list_recent_conversations, list_saved_memories
 from ..errors import MessageError
 from ..shapes import PERSONA_SENDER, ChatLine
 from ..text.sizes import to_json
 from ..wishes import list_wishes
-from .block import write_ids
 from .speaker import Speaker
 
 LINES = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from core import ai_diary, chat_history_cache, conversations, lifelong, privacy,
 from core.cli.app import app as cli_app
 from core.config import Settings
 from core.database.engine import Database
+from core.errors import MessageError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from tests.isolation.oracle import may_see
@@ -83,6 +85,46 @@ def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
     assert CANARY.search(item["text"]) and not item["archived_at"]
 
 
+# MCP
+
+
+@pytest.mark.slow
+def test_f12_no_tool_resource_or_prompt_shows_what_is_not_seen(world: World) -> None:
+    """Everything a program can ask over MCP, as everybody who stands somewhere, about the places of everybody."""
+    pytest.importorskip("mcp")
+    from core.mcp_server import Speaker, prompts, resources, tools
+
+    standing = [asking for asking in world.askings if asking.scope.conversation is not None]
+    shown, foreign, changed = set(), [], 0
+    for number, asking in enumerate(standing):
+        speaker = Speaker(asking.scope, db=world.db, settings=SETTINGS)
+        places = [world.places[(7 * number + step) % len(world.places)] for step in range(3)]
+
+        def call(name: str, speaker: Speaker = speaker, **arguments: Any) -> str:
+            return str(tools.TOOLS[name].run(speaker, arguments).structured_content)
+
+        answers = [
+            call("memory_context", message=f"what about the {COMMON}?", max_chars=200_000),
+            call("memory_search", query=f"the {COMMON} sleeps", limit=200),
+            call("memory_search", tags=[TAG], limit=200),
+            call("memory_list"),
+            *(str(resources.read(speaker, uri)) for uri in resources.LISTS),
+        ]
+        for place in places:
+            key = place.conversation or "tg/none"
+            answers.append(str(resources.read(speaker, resources.conversation_uri(key))))
+            with contextlib.suppress(MessageError):
+                answers.append(str(prompts.build(speaker, "recap", {"conversation": key})))
+            if not may_see(asking.asker, place.origin):
+                item = str(place.rows["memories"])
+                changed += "True" in call("memory_delete", id=item) + call("memory_update", id=item, text="x")
+        found = set(CANARY.findall("".join(answers)))
+        foreign += [(asking, world.names[each]) for each in found if not may_see(asking.asker, world.origins[each])]
+        shown |= found
+    assert foreign == [] and changed == 0
+    assert len(standing) > 20 and len(shown) > 100
+
+
 # The command
 
 COMMANDS = {
@@ -96,6 +138,7 @@ COMMANDS = {
     "jobs show": ["jobs", "show"],
     "memory health": ["memory", "health"],
     "doctor": None,
+    "mcp": None,
 }
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
 OTHERS = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import Client, MCPError
 
-from core import conversations, lifelong, wishes
+from core import conversations, lifelong, short_term, wishes
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -149,6 +151,7 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
     assert [n for n, h in hints.items() if not h.idempotent_hint] == ["turn_save"]
 
 
+@pytest.mark.slow
 def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
     """Forgetting is an operator's: no tool removes anything for good."""
 
@@ -178,14 +181,21 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
     async def scenario(client: Client) -> None:
         for number in range(3):
             turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
+            clock.forward(hours=1)  # equal texts at once would be one without an id, too
             assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
             assert turn["user"]["reason"] == ("duplicate" if number else "")
 
-    world.run(scenario)
+    clock: Any = world.db.clock
+    try:
+        world.run(scenario)
+    finally:
+        clock.forward(hours=-3)
     lines = load_chat_history(ANN, **world.speaker().asking)
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
         ("ann", "ann", "Hi"), ("self", "", "Hello"),
     ]  # fmt: skip
+    (moment,) = short_term.get_for_user(ANN, **world.speaker().asking)
+    assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
 
 
 @pytest.mark.slow
@@ -434,6 +444,24 @@ def test_r6_two_clients_at_once(world: World) -> None:
         assert texts == {text for n in range(20) for text in (f"{name} line {n}", f"to {name} {n}")}
 
 
+def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search waits until a list that came later has been answered."""
+    from core.mcp_server import tools
+
+    listed = threading.Event()
+    monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(20) else pytest.fail("it waited"))
+
+    async def scenario(client: Client) -> None:
+        waiting = asyncio.create_task(call(client, "memory_search", query="x"))
+        await asyncio.sleep(0)
+        told(await call(client, "memory_list"))
+        assert not waiting.done()
+        listed.set()
+        assert told(await waiting)["count"] == 0
+
+    world.run(scenario)
+
+
 def test_the_block_never_is_longer_than_asked(world: World) -> None:
     asking = world.speaker().asking
     for n in range(60):
@@ -446,7 +474,8 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
             answer = told(await call(client, "memory_context", message="tea and rice", max_chars=most))
             assert answer["characters"] == len(answer["context"]) <= most
             sizes.append(answer["characters"])
-        assert sizes == sorted(sizes) and sizes[-1] > 4000 and answer["left_out"] >= 0
+        assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 4000
+        assert told(await call(client, "memory_context", message="tea", max_chars=500))["left_out"] > 0
 
     world.run(scenario)
 
@@ -487,3 +516,28 @@ def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch
         assert "KeyError" in str(error.value) and SECRET not in str(error.value)
 
     world.run(scenario)
+
+
+# The page
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+
+
+@pytest.mark.checkout
+def test_the_page_says_what_there_is() -> None:
+    """Its configuration is JSON, its tables name every tool with its arguments and every variable of the command."""
+    from core.cli import mcp as command
+
+    text = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    server = json.loads(block)["mcpServers"]["memory"]
+    assert [server["command"], *server["args"]] == ["uvx", "--from", "prompt-engine[mcp]", "prompt-engine", "mcp"]
+    tools = dict(re.findall(r"^\| `(\w+)\(([\w, ]*)\)` \|", text, re.MULTILINE))
+    assert tools == {name: ", ".join(tool.takes.model_fields) for name, tool in TOOLS.items()}
+    source = Path(str(command.__file__)).read_text(encoding="utf-8")
+    variables = set(re.findall(r'envvar="(\w+)"', source))
+    assert len(variables) == 5 and all(f"| {name} |" in text for name in variables)
+    assert set(re.findall(r"^\| `(--[\w-]+)", text, re.MULTILINE)) == {
+        *re.findall(r'"(--[\w-]+)"', source), "--local", "--database",
+    }  # fmt: skip

@@ -29,7 +29,7 @@ def _asked_of_a_process(url: str, persona: str) -> Ask:
     known = ("PATH", "PYTHONPATH", "DATABASE_URL", "HOME", "MCP_PARTICIPANT", "PERSONA_ID")
     given = environment(url, MCP_PARTICIPANT=ANN, PERSONA_ID=persona)
     env = {name: value for name, value in given.items() if name in known}
-    target = [word for word in command(persona) if word not in ("--persona-id", persona)]
+    target = [word for word in command(persona) if word not in ("--persona", persona)]
     return lambda *words: inspector.ask(COMMAND or [], target, *words, env=env)
 
 

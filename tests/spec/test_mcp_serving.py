@@ -1,0 +1,282 @@
+"""How the memory over MCP is started and guarded: options, tokens, refusals, a server that dies (R6, R7)."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra `mcp`")
+pytest.importorskip("uvicorn", reason="needs the extra `admin`")
+
+import httpx2
+
+import core.cli
+from core import tokens
+from core.chat_history_cache import load_chat_history, save_chat_message
+from core.cli import app as command_app
+from core.conversations import list_saved_memories
+from core.database.engine import Database
+from core.mcp_server import build_scope
+from core.scope import Scope
+from tests.spec.mcp_world import ANN, BOB, HttpServer, World, command, environment, serving, speaker_of, told
+from tests.store.world import own_scope
+
+pytestmark = pytest.mark.engines("sqlite")
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_list", "arguments": {}}}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def persona() -> str:
+    """A persona of its own."""
+    return own_scope().persona
+
+
+@pytest.fixture
+def http(db: Database, persona: str) -> Iterator[HttpServer]:
+    """A server with tokens for Ann and Bob."""
+    with serving(db, persona) as made:
+        yield made
+
+
+def post(http: HttpServer, headers: dict[str, str], body: Any = CALL, **given: Any) -> httpx2.Response:
+    """Return what one request is answered."""
+    content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body}
+    headers = {"content-type": "application/json", **ACCEPT, **headers}
+    return httpx2.post(http.url, headers=headers, timeout=30, **content, **given)
+
+
+def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, http: HttpServer) -> None:
+    """401 without one that holds, 403 with one of no person; neither tells what there is."""
+    scope = Scope(persona, participant="web/cy")
+    revoked = tokens.add_token(db=db, scope=scope)
+    assert tokens.revoke_token(revoked["id"], db=db, scope=scope)
+    host, admin = (tokens.add_token(kind, db=db, scope=scope)["token"] for kind in ("host", "admin"))
+    good = http.tokens[ANN]
+    wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
+    answers = [post(http, {"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
+    assert {answer.status_code for answer in answers} == {401} and len({answer.text for answer in answers}) == 1
+    for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
+        assert post(http, {"Authorization": text}).status_code == header
+    for text in (host, admin):
+        answer = post(http, {"Authorization": f"Bearer {text}"})
+        assert answer.status_code == 403 and persona not in answer.text and "web/" not in answer.text
+    # What a request says of itself beside its token counts for nothing.
+    save_chat_message(BOB, "zqsecret", db=db, scope=speaker_of(db, persona, BOB).scope)
+    said = {"X-User-Id": BOB, "X-Conversation-Id": BOB, "X-Persona": persona, "Cookie": f"participant={BOB}"}
+    search = {**CALL, "params": {"name": "memory_search", "arguments": {"query": "zqsecret"}}}
+    answer = post(http, {**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
+    assert answer.status_code == 200 and answer.json()["result"]["structuredContent"]["count"] == 0
+    mine = post(http, http.headers(BOB), search)
+    assert mine.json()["result"]["structuredContent"]["count"] == 1
+
+
+def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
+    """No session is kept: an id that somebody shows is not looked at."""
+    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    begun = post(http, http.headers(ANN), {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first})
+    assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
+    save = {**CALL, "params": {"name": "memory_save", "arguments": {"text": "of Bob"}}}
+    assert post(http, {**http.headers(BOB), "mcp-session-id": "a" * 32}, save).status_code == 200
+    assert (
+        post(http, {**http.headers(ANN), "mcp-session-id": "a" * 32}).json()["result"]["structuredContent"]["total"]
+        == 0
+    )
+
+
+def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, http: HttpServer) -> None:
+    save_chat_message("web/town", "Tea at five?", "Cy", db=db, scope=Scope(persona, "web/town", "web/cy"))
+    made = tokens.add_token(db=db, scope=Scope(persona, "web/town", "web/dan"))
+    turn = {"name": "turn_save", "arguments": {"user_text": "Yes!", "assistant_text": "See you."}}
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    assert post(http, headers, {**CALL, "params": turn}).json()["result"]["structuredContent"]["user"]["stored"]
+    lines = load_chat_history("web/town", db=db, scope=Scope(persona, "web/town"))
+    assert [(line["sender_name"], line["text"]) for line in lines] == [
+        ("Cy", "Tea at five?"), ("dan", "Yes!"), ("", "See you."),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:
+    headers = http.headers(ANN)
+    for method in ("GET", "DELETE", "PUT", "PATCH"):
+        assert httpx2.request(method, http.url, headers={**headers, **ACCEPT}, timeout=10).status_code == 405
+    assert post(http, {**headers, "Host": "evil.example"}).status_code == 421
+    assert post(http, {**headers, "Origin": "https://evil.example"}).status_code == 403
+    assert post(http, {**headers, "content-type": "text/plain"}).status_code in (400, 415)
+    assert post(http, headers, b"[" * 4_194_305).status_code == 413
+    deep = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
+    for body in (b"", b"{", b"null", b"[]", b"[1]", deep, b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 1}', b'"\\ud800"'):
+        for era in ({}, {"mcp-protocol-version": "2026-07-28"}, {"mcp-protocol-version": "2025-11-25"}):
+            answer = post(http, {**headers, **era}, body)
+            assert 400 <= answer.status_code < 500, (body[:20], era, answer.text)
+            assert "Traceback" not in answer.text and "site-packages" not in answer.text
+    for arguments in ({"text": "a\x00b"}, {"text": "\ud800"}, [], "x", {"": 1}, {"text": {"text": "x"}}):
+        save = {**CALL, "params": {"name": "memory_save", "arguments": arguments}}
+        answer = post(http, headers, json.dumps(save))
+        assert answer.status_code < 500 and "Traceback" not in answer.text, arguments
+    assert httpx2.post(f"{http.url}/other", headers={**headers, **ACCEPT}, json=CALL).status_code == 404
+    left = post(http, headers).json()["result"]["structuredContent"]["memories"]
+    assert [memory["text"] for memory in left] == ["ab"]  # of all of them one could be stored
+
+
+@pytest.mark.slow
+def test_r6_a_server_killed_in_a_call_loses_nothing(migrated_url: str, db: Database, persona: str) -> None:
+    """Killed while turns come in: each acknowledged one is there, and the others are stored once when sent again."""
+    world = World(db, migrated_url, persona, HttpServer({}, 0))
+    child = subprocess.Popen(
+        command(persona, "--participant", ANN), env=environment(migrated_url), text=True, bufsize=1,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert child.stdin is not None and child.stdout is not None
+
+    def send(**message: Any) -> None:
+        print(json.dumps({"jsonrpc": "2.0", **message}), file=child.stdin, flush=True)
+
+    first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    send(id=0, method="initialize", params=first)
+    assert json.loads(child.stdout.readline())["result"]["serverInfo"]["name"] == "prompt-engine"
+    send(method="notifications/initialized")
+    turns = [{"user_text": f"line {n}", "assistant_text": f"answer {n}", "message_id": f"m{n}"} for n in range(60)]
+    for number, turn in enumerate(turns, 1):
+        send(id=number, method="tools/call", params={"name": "turn_save", "arguments": turn})
+    acknowledged = [json.loads(child.stdout.readline())["id"] for _ in range(5)]
+    os.kill(child.pid, signal.SIGKILL)
+    acknowledged += [json.loads(line)["id"] for line in child.stdout if line.endswith("}\n")]
+    child.wait(20)
+    child.stdin.close()
+    child.stdout.close()
+    assert len(acknowledged) < len(turns)
+    stored = {line["text"] for line in load_chat_history(ANN, 1000, **world.speaker().asking)}
+    assert {f"{word} {number - 1}" for number in acknowledged for word in ("line", "answer")} <= stored
+
+    async def send_again(client: Any) -> None:
+        for turn in turns:
+            told(await client.call_tool("turn_save", turn))
+
+    world.run(send_again, "stdio")
+    texts = [line["text"] for line in load_chat_history(ANN, 1000, **world.speaker().asking)]
+    assert sorted(texts) == sorted(text for turn in turns for text in (turn["user_text"], turn["assistant_text"]))
+
+
+@pytest.mark.slow
+def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Database, persona: str) -> None:
+    """Options go before variables; nobody named is one person of their own, in direct messages."""
+    from mcp import Client, StdioServerParameters
+
+    async def save(text: str, words: list[str], **variables: str) -> None:
+        child = StdioServerParameters(command=words[0], args=words[1:], env=environment(migrated_url, **variables))
+        async with Client(child) as client:
+            assert told(await client.call_tool("memory_save", {"text": text}))["done"]
+            turn = {"user_text": f"I said {text}", "assistant_text": "Yes."}
+            assert told(await client.call_tool("turn_save", turn))["user"]["stored"]
+
+    base = command(persona)[:4]
+    given = {"PERSONA_ID": persona, "MCP_PARTICIPANT": "desk/eve", "MCP_NAME": "Eve"}
+    asyncio.run(save("by variables", base, **given))
+    asyncio.run(
+        save("by options", [*base, "--persona", persona, "--participant", "desk/fay", "--name", "Fay"], **given)
+    )
+    asyncio.run(save("by nobody", base, PERSONA_ID=persona))
+    place = ["--conversation", "web/hall", "--server", "s1", "--privacy", "restricted"]
+    asyncio.run(save("in a hall", [*base, *place], **given))
+    for scope, text, name in (
+        (build_scope(persona, "desk/eve"), "by variables", "Eve"),
+        (build_scope(persona, "desk/fay"), "by options", "Fay"),
+        (build_scope(persona), "by nobody", "me"),
+        (build_scope(persona, "desk/eve", "web/hall", "s1"), "in a hall", "Eve"),
+    ):
+        assert [each["text"] for each in list_saved_memories(db=db, scope=scope)] == [text]
+        line = load_chat_history(scope.conversation, db=db, scope=scope)[0]
+        assert (line["sender_name"], line["text"]) == (name, f"I said {text}")
+    assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve")) == []
+    assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve", "s1")) == []
+
+
+@pytest.mark.slow
+def test_r6_the_command_serves_mcp_over_http(tmp_path: Path) -> None:
+    """`token add`, then `serve --mcp` as it is typed, and the SDK's client; ended by Ctrl-C."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    url = f"sqlite:///{tmp_path / 'serve.db'}"
+    program = [sys.executable, "-m", str(core.cli.__name__)]
+    add = [*program, "token", "add", "--persona", "iris", "--participant", ANN, "--text"]
+    env = environment(url)
+    token = subprocess.run(add, env=env, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    port = _free_port()
+    words = [*program, "serve", "--mcp", "--no-admin", "--no-worker", "--port", str(port)]
+    child = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert child.stderr is not None
+    said: list[str] = []
+    announced = threading.Event()
+
+    def listen() -> None:
+        for line in child.stderr or ():
+            said.append(line)
+            if "/mcp" in line:
+                announced.set()
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    try:
+        assert announced.wait(60), said
+
+        async def ask(era: str) -> None:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+                Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http), mode=era) as client,
+            ):
+                assert told(await client.call_tool("memory_save", {"text": f"tea in {era}"}))["done"]
+
+        for era in ("legacy", "auto"):
+            asyncio.run(ask(era))
+    finally:
+        child.send_signal(signal.SIGINT)
+        code = child.wait(30)
+        thread.join(10)
+        child.stderr.close()
+    assert code == 0 and token not in "".join(said)
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def test_a_missing_extra_and_a_wrong_option_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = builtins.__import__
+
+    def imported(name: str, *more: Any, **given: Any) -> Any:
+        if name == "mcp" or name.startswith(("mcp.", "mcp_types")):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return known(name, *more, **given)
+
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    assert command_app.run_command(["mcp", "--database", url, "--privacy", "secret"]) == 2
+    assert "--privacy" in capsys.readouterr().err
+    assert command_app.run_command(["mcp", "--database", url, "--persona", " "]) == 1
+    assert "persona" in capsys.readouterr().err
+    for module in [name for name in sys.modules if "mcp_server" in name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(builtins, "__import__", imported)
+    assert command_app.run_command(["mcp", "--database", url]) == 2
+    assert "prompt-engine[mcp]" in " ".join(capsys.readouterr().err.split())
+    assert command_app.run_command(["serve", "--database", url, "--mcp", "--no-admin"]) == 2
+    assert "prompt-engine[admin,mcp]" in " ".join(capsys.readouterr().err.split())
