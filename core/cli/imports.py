@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -267,7 +267,7 @@ def _consolidate(run: Run, result: ImportResult, progress: Callable[[str, int, i
 
     queued = 0
     for number, key in enumerate(result.conversations, 1):
-        asking = {"db": run.db, "settings": run.settings, "scope": run.scope(conversation=key)}
+        asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope(conversation=key)}
         queued += conversations.add_recent_conversation(**asking).stored
         queued += len(lifelong.trigger_memory_consolidation("import", None, key, wait=False, **asking).queued)
         progress("queueing", number, len(result.conversations))

@@ -12,7 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -70,11 +70,16 @@ class Member:
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
         """Yield the text; what breaks while it is read goes to `faults`."""
-        try:
-            with self.text() as text:
+        with ExitStack() as stack:
+            text: TextIO = io.StringIO()
+            try:
+                text = stack.enter_context(self.text())
+            except _UNREADABLE as error:
+                faults.append(Fault(self.name, f"the file cannot be read: {_why(error)}"))
+            try:
                 yield text
-        except _UNREADABLE as error:
-            faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
+            except _UNREADABLE as error:
+                faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
 
 
 def _why(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ...text.folding import clean
 from .archive import Member
 from .fields import dict_at, each_part, id_at, list_at, text_at, time_at
-from .trees import Node, choose_branch
+from .trees import NO_TIME, Node, choose_branch
 from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
 _ASSISTANT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
@@ -59,6 +59,8 @@ def _conversation(place: str, value: Any, member: Member, reading: Reading) -> I
     hidden = sum(1 for node in nodes if not node.text and node.role)
     if hidden:
         yield Left("hidden, of the system, of tools, or without words", hidden)
+    if not branch.is_timed and ended is None:
+        reading.notes[NO_TIME] += len(branch.lines)
     if branch.left:
         yield Left("further lines of branches that are not shown", branch.left)
     for number, (node, at, versions) in enumerate(branch.lines, 1):

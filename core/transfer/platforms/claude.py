@@ -9,7 +9,7 @@ from typing import Any
 from ...text.folding import clean
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
-from .trees import Node, choose_branch
+from .trees import NO_TIME, Node, choose_branch
 from .values import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
 _ASSISTANT = Speaker("claude", "Claude", is_assistant=True)
@@ -100,6 +100,8 @@ def _conversation(
     last = id_at(value, "current_leaf_message_uuid")
     ended = time_at(value, "updated_at")
     branch = choose_branch(nodes, last, begun, begun or ended or member.changed)
+    if not branch.is_timed and ended is None:
+        reading.notes[NO_TIME] += len(branch.lines)
     if branch.left:
         yield Left("further lines of branches that are not shown", branch.left)
     project = text_at(dict_at(value, "project"), "name")

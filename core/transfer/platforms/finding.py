@@ -44,9 +44,12 @@ class Found:
         """Files of which nothing is known."""
         slacks = _slack_members(export)
         for member in export.members:
-            kind = "slack" if member in slacks else _kind(member)
+            broken: list[Fault] = []
+            kind = "slack" if member in slacks else _kind(member, broken)
             if kind:
                 self.members.setdefault(kind, []).append(member)
+            elif broken:
+                export.faults += broken
             else:
                 self.unknown += 1
         people = [member for member in export.members if member.stem == "users"]
@@ -87,9 +90,8 @@ def _is_json(member: Member) -> bool:
     return member.name.lower().removesuffix(".gz").endswith(".json")
 
 
-def _kind(member: Member) -> str:
-    """Return the program a file is of, blank for none that is known."""
-    broken: list[Fault] = []
+def _kind(member: Member, broken: list[Fault]) -> str:
+    """Return the program a file is of, blank for none that is known; what breaks on the way goes to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")

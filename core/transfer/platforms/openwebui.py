@@ -9,7 +9,7 @@ from typing import Any
 from ...text.folding import clean
 from .archive import Member
 from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
-from .trees import Node, choose_branch
+from .trees import NO_TIME, Node, choose_branch
 from .values import USER_ID, USER_NAME, Fault, Left, Line, Read, Reading, Room, Speaker
 
 _DETAILS = re.compile(
@@ -66,9 +66,10 @@ def _chat(place: str, value: Any, member: Member, reading: Reading) -> Iterator[
         nodes.append(node)
     if wordless:
         yield Left("of the system, of tools, or without words", wordless)
-    branch = choose_branch(
-        nodes, id_at(history, "currentId"), begun, begun or time_at(value, "updated_at") or member.changed
-    )
+    ended = time_at(value, "updated_at")
+    branch = choose_branch(nodes, id_at(history, "currentId"), begun, begun or ended or member.changed)
+    if not branch.is_timed and ended is None:
+        reading.notes[NO_TIME] += len(branch.lines)
     if branch.left:
         yield Left("further lines of branches that are not shown", branch.left)
     for number, (node, at, versions) in enumerate(branch.lines, 1):

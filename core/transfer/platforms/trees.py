@@ -44,6 +44,12 @@ class Branch(NamedTuple):
     lines: list[Shown]
     left: int
     """Lines of other branches that stand in the place of none that is shown."""
+    is_timed: bool
+    """Whether anything said a time."""
+
+
+NO_TIME = "messages of conversations that say no time, given that of the file"
+"""Note of a reader."""
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> Branch:
@@ -76,7 +82,8 @@ def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, f
         taken.update(each.id for each in group)
         versions = tuple(Version(each.id, each.text) for each in group) if len(group) > 1 else ()
         lines.append(Shown(node, at, versions))
-    return Branch(lines, sum(1 for node in by_id.values() if node.text and node.id not in taken))
+    left = sum(1 for node in by_id.values() if node.text and node.id not in taken)
+    return Branch(lines, left, begun is not None or any(node.at is not None for node in shown))
 
 
 def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:

@@ -207,7 +207,7 @@ def _read_message(
     if len(line.versions) > 1:
         facts["versions"] = len(line.versions)
     metadata = {**line.metadata, FACTS: facts}
-    if who is not None and (who.is_bot or (who.is_assistant and not own)):
+    if who is not None and not own and (who.is_bot or who.is_assistant):
         metadata["bot"] = True
     if line.is_service:
         metadata["service"] = True
