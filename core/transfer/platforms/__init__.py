@@ -107,7 +107,7 @@ class ExportImport:
         if asked in people:
             return asked
         wanted = asked.removeprefix("@").casefold()
-        same = [key for key, person in people.items() if person.name.casefold() == wanted]
+        same = [key for key, each in people.items() if wanted in (each.name.casefold(), each.handle.casefold())]
         if len(same) == 1:
             return same[0]
         if len(same) > 1:

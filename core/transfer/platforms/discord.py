@@ -74,6 +74,7 @@ def _message(place: str, value: Any, room: Room, names: dict[str, str], reading:
     speaker = Speaker(
         id_at(author, "id") or text_at(author, "name") or "deleted",
         text_at(author, "nickname", "name") or "Deleted User", author.get("isBot") is True,
+        handle=text_at(author, "name"),
     )  # fmt: skip
     for person in (*list_at(value, "mentions"), author):
         if id_at(person, "id") and text_at(person, "nickname", "name"):

@@ -34,6 +34,7 @@ class _Workspace:
     """What the lists beside the channels say."""
 
     names: dict[str, str] = field(default_factory=dict)
+    handles: dict[str, str] = field(default_factory=dict)
     bots: set[str] = field(default_factory=set)
     channels: dict[str, tuple[str, str, Privacy]] = field(default_factory=dict)
     """Name of the folder to id, name and privacy."""
@@ -82,7 +83,7 @@ def _beside(member: Member, space: _Workspace) -> Iterator[Fault]:
             profile = dict_at(value, "profile")
             name = text_at(profile, "display_name", "real_name") or text_at(value, "real_name", "name")
             if key and name:
-                space.names[key] = name
+                space.names[key], space.handles[key] = name, text_at(value, "name")
             if key and value.get("is_bot") is True:
                 space.bots.add(key)
             space.team = space.team or id_at(value, "team_id") or id_at(profile, "team")
@@ -148,7 +149,7 @@ def _speaker(value: Mapping[str, Any], kind: str, space: _Workspace) -> Speaker:
         name = (
             space.names.get(key) or text_at(profile, "display_name", "real_name", "name") or text_at(value, "username")
         )
-        return Speaker(key, name or key, is_bot)
+        return Speaker(key, name or key, is_bot, handle=space.handles.get(key, ""))
     name = text_at(value, "username") or text_at(dict_at(value, "bot_profile"), "name") or space.names.get(bot, "")
     return Speaker(bot or name or "unknown", name or bot or "Unknown", is_bot)
 

@@ -41,6 +41,7 @@ class Person:
     lines: int = 0
     is_bot: bool = False
     is_assistant: bool = False
+    handle: str = ""
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ class Survey:
         if person is None:
             if len(self.people) >= MAX_LISTED:
                 return
-            person = self.people[who.id] = Person(who.name, 0, who.is_bot, who.is_assistant)
+            person = self.people[who.id] = Person(who.name, 0, who.is_bot, who.is_assistant, who.handle)
         person.lines += 1
         person.name = who.name
 

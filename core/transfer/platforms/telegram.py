@@ -106,7 +106,7 @@ class _Chat:
         key = id_at(value, *(("actor_id", "from_id") if is_service else ("from_id", "actor_id")))
         kind = text_at(self._fields, "type")
         is_other = bool(told) and told == text_at(self._fields, "name")
-        is_bot = (kind == "bot_chat" and is_other) or told.lower().endswith("bot") or bool(text_at(value, "via_bot"))
+        is_bot = kind == "bot_chat" and is_other
         number = key.removeprefix("user")
         return Speaker((number if number.isdecimal() else key) or told or "deleted", told or _DELETED, is_bot)
 

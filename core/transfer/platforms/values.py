@@ -37,6 +37,8 @@ class Speaker:
     is_bot: bool = False
     is_assistant: bool = False
     """Whether the format itself says that this is the assistant of the one who exports."""
+    handle: str = ""
+    """The name they log in with, where the format has another one than that which is shown."""
 
 
 @dataclass(frozen=True, slots=True)

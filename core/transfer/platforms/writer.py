@@ -75,11 +75,9 @@ class Plan:
         """Return how private a conversation is; one with a single other person is a direct message."""
         if facts.room.privacy == "public" and not self.private:
             return "public"
-        if facts.room.privacy != "direct" and "/" in facts.room.id:
-            return "restricted"
         others = facts.people if self.persona is None else facts.people | facts.assistants
-        is_direct = len(others - {self.persona}) == 1
-        return "direct" if is_direct and (facts.room.privacy == "direct" or self.private) else "restricted"
+        is_direct = facts.room.privacy == "direct" and len(others - {self.persona}) <= 1
+        return "direct" if is_direct else "restricted"
 
     def privacies(self) -> dict[str, Privacy]:
         """Return how private each conversation is, the most private of those that become one."""
