@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from ...calls.call import Call
 from ...errors import TransferError
+from ..items.pieces import check_bytes
 from ..lines import MAX_BYTES
 from . import notes, survey, writer
 from .archive import Export
@@ -48,6 +49,7 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> Found | None:
     ...     find_export(Path(file.name)).format
     'whatsapp'
     """
+    check_bytes(max_bytes)
     try:
         is_there = path.is_file() or path.is_dir()
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 Path = tuple[str | int, ...]
 
 _PART = 1 << 18
-MAX_VALUE_CHARS = 256 * 1024**2
+MAX_VALUE_CHARS = 128 * 1024**2
 """Longest element; a conversation of 100,000 lines takes some 50 MB."""
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r\ufeff\x00]*")

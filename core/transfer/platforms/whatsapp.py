@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from ...errors import TransferError
 from ...scope import Privacy
 from ...text.folding import clean
+from ..records import TEXT_BYTES
 from .archive import Member
 from .values import Fault, Left, Line, Read, Reading, Room, Speaker
 from .whatsapp_words import AM, ATTACHED, ATTACHED_HERE, CHAT_NAMES, DELETED, EDITED, OMITTED, PM
@@ -40,6 +41,7 @@ _NAME_CHARS = 120
 _LOOKED_AT = 60
 _HEAD_CHARS = 72
 """No time is written longer."""
+_LINE_CHARS = 1 << 20
 _FOUNDED = 2009
 _FEW = 4
 
@@ -113,7 +115,7 @@ def _chat(member: Member, reading: Reading) -> Iterator[Read]:
     dates, people = _Dates(), set[str]()
     broken: list[Fault] = []
     with member.guarded(broken) as text:
-        for line in text:
+        for line in _each_line(text):
             parsed = _parse(line)
             if parsed is None or (style is not None and parsed.style != style):
                 continue
@@ -139,6 +141,11 @@ def _chat(member: Member, reading: Reading) -> Iterator[Read]:
 
 
 # Lines
+
+
+def _each_line(text: TextIO) -> Iterator[str]:
+    """Yield the lines of a file; one of over a million characters in parts, so that it is never held whole."""
+    return iter(lambda: text.readline(_LINE_CHARS), "")
 
 
 class _Parsed(NamedTuple):
@@ -177,22 +184,23 @@ def _digit(char: str) -> str:
     return str(int(char)) if char.isdecimal() and not char.isascii() else char
 
 
-def _blocks(text: Any, style: _Style) -> Iterator[tuple[int, _Parsed | str]]:
+def _blocks(text: TextIO, style: _Style) -> Iterator[tuple[int, _Parsed | str]]:
     """Yield messages with the lines that go on, and the number of their first line; text before the first as it is."""
     begun: _Parsed | None = None
     further: list[str] = []
-    at = 0
-    for number, line in enumerate(text, 1):
+    at = chars = 0
+    for number, line in enumerate(_each_line(text), 1):
         parsed = _parse(line)
         if parsed is None or parsed.style != style:
-            if begun is not None:
+            if begun is not None and chars <= TEXT_BYTES:  # what is longer is refused where it is stored
                 further.append(line.rstrip("\r\n"))
+                chars += len(line)
             elif _MARKS.sub("", line).strip():
                 yield number, line
             continue
         if begun is not None:
             yield at, begun._replace(rest="\n".join([begun.rest, *further]))
-        begun, further, at = parsed, [], number
+        begun, further, at, chars = parsed, [], number, 0
     if begun is not None:
         yield at, begun._replace(rest="\n".join([begun.rest, *further]))
 

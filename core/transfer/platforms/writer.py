@@ -399,10 +399,9 @@ def _change(call: Call, edit: _Edit, outcome: Outcome) -> None:
     kept = {**known.metadata, **message.metadata}
     if "reply_to" in known.metadata:
         kept["reply_to"] = known.metadata["reply_to"]
-    call.db.transaction(
+    call.db.repeat(
         lambda connection: table_known.update_facts(connection, call.persona, known.id, ready.id, kept),
         source="chat_history_cache",
-        confirm=lambda _: None,
     )
     outcome.counts["edited"] += 1
 
@@ -424,4 +423,4 @@ def _add_versions(call: Call, row_id: int, line: Line) -> None:
         if line.text in texts:
             table_alternatives.set_current(connection, call.persona, row_id, texts[line.text])
 
-    call.db.transaction(work, source="message_alternatives", confirm=lambda _: None)
+    call.db.transaction(work, source="message_alternatives")
