@@ -57,6 +57,8 @@ def _conversation(place: str, value: Any, member: Member, reading: Reading) -> I
     user = Speaker(reading.user or USER_ID, USER_NAME)
     branch = choose_branch(nodes, id_at(value, "current_node"), begun, begun or ended or member.changed)
     hidden = sum(1 for node in nodes if not node.text and node.role)
+    if not branch.lines:
+        yield Left("conversations without a message")
     if hidden:
         yield Left("hidden, of the system, of tools, or without words", hidden)
     if not branch.is_timed and ended is None:

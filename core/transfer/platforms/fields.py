@@ -36,6 +36,8 @@ def each_part(member: Member) -> Iterator[Part | Fault]:
         for part in read_parts(text, opens):
             if isinstance(part.value, BadPart):
                 yield Fault(f"{member.name}{_shown(part.path)}", part.value.reason)
+            elif not part.path:
+                yield Fault(member.name, "it holds neither a list nor an object")
             else:
                 yield part
     yield from broken

@@ -111,12 +111,12 @@ def _newest_leaf(by_id: Mapping[str, Node]) -> str:
 
 def _shown_above(by_id: Mapping[str, Node], node: Node, known: dict[str, str]) -> str:
     """Return the id of the nearest message above that holds words, blank for none; `known` is filled on the way."""
-    way: list[str] = []
+    way: dict[str, None] = {}
     here = node
     while here.id not in known:
-        way.append(here.id)
+        way[here.id] = None
         above = by_id.get(here.parent)
-        if above is None or above.id in way[:-1] or above.id == here.id:
+        if above is None or above.id in way:
             found = ""
             break
         if above.text:
