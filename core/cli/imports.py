@@ -73,6 +73,7 @@ StrictOption = Annotated[
 
 _SHOWN = 20
 _SHOWN_WISHES = 5
+_SHOWN_KEYS = 4
 
 
 def import_(
@@ -305,7 +306,7 @@ def _paragraph(result: ImportResult) -> str:
     if chats:
         kinds = [(closed, "private"), (chats - closed, "public to their server")]
         seen = " and ".join(f"{number:,} {kind}" for number, kind in kinds if number)
-        parts.append(f"Of the conversations {seen}.")
+        parts.append(f"Of the conversations {seen}: {_first(result.conversations)}.")
     beside = [(result.service, "lines of the program, kept hidden"), (result.memories, "memories")]
     beside += [(result.story.get("alternatives", 0), "alternative versions")]
     beside += [(number, reason) for reason, number in result.left_out.items()]
@@ -315,6 +316,16 @@ def _paragraph(result: ImportResult) -> str:
     if not result.dry_run:
         parts.append(_wishes(result))
     return output.clean(" ".join(parts))
+
+
+def _first(keys: Sequence[str]) -> str:
+    """Return the first few of them, and how many there are beside.
+
+    >>> _first(["a", "b"]), _first(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    shown = ", ".join(keys[:_SHOWN_KEYS])
+    return shown if len(keys) <= _SHOWN_KEYS else f"{shown} and {len(keys) - _SHOWN_KEYS:,} more"
 
 
 def _wishes(result: ImportResult) -> str:

@@ -20,7 +20,7 @@ def test_r27_one_paragraph_says_what_is_remembered(run: Command) -> None:
         "ChatGPT: 6 messages of 2 conversations were imported.",
         "They are from 2024-05-01 17:37 to",
         "Who speaks: ChatGPT (persona) 3, User 3.",
-        "Of the conversations 2 private.",
+        "Of the conversations 2 private: chatgpt/conv-1, chatgpt/conv-2.",
         "2 alternative versions",
         "1 conversations marked not to be remembered",
         "1 standing wish was found: User: 'Please always answer in metric units.'.",
