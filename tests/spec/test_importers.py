@@ -377,6 +377,30 @@ def test_r24_what_nobody_said_is_nobodys_words(db: Database) -> None:
         assert hidden not in said
 
 
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("metadata", {"is_visually_hidden_from_conversation": True}),
+        ("metadata", {"is_user_system_message": True}),
+        ("weight", 0),
+        ("recipient", "python"),
+        ("channel", "analysis"),
+        ("content", {"content_type": "thoughts", "parts": ["In May."]}),
+        ("author", {"role": "tool"}),
+        ("author", {"role": "system"}),
+    ],
+)
+def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where: str, value: Any) -> None:
+    """Programs have marked what is hidden in many ways."""
+
+    def change(sample: Any) -> None:
+        sample[0]["mapping"]["a1b"]["message"][where] = value
+
+    scope = own_scope()
+    _import(db, scope, _changed(tmp_path, "chatgpt/conversations.json", change))
+    assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-1")] == ["u1", "u2", "a2"]
+
+
 def test_r24_null_titles_and_times_are_borne(db: Database) -> None:
     """A conversation that says nothing of itself keeps its order."""
     scope = own_scope()
