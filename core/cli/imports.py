@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,21 +23,44 @@ if TYPE_CHECKING:
     from ..transfer.items import ItemImport
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON Lines, JSON or YAML, also .gz; see above.", show_default=False)
+    Path,
+    typer.Argument(metavar="FILE", help="An export, as a file, folder or zip; or lines or items.", show_default=False),
 ]
 InterfaceOption = Annotated[
-    str, typer.Option("--interface", metavar="NAME", help="First part of the conversation keys: NAME/conversation.")
+    str | None,
+    typer.Option(
+        "--interface",
+        metavar="NAME",
+        help="First part of the conversation keys, NAME/conversation. Without it the program, such as discord.",
+        show_default=False,
+    ),
 ]
 KeyOption = Annotated[
     str | None, typer.Option("--conversation", metavar="KEY", help="One conversation key for everything instead.")
 ]
 PersonaOption = Annotated[
     str | None,
-    typer.Option("--persona", metavar="NAME", help="The speaker who is the persona. In SillyTavern: the character."),
+    typer.Option(
+        "--persona-speaker",
+        "--persona",
+        metavar="NAME",
+        help="The speaker who is the persona, by name or id. Without it the assistant or character the file names.",
+    ),
+]
+UserOption = Annotated[
+    str, typer.Option("--user", metavar="ID", help="Your id, in an export of an assistant, which does not say it.")
 ]
 PrivateOption = Annotated[
     bool,
     typer.Option("--private", help="New conversations are direct messages; with several people, restricted channels."),
+]
+DayFirstOption = Annotated[
+    bool | None,
+    typer.Option("--day-first/--month-first", help="What 03/04 is in WhatsApp. Without it found from the whole file."),
+]
+ConsolidateOption = Annotated[
+    bool,
+    typer.Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
 ]
 ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Look and store nothing.")]
@@ -49,33 +72,44 @@ StrictOption = Annotated[
 ]
 
 _SHOWN = 20
+_SHOWN_WISHES = 5
+_SHOWN_KEYS = 4
 
 
 def import_(
     run: Run,
     file: FileArgument,
-    interface: InterfaceOption = "import",
+    interface: InterfaceOption = None,
     conversation: KeyOption = None,
     persona: PersonaOption = None,
+    user: UserOption = "",
     private: PrivateOption = False,
     server: ServerOption = "",
     timezone: ZoneOption = "UTC",
+    day_first: DayFirstOption = None,
     kind: KindOption = None,
+    consolidate: ConsolidateOption = False,
     dry_run: DryRunOption = False,
     strict: StrictOption = False,
 ) -> None:
     """Import conversations or memories, each once.
 
-    FILE holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker, text and
-    timestamp must be there; or it is a chat of SillyTavern, which is taken with everything in it. Importing the same
-    file again adds nothing, so an import that was stopped is run again to go on. Bad rows are listed, good ones taken.
+    FILE is an export of ChatGPT, Claude, Discord (DiscordChatExporter, JSON), Open WebUI, Slack, Telegram or WhatsApp:
+    the file, the folder or the zip archive as it was downloaded. A later export adds what is new and edits what was
+    edited.
+
+    Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which speaker, text
+    and timestamp must be there; or it is a chat of SillyTavern, which is taken with everything in it. Importing the
+    same file again adds nothing, so an import that was stopped is run again to go on. Bad rows are listed, good ones
+    taken.
 
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
     Open-LLM-VTuber with a memory, or the tables of the original application as JSON.
     """
-    is_items = _is_items(file)
+    is_export = _is_export(file)
+    is_items = not is_export and _is_items(file)
     if is_items and (persona is not None or private):
-        raise typer.BadParameter("--persona and --private belong to conversations, and the file holds memories")
+        raise typer.BadParameter("--persona-speaker and --private belong to conversations, and the file holds memories")
     with refusals(), _going_on(), _stoppable() as should_stop, output.bar() as bar:
         if is_items:
             from ..transfer.items import import_items
@@ -97,8 +131,10 @@ def import_(
                 interface=interface,
                 conversation=conversation,
                 persona=persona,
+                user=user,
                 private=private,
                 time_zone=timezone,
+                day_first=day_first,
                 dry_run=dry_run,
                 progress=bar,
                 should_stop=should_stop,
@@ -108,9 +144,17 @@ def import_(
     if is_items:
         run.answer(items.as_dict(), lambda: _print_items(items))
         _end(items, strict=strict)
+        return
+    queued = 0
+    if consolidate and not dry_run and chats.stopped_after_row is None:
+        with _going_on(), output.bar() as bar:
+            queued = _consolidate(run, chats, bar)
+    told = {**chats.as_dict(), **({"queued": queued} if consolidate else {})}
+    if is_export:
+        run.answer(told, lambda: _print_export(chats, queued))
     else:
-        run.answer(chats.as_dict(), lambda: _print_chats(chats))
-        _end(chats, strict=strict)
+        run.answer(told, lambda: _print_chats(chats))
+    _end(chats, strict=strict)
 
 
 def _end(result: ImportResult | ItemImport, *, strict: bool) -> None:
@@ -203,6 +247,108 @@ def _counts(result: ImportResult) -> list[tuple[str, object]]:
     if result.skipped:
         rows.append(("Blank", result.skipped))
     return [*rows, *((f"Left out, {reason}", count) for reason, count in result.left_out.items())]
+
+
+# Exports of other programs
+
+
+def _is_export(file: Path) -> bool:
+    """Return whether a path is an export of a program that is known; what cannot be read is told when it is read."""
+    from ..transfer.platforms import find_export
+
+    try:
+        return find_export(file, sys.maxsize) is not None
+    except TransferError:
+        return True
+
+
+def _consolidate(run: Run, result: ImportResult, progress: Callable[[str, int, int], None]) -> int:
+    """Queue a summary and the making of memories for every conversation, and return how many operations wait for it."""
+    from .. import conversations, lifelong
+
+    queued = 0
+    for number, key in enumerate(result.conversations, 1):
+        asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope(conversation=key)}
+        queued += conversations.add_recent_conversation(**asking).stored
+        queued += len(lifelong.trigger_memory_consolidation("import", None, key, wait=False, **asking).queued)
+        progress("queueing", number, len(result.conversations))
+    return queued
+
+
+def _print_export(result: ImportResult, queued: int) -> None:
+    """Print one paragraph on what is remembered of an export, then what was not taken, then what to run next."""
+    output.say(_paragraph(result))
+    shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
+    _print_rest(result, ("place", "reason"), shown)
+    following = _following(result, queued)
+    if following:
+        output.heading("Next")
+        output.lines(following)
+
+
+def _paragraph(result: ImportResult) -> str:
+    """Return what an import did, in a few sentences."""
+    from ..transfer.platforms.finding import TITLES
+
+    program = " and ".join(TITLES.get(name, name) for name in result.format.split("+"))
+    verb = "could be imported; nothing was stored" if result.dry_run else "were imported"
+    count = result.could_import if result.dry_run else result.imported
+    chats = len(result.conversations)
+    parts = [f"{program}: {count:,} messages of {chats:,} {'conversation' if chats == 1 else 'conversations'} {verb}."]
+    if not result.dry_run and (result.duplicates or result.edited):
+        parts.append(f"{result.duplicates:,} were there already, {result.edited:,} were edited.")
+    if result.first:
+        days = "1 day" if result.days == 1 else f"{result.days:,} days"
+        parts.append(f"They are from {_minute(result.first)} to {_minute(result.last)} UTC, on {days}.")
+    if result.speakers:
+        parts.append(f"Who speaks: {_speakers(result)}.")
+    closed = result.private_count
+    if chats:
+        kinds = [(closed, "private"), (chats - closed, "public to their server")]
+        seen = " and ".join(f"{number:,} {kind}" for number, kind in kinds if number)
+        parts.append(f"Of the conversations {seen}: {_first(result.conversations)}.")
+    beside = [(result.service, "lines of the program, kept hidden"), (result.memories, "memories")]
+    beside += [(result.story.get("alternatives", 0), "alternative versions")]
+    beside += [(number, reason) for reason, number in result.left_out.items()]
+    told = [f"{number:,} {what}" for number, what in beside if number]
+    if told:
+        parts.append(f"Besides: {'; '.join(told)}.")
+    if not result.dry_run:
+        parts.append(_wishes(result))
+    return output.clean(" ".join(parts))
+
+
+def _first(keys: Sequence[str]) -> str:
+    """Return the first few of them, and how many there are beside.
+
+    >>> _first(["a", "b"]), _first(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    shown = ", ".join(keys[:_SHOWN_KEYS])
+    return shown if len(keys) <= _SHOWN_KEYS else f"{shown} and {len(keys) - _SHOWN_KEYS:,} more"
+
+
+def _wishes(result: ImportResult) -> str:
+    """Return the standing wishes that were found, as a sentence."""
+    if not result.wishes:
+        return "No standing wish was found in them." if result.imported else ""
+    texts = [f"{who}: {text!r}" for who, text in result.wish_texts[:_SHOWN_WISHES]]
+    more = result.wishes - len(texts)
+    found = "1 standing wish was" if result.wishes == 1 else f"{result.wishes:,} standing wishes were"
+    return f"{found} found: {'; '.join(texts)}{f'; and {more:,} more' if more > 0 else ''}."
+
+
+def _following(result: ImportResult, queued: int) -> list[str]:
+    """Return what makes sense after an import, a sentence or a command each."""
+    if result.dry_run:
+        asked = "" if result.persona else ", and with --persona-speaker NAME where the persona is one of them"
+        return [f"The same command without --dry-run{asked}."] if result.could_import else []
+    if queued:
+        return [f"{queued:,} operations wait. This does them, and shows each:", "    prompt-engine worker --once"]
+    if result.imported or result.edited:
+        return ["Searched from now on. For summaries and memories of it: the same command with --consolidate.",
+                '    prompt-engine search "..."']  # fmt: skip
+    return []
 
 
 # Memory items

@@ -27,6 +27,8 @@ class Problem(NamedTuple):
 
     row: int
     reason: str
+    place: str = ""
+    """Where in an export of several files it stands; blank where the row says it."""
 
 
 class Skipped(NamedTuple):

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.bench import reducing, speed, starting, writing
+from tests.bench import importing, reducing, speed, starting, writing
 from tests.bench.figures import load
 from tests.bench.loading import ENGINES, SQLITE, Bench, parsed_sizes, say
 
-PARTS = ("search", "reduce", "write", "start")
+PARTS = ("search", "reduce", "write", "start", "import")
 
 
 def main() -> int:
@@ -35,6 +35,8 @@ def main() -> int:
         reducing.measure()
     if "write" in parts:
         writing.measure(engines)
+    if "import" in parts:
+        importing.measure(engines, importing.LINES // 10 if given.quick else importing.LINES)
     if "search" in parts or "start" in parts:
         with Bench(engines, sizes, rebuild=given.rebuild) as bench:
             if "start" in parts:

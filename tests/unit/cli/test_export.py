@@ -50,10 +50,10 @@ def test_f78_what_cannot_be_exported_is_one_sentence(
 def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
     """Every command in its order, and the lines of Python with what they print."""
     text = PAGE.read_text(encoding="utf-8")
-    for name in ("chat.jsonl", "Iris - 2025.jsonl"):
-        shutil.copy(SAMPLE, tmp_path / name)
+    shutil.copy(SAMPLE, tmp_path / "Iris - 2025.jsonl")
+    shutil.make_archive(str(tmp_path / "export"), "zip", SAMPLE.parent / "exports" / "chatgpt")
     commands = re.findall(r"^    prompt-engine (.*?)(?:  +#.*)?$", text, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 5
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     wanted = [line.strip() for line in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE)]
     printed: list[str] = []

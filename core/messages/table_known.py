@@ -1,0 +1,95 @@
+"""Stored messages by what an export calls them (table chat_history_cache): which are there, what they say, their facts.
+
+Called by `transfer.platforms`. A text is changed by `messages.table_changes`; this changes what stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from ..database.bulk import chunks
+from ..database.dialects import Time
+from ..database.readers import Reader
+from ..database.rows import read_object
+from ..database.schema import chat_history_cache
+
+_AT_ONCE = 500
+_C = chat_history_cache.c
+_COLUMNS = (
+    _C.id, _C.message_id, _C.audience_id, _C.sender_name, _C.timestamp, _C.edited_at, _C.metadata, _C.content_hash,
+)  # fmt: skip
+_HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+_BY_ID = select(*_COLUMNS).where(*_HERE, _C.message_id.in_(bindparam("ids", expanding=True)))
+_BY_TIME = select(*_COLUMNS).where(*_HERE, _C.timestamp.in_(bindparam("times", expanding=True, type_=Time())))
+_QUOTED = select(_C.message_id, _C.sender_name, _C.message_text, _C.timestamp).where(
+    *_HERE, _C.message_id.in_(bindparam("ids", expanding=True))
+)
+
+
+class KnownMessage(NamedTuple):
+    """A message that is stored."""
+
+    id: int
+    message_id: str | None
+    audience_id: int
+    sender_name: str
+    at: datetime
+    edited_at: datetime | None
+    metadata: Mapping[str, Any]
+    digest: bytes
+
+
+class Quoted(NamedTuple):
+    """What a reply shows of the message it answers."""
+
+    message_id: str
+    sender_name: str
+    text: str
+    at: datetime
+
+
+def read_by_ids(reader: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, KnownMessage]:
+    """Return those of a conversation's messages that are stored, by their id on the platform."""
+    known: dict[str, KnownMessage] = {}
+    for part in chunks(sorted(set(ids)), _AT_ONCE):
+        values = {"persona": persona, "conversation": conversation, "ids": part}
+        known |= {row.message_id: _known(row) for row in reader(_BY_ID, values)}
+    return known
+
+
+def read_by_times(reader: Reader, persona: str, conversation: str, times: Iterable[datetime]) -> list[KnownMessage]:
+    """Return what was said in a conversation at exactly these times, by time and id."""
+    known: list[KnownMessage] = []
+    for part in chunks(sorted(set(times)), _AT_ONCE):
+        values = {"persona": persona, "conversation": conversation, "times": part}
+        known += [_known(row) for row in reader(_BY_TIME, values)]
+    return sorted(known, key=lambda each: (each.at, each.id))
+
+
+def read_quoted(reader: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Quoted]:
+    """Return what messages say that others answer, by their id on the platform."""
+    quoted: dict[str, Quoted] = {}
+    for part in chunks(sorted(set(ids)), _AT_ONCE):
+        values = {"persona": persona, "conversation": conversation, "ids": part}
+        for row in reader(_QUOTED, values):
+            quoted[row.message_id] = Quoted(row.message_id, row.sender_name or "", row.message_text, row.timestamp)
+    return quoted
+
+
+def _known(row: Any) -> KnownMessage:
+    return KnownMessage(
+        row.id, row.message_id, row.audience_id, row.sender_name or "", row.timestamp, row.edited_at,
+        read_object(row.metadata) or {}, bytes(row.content_hash),
+    )  # fmt: skip
+
+
+def update_facts(
+    connection: Connection, persona: str, row_id: int, message_id: str, metadata: Mapping[str, Any] | None
+) -> None:
+    """Give a message another id on its platform and other metadata."""
+    values = {"message_id": message_id, "metadata": dict(metadata) if metadata else None}
+    connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id).values(**values))

@@ -1,0 +1,245 @@
+"""The files of an export: one file, a folder, or a zip archive, of which nothing is ever written to disk.
+
+A member of an archive is read where it lies. What leads out of the archive, unpacks to far more than it takes, is
+locked or is an archive again is listed and left; the others are read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, TextIO
+
+from ...errors import TransferError
+from ..lines import BOMB_FREE_BYTES, BOMB_RATIO, MAX_BYTES
+from .values import Fault
+
+MAX_MEMBERS = 100_000
+_ENDINGS = (".json", ".txt")
+_ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+"""What reading a damaged or locked member raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of an export that can hold something."""
+
+    name: str
+    """Path inside the export, with slashes."""
+    size: int
+    """Bytes, unpacked."""
+    _open: Any
+    changed: datetime
+    export: str = ""
+    """Name of the whole export without its ending."""
+
+    @property
+    def stem(self) -> str:
+        """Return the name without folder and ending."""
+        return PurePosixPath(self.name.removesuffix(".gz")).stem
+
+    @property
+    def folder(self) -> str:
+        """Return the name of the folder it lies in, blank for none."""
+        return PurePosixPath(self.name).parent.name
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Yield the text from its beginning; what is no UTF-8 is replaced, a mark of the byte order left out."""
+        with self._open() as raw:
+            buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
+            head = buffered.peek(4)[:4]
+            encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+            text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
+            try:
+                yield text
+            finally:
+                with suppress(ValueError):
+                    text.detach()
+
+    @contextmanager
+    def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
+        """Yield the text; what breaks while it is read goes to `faults`."""
+        with ExitStack() as stack:
+            text: TextIO = io.StringIO()
+            try:
+                text = stack.enter_context(self.text())
+            except _UNREADABLE as error:
+                faults.append(Fault(self.name, f"the file cannot be read: {_why(error)}"))
+            try:
+                yield text
+            except _UNREADABLE as error:
+                faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RuntimeError) and "password" in str(error).lower():
+        return "it is locked with a password"
+    if isinstance(error, NotImplementedError):
+        return "it is packed in a way that is not known"
+    return "it is damaged"
+
+
+class Export:
+    """The files of an export.
+
+    Args:
+        path: a file, a folder or a zip archive.
+        max_bytes: most bytes of all files together, unpacked.
+
+    Raises:
+        TransferError: not there, not to be read, no zip although it is named so, or too large as a whole.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
+        self.path = path
+        self.faults: list[Fault] = []
+        self.members: list[Member] = []
+        self.is_zip = False
+        try:
+            if path.is_dir():
+                self._add_folder(path)
+            elif not path.is_file():
+                what = "does not exist" if not path.exists() else "is not a regular file"
+                raise TransferError(f"{str(path)!r} {what}. Name the export: a file, a folder or a zip archive.")
+            elif zipfile.is_zipfile(path) or path.suffix.lower() == ".zip":
+                self.is_zip = True
+                self._add_zip(path)
+            else:
+                self._add_file(path, path.name)
+        except OSError as error:
+            raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+        total = sum(member.size for member in self.members)
+        if total > max_bytes:
+            raise TransferError(f"{str(path)!r} is larger than {max_bytes} bytes. Import its files one by one.")
+        self.members.sort(key=lambda member: _natural(member.name))
+        self.size: int = total
+
+    def _add_file(self, path: Path, name: str) -> None:
+        found = path.stat()
+        with path.open("rb") as raw:
+            is_packed = raw.read(2) == b"\x1f\x8b"
+        opened = (lambda: _Bounded(path)) if is_packed else (lambda: path.open("rb"))
+        changed = datetime.fromtimestamp(found.st_mtime, UTC)
+        self.members.append(Member(name, found.st_size, opened, changed, self.path.absolute().stem))
+
+    def _add_folder(self, folder: Path) -> None:
+        for number, path in enumerate(sorted(folder.rglob("*"))):
+            if number > MAX_MEMBERS:
+                raise TransferError(
+                    f"{str(folder)!r} holds more than {MAX_MEMBERS} files. Name the folder of the export."
+                )
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink() or not path.is_file() or not _may_hold(name):
+                continue
+            self._add_file(path, name)
+
+    def _add_zip(self, path: Path) -> None:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                entries = archive.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeDecodeError):
+            raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
+        if len(entries) > MAX_MEMBERS:
+            raise TransferError(f"{str(path)!r} holds more than {MAX_MEMBERS} files, which no export does.")
+        for entry in entries:
+            if entry.is_dir() or _is_litter(entry.filename):
+                continue
+            refused = _refusal(entry)
+            if refused:
+                self.faults.append(Fault(entry.filename[:200], refused))
+            elif _may_hold(entry.filename):
+                opened, name = _opener(path, entry), path.absolute().stem
+                self.members.append(Member(entry.filename, entry.file_size, opened, _changed(entry), name))
+
+
+def _refusal(entry: zipfile.ZipInfo) -> str:
+    """Return why a member is not looked at, blank where it may be."""
+    name = entry.filename.replace("\\", "/")
+    is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/")[0] or "\x00" in name
+    if is_out or stat.S_ISLNK(entry.external_attr >> 16):
+        return "its path leads out of the archive"
+    if name.lower().endswith(_ARCHIVES):
+        return "an archive inside an archive; unpack it and import it by itself"
+    if entry.file_size > BOMB_FREE_BYTES and entry.file_size > BOMB_RATIO * max(entry.compress_size, 1):
+        return f"it unpacks to over {BOMB_RATIO} times its size, which no conversation does"
+    return ""
+
+
+def _opener(path: Path, entry: zipfile.ZipInfo) -> Any:
+    @contextmanager
+    def opened() -> Iterator[IO[bytes]]:
+        with zipfile.ZipFile(path) as archive, archive.open(entry) as raw:
+            yield raw
+
+    return opened
+
+
+def _changed(entry: zipfile.ZipInfo) -> datetime:
+    try:
+        return datetime(*entry.date_time, tzinfo=UTC)
+    except ValueError:
+        return datetime(1980, 1, 1, tzinfo=UTC)
+
+
+def _may_hold(name: str) -> bool:
+    return name.lower().endswith(_ENDINGS) and not _is_litter(name)
+
+
+def _is_litter(name: str) -> bool:
+    """Return whether a file is one that a system leaves beside others."""
+    parts = name.replace("\\", "/").split("/")
+    return "__MACOSX" in parts or parts[-1].startswith("._")
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return what names are sorted by: numbers in them by their size.
+
+    >>> sorted(["part 10.json", "part 2.json"], key=_natural)
+    ['part 2.json', 'part 10.json']
+    """
+    key: list[tuple[int, int, str]] = []
+    digits = ""
+    for char in f"{name.lower()}\0":
+        if char.isdecimal() and len(digits) < 18:
+            digits += char
+            continue
+        if digits:
+            key.append((0, int(digits), ""))
+            digits = ""
+        key.append((1, 0, char))
+    return key
+
+
+class _Bounded(io.RawIOBase):
+    """A file packed with gzip; one that unpacks to far more than it takes ends as a damaged one."""
+
+    def __init__(self, path: Path) -> None:
+        self._raw: BinaryIO = path.open("rb")
+        self._inner = gzip.GzipFile(fileobj=self._raw)
+        self._unpacked = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._inner.read(len(buffer))
+        self._unpacked += len(part)
+        if self._unpacked > BOMB_FREE_BYTES and self._unpacked > BOMB_RATIO * max(self._raw.tell(), 1):
+            raise gzip.BadGzipFile("unpacks to far more than it takes")
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

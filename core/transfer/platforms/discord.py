@@ -1,0 +1,142 @@
+"""Discord: the JSON of DiscordChatExporter, one file a channel or several partitions of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...scope import Privacy
+from ...text.folding import clean
+from .archive import Member
+from .fields import dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from .values import Fault, Left, Line, Read, Reading, Room, Speaker
+
+_SAID = frozenset({
+    "Default", "0", "Reply", "19", "ChatInputCommand", "ApplicationCommand", "20", "ContextMenuCommand", "23",
+    "ThreadStarterMessage", "21", "",
+})  # fmt: skip
+"""Types of messages that somebody wrote; others are told by the program."""
+_DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat": "restricted"}
+_THREADS = ("GuildNewsThread", "GuildPublicThread", "GuildPrivateThread")
+_MENTION = re.compile(r"<@!?(\d+)>")
+_EMOJI = re.compile(r"<a?:(\w+):\d+>")
+_NO_SERVER = ("", "0")
+
+
+def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+    """Yield the lines of every file; partitions of a channel are one conversation."""
+    names: dict[str, str] = {}
+    for member in members:
+        guild: Mapping[str, Any] = {}
+        room: Room | None = None
+        head: dict[str, Any] = {}
+        count = 0
+        for part in each_part(member):
+            if isinstance(part, Fault):
+                yield part
+            elif part.path[0] != "messages":
+                head[str(part.path[0])] = part.value
+            else:
+                if room is None:
+                    guild = dict_at(head, "guild")
+                    room = _room(guild, dict_at(head, "channel"), member)
+                count += 1
+                number = int(part.path[-1]) + 1 if len(part.path) > 1 else 1
+                yield from _message(f"{member.name}: message {number}", part.value, room, names, reading)
+        said = head.get("messageCount")
+        if isinstance(said, int) and not isinstance(said, bool) and said > count:
+            yield Fault(member.name, f"it says that it has {said} messages, {count} were found")
+
+
+def _room(guild: Mapping[str, Any], channel: Mapping[str, Any], member: Member) -> Room:
+    """Return the channel as a conversation; a thread stands under its parent."""
+    kind, key = text_at(channel, "type"), id_at(channel, "id") or member.stem
+    server = id_at(guild, "id")
+    title = text_at(channel, "name")
+    if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
+        return Room(key, title, _DIRECT.get(kind, "direct"))
+    parent = id_at(channel, "categoryId", "parentId")
+    is_thread = kind in _THREADS or kind.endswith("Thread")
+    privacy: Privacy = "restricted" if kind == "GuildPrivateThread" else "public"
+    return Room(f"{parent}/{key}" if is_thread and parent else key, title, privacy, server)
+
+
+def _message(place: str, value: Any, room: Room, names: dict[str, str], reading: Reading) -> Iterator[Read]:
+    if not isinstance(value, Mapping):
+        yield Fault(place, "it is no object")
+        return
+    at = time_at(value, "timestamp", zone=reading.zone)
+    if at is None:
+        yield Fault(place, "timestamp is missing or cannot be read")
+        return
+    author = dict_at(value, "author")
+    speaker = Speaker(
+        id_at(author, "id") or text_at(author, "name") or "deleted",
+        text_at(author, "nickname", "name") or "Deleted User", author.get("isBot") is True,
+        handle=text_at(author, "name"),
+    )  # fmt: skip
+    for person in (*list_at(value, "mentions"), author):
+        if id_at(person, "id") and text_at(person, "nickname", "name"):
+            names[id_at(person, "id")] = text_at(person, "nickname", "name")
+    kind = id_at(value, "type")
+    metadata = _metadata(value)
+    text = text_at(value, "content")
+    forwarded = dict_at(value, "forwardedMessage")
+    if not text and forwarded:
+        text, metadata["forwarded"] = text_at(forwarded, "content"), True
+    text = _named(text or _embedded(value), names)
+    reference = dict_at(value, "reference")
+    is_reply = bool(reference) and kind in ("Reply", "19", "Default", "0", "") and not forwarded
+    if not text.strip():
+        yield Left("files, stickers or calls without a word")
+        return
+    yield Line(
+        place=place, room=room, text=text, at=at, id=id_at(value, "id"), speaker=speaker, metadata=metadata,
+        is_service=kind not in _SAID, edited=time_at(value, "timestampEdited", zone=reading.zone),
+        reply_to=id_at(reference, "messageId") if is_reply else "", made_of=text_at(value, "timestamp"),
+    )  # fmt: skip
+
+
+def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if files := files_of(value, "attachments", "stickers"):
+        metadata["attachments"] = files
+    reactions = [
+        {"emoji": text_at(dict_at(each, "emoji"), "name", "code") or "?", "count": _count(each)}
+        for each in list_at(value, "reactions")
+        if isinstance(each, Mapping)
+    ]
+    if reactions:
+        metadata["reactions"] = reactions[:50]
+    if value.get("isPinned") is True:
+        metadata["pinned"] = True
+    if command := text_at(dict_at(value, "interaction"), "name"):
+        metadata["command"] = command[:100]
+    return metadata
+
+
+def _count(reaction: Mapping[str, Any]) -> int:
+    count = reaction.get("count")
+    return count if isinstance(count, int) and not isinstance(count, bool) else len(list_at(reaction, "users")) or 1
+
+
+def _embedded(value: Mapping[str, Any]) -> str:
+    """Return the words of what a bot shows in boxes."""
+    texts = []
+    for embed in list_at(value, "embeds"):
+        fields = [f"{text_at(field, 'name')}: {text_at(field, 'value')}" for field in list_at(embed, "fields")]
+        texts += [text_at(embed, "title"), text_at(embed, "description"), *fields]
+    return "\n".join(text for text in texts if text.strip(" :"))
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with names in place of ids.
+
+    >>> _named("hi <@!7> <:wave:123>", {"7": "Ann"}), _named("<@8>", {})
+    ('hi @Ann :wave:', '<@8>')
+    """
+    if "<" not in text:
+        return clean(text)
+    named = _MENTION.sub(lambda found: f"@{names[found[1]]}" if found[1] in names else found[0], text)
+    return clean(_EMOJI.sub(r":\1:", named))

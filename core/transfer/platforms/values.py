@@ -1,0 +1,123 @@
+"""What a reader of an export gives: plain values, which know nothing of the database.
+
+Every reader (`chatgpt`, `claude`, `discord` ... `whatsapp`) yields them in the order of the export; `survey` counts
+them and `writer` stores them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Any, NamedTuple
+
+from ...scope import Privacy
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where something was said."""
+
+    id: str
+    """The export's own id, `chat` or `chat/thread`; the conversation's key is the interface and this."""
+    title: str = ""
+    privacy: Privacy = "direct"
+    """direct: one person and the persona. Where several people spoke it is kept as restricted."""
+    server: str = ""
+    """Community a public conversation belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who said something."""
+
+    id: str
+    name: str
+    is_bot: bool = False
+    is_assistant: bool = False
+    """Whether the format itself says that this is the assistant of the one who exports."""
+    handle: str = ""
+    """The name they log in with, where the format has another one than that which is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One of several texts that stand in the same place: what was regenerated, or asked in other words."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message."""
+
+    place: str
+    """Where it stands, for people: file and position."""
+    room: Room
+    text: str
+    at: datetime
+    """Aware."""
+    speaker: Speaker | None = None
+    """None for a line that nobody said."""
+    id: str = ""
+    """The export's own id; blank makes one of place and content."""
+    made_of: str = ""
+    """For a line without an id: what its time is written as, so that another --timezone does not double it."""
+    is_service: bool = False
+    """Said by the program: joined, pinned, renamed."""
+    edited: datetime | None = None
+    reply_to: str = ""
+    """Id of the message it answers, in the same conversation."""
+    versions: tuple[Version, ...] = ()
+    """All versions of it in their order, the shown one among them; none where it was said once."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What else the export says of it: `reactions`, `attachments`, `forwarded`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that is not taken on purpose."""
+
+    reason: str
+    """Few words, the same for all of a kind: they are counted."""
+    count: int = 1
+
+
+class Fault(NamedTuple):
+    """Something that cannot be taken. The reason names fields and types, never what was said."""
+
+    place: str
+    reason: str
+
+
+class Note(NamedTuple):
+    """Something to keep that is no message: what another program remembered, or a text of a project."""
+
+    place: str
+    text: str
+    owner: Speaker
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = {}
+
+
+Read = Line | Left | Fault | Note
+
+
+USER_ID, USER_NAME = "user", "User"
+"""The one person in an export of an assistant, where it does not say who that is."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What counts for one reading of an export."""
+
+    zone: tzinfo = UTC
+    """Where times without an offset were written."""
+    day_first: bool | None = None
+    """Whether 03/04 is 3 April; None finds it out."""
+    user: str = ""
+    """Id of the one person of an assistant's export; blank is what the export says."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What was replaced or guessed, with how often."""

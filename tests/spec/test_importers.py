@@ -1,0 +1,521 @@
+"""Exports of other programs into the chat history (R21 to R27): what comes in, how often, whose it is, who sees it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.chat_history_cache import edit_chat_message
+from core.config import Settings
+from core.database.engine import Database
+from core.database.rows import read_object
+from core.database.schema import audiences, chat_history_cache, conversations, memories
+from core.database.schema_stories import message_alternatives
+from core.errors import TransferError
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from core.transfer.imports import ImportResult, import_file
+from core.wishes import list_wishes
+from tests.store.world import count, index_differences, own_scope, rows_of
+
+DEFAULTS = Settings()
+SAMPLES = Path(__file__).parents[1] / "samples" / "exports"
+
+
+def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:
+    return import_file(path, db=db, scope=scope, settings=DEFAULTS, **options)
+
+
+def _rows(db: Database, scope: Scope, conversation: str | None = None) -> list[Any]:
+    rows = sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
+    return [row for row in rows if conversation in (None, row.interface_path)]
+
+
+def _texts(db: Database, scope: Scope, conversation: str | None = None) -> list[str]:
+    return [row.message_text for row in _rows(db, scope, conversation) if row.role != "system"]
+
+
+def _facts(row: Any) -> dict[str, Any]:
+    return dict(read_object(row.metadata) or {})
+
+
+def _audience(db: Database, scope: Scope, key: str) -> tuple[str, str, str]:
+    (place,) = [row for row in rows_of(db, conversations, scope.persona) if row.conversation_key == key]
+    (found,) = [row for row in rows_of(db, audiences, scope.persona) if row.audience_id == place.audience_id]
+    return found.kind, found.server_id, found.ref
+
+
+def _zip(folder: Path, name: str, source: Path) -> Path:
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(source.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(source).as_posix())
+    return path
+
+
+def _changed(folder: Path, name: str, change: Callable[[Any], None]) -> Path:
+    """Return a copy of a JSON sample with a change in it."""
+    value = json.loads((SAMPLES / name).read_text(encoding="utf-8"))
+    change(value)
+    path = folder / Path(name).name
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+# What is taken
+
+
+EXPECTED = {
+    "chatgpt": (6, 0, 0, {"chatgpt/conv-1", "chatgpt/conv-2"}),
+    "claude": (4, 0, 6, {"claude/k-1"}),
+    "discord": (7, 1, 0, {"discord/701", "discord/701/801", "discord/601"}),
+    "openwebui": (2, 0, 0, {"openwebui/w-1"}),
+    "slack": (6, 1, 0, {"slack/C1", "slack/C1/1748772000.000100", "slack/G1", "slack/D1"}),
+    "telegram": (4, 1, 0, {"telegram/12", "telegram/-1001500"}),
+    "whatsapp": (8, 2, 0, {"whatsapp/Ann", "whatsapp/ios"}),
+}
+"""Messages, lines of the program, memories, conversations."""
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("name", EXPECTED)
+def test_r21_every_format_is_found_by_itself(db: Database, tmp_path: Path, name: str, form: str) -> None:
+    """Who comes has what a program gave them, as they downloaded it or unpacked."""
+    scope, path = own_scope(), SAMPLES / name
+    path = _zip(tmp_path, "anything.zip", path) if form == "zip" else path
+    messages, service, items, keys = EXPECTED[name]
+    looked = _import(db, scope, path, dry_run=True)
+    assert (looked.format, looked.could_import, looked.service, looked.memories) == (name, messages, service, items)
+    assert set(looked.conversations) == keys
+    assert count(db, chat_history_cache, scope.persona) == 0
+    done = _import(db, scope, path)
+    assert (done.imported, done.service, done.memories, done.edited, done.duplicates) == (
+        messages,
+        service,
+        items,
+        0,
+        0,
+    )
+    assert count(db, chat_history_cache, scope.persona) == messages + service
+    assert {row.interface_path for row in _rows(db, scope)} == keys
+    assert index_differences(db, scope.persona) == []
+
+
+def test_r21_a_dry_run_tells_who_when_and_what_is_left_out(db: Database) -> None:
+    """One looks before one stores, and looking tells why there is less than one thought."""
+    looked = _import(db, own_scope(), SAMPLES / "chatgpt", dry_run=True)
+    assert looked.speakers == {"User": 3, "ChatGPT": 3}
+    assert looked.persona == ("ChatGPT",)
+    assert looked.left_out["conversations marked not to be remembered"] == 1
+    assert looked.first == "2024-05-01T17:37:11.200000+00:00"
+    assert [(e.place, e.reason) for e in looked.errors] == [
+        ("conversations.json: conversation 4", "mapping is missing or holds no message")
+    ]
+
+
+def test_r21_one_conversation_as_an_object_and_several_files(db: Database, tmp_path: Path) -> None:
+    """Later exports of ChatGPT come in parts, some tools save one conversation."""
+    both = json.loads((SAMPLES / "chatgpt" / "conversations.json").read_text(encoding="utf-8"))
+    (tmp_path / "one.json").write_text(json.dumps(both[0]), encoding="utf-8")
+    scope = own_scope()
+    assert _import(db, scope, tmp_path / "one.json").imported == 4
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for number, each in enumerate(both[:2]):
+        (parts / f"conversations-{number:03}.json").write_text(json.dumps([each]), encoding="utf-8")
+    again = _import(db, scope, parts)
+    assert (again.imported, again.duplicates) == (2, 4)
+
+
+def test_r21_memories_of_claude_belong_to_the_account(db: Database) -> None:
+    """What another assistant knew of a person is that person's, not everybody's."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "claude")
+    rows = rows_of(db, memories, scope.persona)
+    assert {row.content for row in rows} >= {"Ann bakes bread for a café.", "Closed on Mondays.", "Answer briefly."}
+    assert {row.participant_key for row in rows} == {"claude/acc-1"}
+    ann = Scope(scope.persona, "claude/k-1", "claude/acc-1", privacy="direct")
+    other = Scope(scope.persona, "web/x", "web/x", privacy="direct")
+    asked = {"keywords": ["bakes"], "db": db, "settings": DEFAULTS}
+    assert len(search_memories(scope=ann, **asked)) == 1
+    assert search_memories(scope=other, **asked) == []
+
+
+# Again, and later
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_r22_the_same_export_again_adds_nothing(db: Database, name: str) -> None:
+    """Nobody knows any more what they imported last year."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / name)
+    before = [(row.id, row.message_text, row.edited_at) for row in _rows(db, scope)]
+    items = count(db, memories, scope.persona)
+    again = _import(db, scope, SAMPLES / name)
+    assert (again.imported, again.edited, again.memories, again.service) == (0, 0, 0, 0)
+    assert again.duplicates == EXPECTED[name][0]
+    assert [(row.id, row.message_text, row.edited_at) for row in _rows(db, scope)] == before
+    assert count(db, memories, scope.persona) == items
+
+
+def _grow_discord(value: Any) -> None:
+    messages = value["messages"]
+    messages[0] |= {"content": "Hello all", "timestampEdited": "2025-04-09T10:00:00+02:00"}
+    messages[2]["content"], messages[2]["timestampEdited"] = "Very nice!", "2025-04-09T10:00:00+02:00"
+    messages += [{**messages[0], "id": f"5{n}", "content": f"new {n}", "timestampEdited": None} for n in range(5)]
+
+
+def _grow_telegram(value: Any) -> None:
+    messages = value["chats"]["list"][0]["messages"]
+    messages[0] |= {"text": "Hi Bobby", "edited_unixtime": "1746093999"}
+    messages[1] |= {"text": "never mind", "edited_unixtime": "1746093999"}
+    messages += [{**messages[0], "id": 90 + n, "text": f"new {n}"} for n in range(5)]
+
+
+def _grow_claude(value: Any) -> None:
+    messages = value[0]["chat_messages"]
+    messages[0]["content"][0]["text"] = "How warm should the dough be?"
+    messages[4]["text"] = "A very nice recipe."
+    for n in range(5):
+        parent = messages[-1]["uuid"] if n else "m4"
+        messages.append({**messages[3], "uuid": f"n{n}", "parent_message_uuid": parent, "text": f"new {n}",
+                         "attachments": []})  # fmt: skip
+    value[0]["current_leaf_message_uuid"] = "n4"
+
+
+@pytest.mark.parametrize(
+    ("name", "grow"),
+    [
+        ("discord/Garden - general [701] [part 1].json", _grow_discord),
+        ("telegram/result.json", _grow_telegram),
+        ("claude/conversations.json", _grow_claude),
+    ],
+)
+def test_r22_a_later_export_adds_and_edits(
+    db: Database, tmp_path: Path, name: str, grow: Callable[[Any], None]
+) -> None:
+    """Five lines more and two edits are five and two; the first export afterwards takes nothing back."""
+    scope = own_scope()
+    first, later = SAMPLES / name, _changed(tmp_path, name, grow)
+    _import(db, scope, first)
+    grown = _import(db, scope, later)
+    assert (grown.imported, grown.edited) == (5, 2)
+    again = _import(db, scope, later)
+    assert (again.imported, again.edited) == (0, 0)
+    texts = _texts(db, scope)
+    if "claude" not in name:  # says no time of an edit that was undone
+        old = _import(db, scope, first)
+        assert (old.imported, old.edited) == (0, 0)
+    assert _texts(db, scope) == texts
+    assert index_differences(db, scope.persona) == []
+
+
+def test_r22_a_later_export_without_ids_adds_and_edits(db: Database, tmp_path: Path) -> None:
+    """WhatsApp has no ids: a line that stands in another's place at the same time by the same person is its edit."""
+    scope, path = own_scope(), tmp_path / "WhatsApp Chat with Ann.txt"
+    text = (SAMPLES / "whatsapp" / path.name).read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    _import(db, scope, path)
+    ids = {row.id for row in _rows(db, scope)}
+    text = text.replace("Almost!", "Nearly! <This message was edited>").replace("to you", "to you, Nan")
+    text += "".join(f"02/01/25, 08:0{n} - Ann: new {n}\n" for n in range(5))
+    path.write_text(text, encoding="utf-8")
+    grown = _import(db, scope, path)
+    assert (grown.imported, grown.edited) == (5, 2)
+    assert ids <= {row.id for row in _rows(db, scope)}
+    assert "Happy new year: to you, Nan" in _texts(db, scope)
+    again = _import(db, scope, path)
+    assert (again.imported, again.edited) == (0, 0)
+
+
+def test_r22_what_was_edited_here_stays(db: Database) -> None:
+    """Somebody mends a line here; the export still has the old one, and it is not put back."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "discord")
+    (row,) = [row for row in _rows(db, scope) if row.message_text == "Which seeds?"]
+    edit_chat_message(row.id, "Which seed?", db=db, settings=DEFAULTS, scope=scope)
+    assert _import(db, scope, SAMPLES / "discord").edited == 0
+    assert "Which seed?" in _texts(db, scope)
+
+
+def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Database, tmp_path: Path) -> None:
+    """The shown branch moves on: one line with two versions, never two answers."""
+    scope = own_scope()
+
+    def change(value: Any) -> None:
+        mapping = value[0]["mapping"]
+        new = json.loads(json.dumps(mapping["a2"]))
+        new["id"] = new["message"]["id"] = "a9"
+        new["message"]["content"]["parts"] = ["Water them evenly."]
+        mapping["a9"] = new
+        value[0]["current_node"] = "a9"
+
+    _import(db, scope, SAMPLES / "chatgpt" / "conversations.json")
+    later = _import(db, scope, _changed(tmp_path, "chatgpt/conversations.json", change))
+    assert (later.imported, later.edited) == (0, 1)
+    last = _rows(db, scope, "chatgpt/conv-1")[-1]
+    assert (last.message_id, last.message_text) == ("a9", "Water them evenly.")
+    held = [row for row in rows_of(db, message_alternatives, scope.persona) if row.message_row == last.id]
+    assert [(row.text[:10], bool(row.is_current)) for row in sorted(held, key=lambda row: row.alternative)] == [
+        ("They lack ", False), ("Water them", True),
+    ]  # fmt: skip
+
+
+# What cannot be taken
+
+
+def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
+    """Years of talk are not lost over one line."""
+    text = (SAMPLES / "telegram" / "result.json").read_text(encoding="utf-8")
+    text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob" oops,')
+    path = tmp_path / "result.json"
+    path.write_text(text, encoding="utf-8")
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert (done.imported, done.error_count) == (3, 2)
+    assert [e.place for e in done.errors] == [
+        "result.json: chats list 1 messages 1", "result.json: chats 2 message 2",
+    ]  # fmt: skip
+    assert "Welcome" in _texts(db, scope)
+
+
+def test_r23_a_file_cut_off_gives_what_came_before(db: Database, tmp_path: Path) -> None:
+    """A download that broke off."""
+    text = (SAMPLES / "chatgpt" / "conversations.json").read_text(encoding="utf-8")
+    path = tmp_path / "conversations.json"
+    path.write_text(text[: text.index('"conv-2"')], encoding="utf-8")
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert (done.imported, done.error_count > 0) == (4, True)
+    assert done.conversations == ("chatgpt/conv-1",)
+
+
+def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> None:
+    """Of an archive one file is damaged."""
+    path = _zip(tmp_path, "discord.zip", SAMPLES / "discord")
+    with zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo("Direct - Ann [601].json")
+    content = bytearray(path.read_bytes())
+    start = entry.header_offset + 30 + len(entry.filename.encode())
+    content[start + 5 : start + 40] = bytes(35)
+    path.write_bytes(bytes(content))
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert done.imported == 5
+    assert [(e.place, e.reason) for e in done.errors] == [
+        ("Direct - Ann [601].json", "the file cannot be read: it is damaged")
+    ]
+    assert "See you" in _texts(db, scope, "discord/701")
+
+
+def test_r23_nothing_of_an_archive_leaves_it(db: Database, tmp_path: Path) -> None:
+    """Paths that lead out, archives in archives and bombs are listed; the chat beside them is taken."""
+    inside = tmp_path / "in"
+    inside.mkdir()
+    path = inside / "chat.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("../outside.json", "[]")
+        archive.writestr("/etc/outside.json", "[]")
+        archive.writestr("more.zip", b"PK\x05\x06" + bytes(18))
+        archive.writestr("bomb.json", b"[" + b" " * (80 * 1024**2) + b"]")
+        archive.writestr("chats.json", (SAMPLES / "openwebui" / "chats.json").read_bytes())
+    before = sorted(tmp_path.rglob("*"))
+    scope = own_scope()
+    done = _import(db, scope, path)
+    assert done.imported == 2
+    assert sorted(e.place for e in done.errors) == ["../outside.json", "/etc/outside.json", "bomb.json", "more.zip"]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_r23_an_archive_that_holds_no_chat_is_refused_by_name(db: Database, tmp_path: Path) -> None:
+    """What it is not is said, and what would do."""
+    path = tmp_path / "photos.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.jpg", b"x")
+    with pytest.raises(TransferError, match=r"holds no chat of a program that is known: ChatGPT, Claude"):
+        _import(db, own_scope(), path)
+
+
+def test_r23_an_export_that_is_too_large_as_a_whole_is_refused(db: Database) -> None:
+    """Before anything is stored."""
+    scope = own_scope()
+    with pytest.raises(TransferError, match="larger than 100 bytes"):
+        _import(db, scope, SAMPLES / "discord", max_bytes=100)
+    assert count(db, chat_history_cache, scope.persona) == 0
+
+
+# ChatGPT
+
+
+def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> None:
+    """What stood on the screen, in its order; what was regenerated lies beside it."""
+    scope = own_scope()
+    done = _import(db, scope, SAMPLES / "chatgpt")
+    rows = _rows(db, scope, "chatgpt/conv-1")
+    assert [row.message_id for row in rows] == ["u1", "a1b", "u2", "a2"]
+    assert [row.role for row in rows] == ["user", "persona", "user", "persona"]
+    held = [row for row in rows_of(db, message_alternatives, scope.persona) if row.message_row == rows[1].id]
+    assert [(row.text, bool(row.is_current)) for row in sorted(held, key=lambda row: row.alternative)] == [
+        ("In May.", False), ("After the last frost, in the middle of May.", True),
+    ]  # fmt: skip
+    assert done.left_out["further lines of branches that are not shown"] == 2
+    assert done.story == {"alternatives": 2}
+
+
+def test_r24_what_nobody_said_is_nobodys_words(db: Database) -> None:
+    """Instructions of a setting, thoughts, tools and their results are not what the user said."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "chatgpt")
+    said = " ".join(_texts(db, scope))
+    for hidden in ("Gardener", "Be brief", "blossom end rot", "result of a search", "nobody may know this"):
+        assert hidden not in said
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("metadata", {"is_visually_hidden_from_conversation": True}),
+        ("metadata", {"is_user_system_message": True}),
+        ("weight", 0),
+        ("recipient", "python"),
+        ("channel", "analysis"),
+        ("content", {"content_type": "thoughts", "parts": ["In May."]}),
+        ("author", {"role": "tool"}),
+        ("author", {"role": "system"}),
+    ],
+)
+def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where: str, value: Any) -> None:
+    """Programs have marked what is hidden in many ways."""
+
+    def change(sample: Any) -> None:
+        sample[0]["mapping"]["a1b"]["message"][where] = value
+
+    scope = own_scope()
+    _import(db, scope, _changed(tmp_path, "chatgpt/conversations.json", change))
+    assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-1")] == ["u1", "u2", "a2"]
+
+
+def test_r24_null_titles_and_times_are_borne(db: Database) -> None:
+    """A conversation that says nothing of itself keeps its order."""
+    scope = own_scope()
+    done = _import(db, scope, SAMPLES / "chatgpt")
+    assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-2")] == ["n1", "n2"]
+    assert "messages of conversations that say no time, given that of the file: 2" in done.notes
+
+
+# Whose it is, and who sees it
+
+
+def test_r25_direct_messages_are_private_and_channels_belong_to_their_server(db: Database) -> None:
+    """Who imports a server does not show its direct messages to it."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "discord", persona="Iris")
+    assert _audience(db, scope, "discord/601") == ("direct", "", "discord/501")
+    assert _audience(db, scope, "discord/701") == ("server", "900", "")
+    assert _audience(db, scope, "discord/701/801") == ("server", "900", "")
+    parents = {row.conversation_key: row.parent_key for row in rows_of(db, conversations, scope.persona)}
+    assert parents["discord/701/801"] == "discord/701"
+    _import(db, scope, SAMPLES / "slack")
+    assert _audience(db, scope, "slack/C1") == ("server", "T1", "")
+    assert (_audience(db, scope, "slack/G1")[0], _audience(db, scope, "slack/D1")[0]) == ("conversation", "direct")
+    _import(db, scope, SAMPLES / "telegram")
+    assert _audience(db, scope, "telegram/-1001500")[0] == "conversation"
+
+
+def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
+    """`--private` makes nothing public; `--server` names another community."""
+    closed, moved = own_scope(), own_scope(server="s9")
+    _import(db, closed, SAMPLES / "discord", private=True)
+    assert {_audience(db, closed, key)[0] for key in ("discord/701", "discord/701/801")} == {"conversation"}
+    _import(db, moved, SAMPLES / "discord")
+    assert _audience(db, moved, "discord/701") == ("server", "s9", "")
+
+
+def test_r25_bots_and_service_lines_are_marked(db: Database) -> None:
+    """What a program wrote is not taken for a person's words."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "discord")
+    rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
+    joined, weather = rows["Joined the server."], rows["Weather\nRain at noon"]
+    assert (joined.role, bool(joined.hidden), _facts(joined)["service"]) == ("system", True, True)
+    assert (weather.role, weather.participant_key, _facts(weather)["bot"]) == ("user", "discord/503", True)
+    assert "bot" not in _facts(rows["See you"])
+
+
+def test_r25_replies_reactions_mentions_and_edits_come_along(db: Database) -> None:
+    """What the format has is not lost."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "discord")
+    rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
+    nice = _facts(rows["Nice!"])
+    assert nice["reply_to"]["username"] == "Ann"
+    assert nice["reply_to"]["text"] == "Hello @Bob, look :leaf:"
+    assert nice["reactions"] == [{"emoji": "👍", "count": 2}]
+    assert nice["imported"]["edited"] == "2025-04-01T08:03:00+00:00"
+    slack = own_scope()
+    _import(db, slack, SAMPLES / "slack")
+    assert "Hi @Bob, read this (https://example.org) & tell #general" in _texts(db, slack)
+
+
+def test_r25_the_persona_is_asked_for_and_guessed_only_where_the_format_says_it(db: Database) -> None:
+    """A chat among people has no persona until somebody says who it is."""
+    asked, unasked, assistant = own_scope(), own_scope(), own_scope()
+    done = _import(db, asked, SAMPLES / "discord" / "Direct - Ann [601].json", persona="iris")
+    assert done.persona == ("Iris",)
+    assert [row.sender_id for row in _rows(db, asked)] == ["501", "self"]
+    assert _rows(db, asked)[1].triggered_by == "discord/501"
+    assert _import(db, unasked, SAMPLES / "discord").persona == ()
+    assert not [row for row in _rows(db, unasked) if row.sender_id == "self"]
+    assert _import(db, assistant, SAMPLES / "claude").persona == ("Claude",)
+    with pytest.raises(TransferError, match="Nobody called 'Zoe' speaks in"):
+        _import(db, own_scope(), SAMPLES / "discord", persona="Zoe")
+
+
+def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> None:
+    """With interface and id of today, what was said elsewhere is the same person's."""
+    scope = own_scope()
+    _import(db, scope, SAMPLES / "chatgpt", interface="web", user="ann")
+    assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
+    assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
+
+
+# After an import
+
+
+def test_r27_wishes_of_people_are_found_and_told(db: Database) -> None:
+    """What somebody asked for once and for all holds here too; what a program wrote is no wish."""
+    scope = own_scope()
+    done = _import(db, scope, SAMPLES / "chatgpt")
+    assert done.wish_texts == (("User", "Please always answer in metric units."),)
+    assert done.wishes == 1
+    own = Scope(scope.persona, "chatgpt/conv-2", "chatgpt/user", privacy="direct")
+    assert [wish["text"] for wish in list_wishes(db=db, settings=DEFAULTS, scope=own)] == [
+        "Please always answer in metric units."
+    ]
+
+
+def test_r27_an_import_that_was_stopped_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped between two transactions: what is stored is whole, and the same command ends it."""
+    from core.transfer.platforms import writer
+
+    monkeypatch.setattr(writer, "BATCH", 3)
+    scope, calls, steps = own_scope(), [], []
+
+    def should_stop() -> bool:
+        calls.append(1)
+        return len(steps) >= 2
+
+    def progress(what: str, done: int, total: int) -> None:
+        if what == "storing":
+            steps.append((done, total))
+
+    first = _import(db, scope, SAMPLES / "discord", progress=progress, should_stop=should_stop)
+    assert (first.stopped_after_row, steps) == (6, [(3, 8), (6, 8)])
+    rest = _import(db, scope, SAMPLES / "discord")
+    assert (first.imported + first.service, rest.imported + rest.service) == (6, 2)

@@ -1,0 +1,68 @@
+"""Chats that branch: what is shown, what stands beside it, whatever the file says of itself (R24)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from core.transfer.platforms.trees import Branch, Node, choose_branch
+
+BEGUN = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def _node(told: str, minute: int | None = None) -> Node:
+    """Return a node of `id<parent`: ids beginning with u, a are the two who speak, others hold no words."""
+    key, _, parent = told.partition("<")
+    role = {"u": "user", "a": "assistant"}.get(key[0], "")
+    at = None if minute is None else BEGUN + timedelta(minutes=minute)
+    return Node(key, parent, role, f"text {key}" if role else "", at)
+
+
+def _branch(told: str, current: str) -> Branch:
+    nodes = [_node(each, number) for number, each in enumerate(told.split())]
+    return choose_branch(nodes, current, BEGUN, BEGUN)
+
+
+def _ids(branch: Branch) -> list[str]:
+    return [line.node.id for line in branch.lines]
+
+
+def test_r24_the_branch_goes_by_parents_alone() -> None:
+    """Who lists whom as a child is wrong in many exports."""
+    assert _ids(_branch("r u1<r h<u1 a1<h u2<a1 a2<u2", "a2")) == ["u1", "a1", "u2", "a2"]
+
+
+def test_r24_a_last_message_that_is_not_there_is_found() -> None:
+    """Of the branches the newest."""
+    assert _ids(_branch("u1 a1<u1 a2<u1", "gone")) == ["u1", "a2"]
+    assert _ids(_branch("u1 a1<u1", "")) == ["u1", "a1"]
+
+
+def test_r24_messages_that_are_each_others_parents_end_the_walk() -> None:
+    """Real exports hold circles."""
+    assert sorted(_ids(_branch("u1<a1 a1<u1", "a1"))) == ["a1", "u1"]
+    assert _ids(_branch("u1<u1 a1<u1", "a1")) == ["u1", "a1"]
+    assert _ids(_branch("h1<h2 h2<h1 u1<h1 a1<u1", "a1")) == ["u1", "a1"]
+
+
+def test_r24_versions_stand_beside_the_line_whatever_lies_between() -> None:
+    """An answer found by a tool and one that was not answer the same question."""
+    branch = _branch("u1 t1<u1 a1<t1 a2<u1 u2<a2 u3<a2 a3<u3", "a3")
+    assert _ids(branch) == ["u1", "a2", "u3", "a3"]
+    versions = [[version.id for version in line.versions] for line in branch.lines]
+    assert versions == [[], ["a1", "a2"], ["u2", "u3"], []]
+    assert branch.left == 0
+    assert _branch("u1 a1<u1 u2<a1 a2<u1", "a2").left == 1
+
+
+def test_r24_times_never_fall_along_a_branch() -> None:
+    """A line without time has that of the one above it, the first that of the conversation."""
+    nodes = [_node("u1"), _node("a1<u1", 5), _node("u2<a1", 3), _node("a2<u2")]
+    branch = choose_branch(nodes, "a2", BEGUN, BEGUN)
+    assert [line.at for line in branch.lines] == [BEGUN + timedelta(minutes=minute) for minute in (0, 5, 5, 5)]
+
+
+def test_r24_a_chain_of_fifty_thousand_is_walked() -> None:
+    """No recursion, nothing that grows with the square."""
+    told = ["u0", *(f"{'h' if n % 3 else 'a'}{n}<{'h' if (n - 1) % 3 else 'a'}{n - 1}" for n in range(1, 50_000))]
+    told[1] = "h1<u0"
+    assert len(_branch(" ".join(told), "a49998").lines) > 16_000
