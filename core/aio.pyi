@@ -62,6 +62,7 @@ from .tags import rules
 from .text.counters import Counter
 from .text.sizes import Dumps
 from .tokens.shapes import AccessToken, ListedToken, NewToken, TokenKind
+from .transcripts import TranscriptSaved
 from .transfer.exports import ExportResult, Format
 from .transfer.imports import ImportResult
 from .transfer.items import ItemExport, Progress
@@ -1718,6 +1719,18 @@ async def revoke_token(
 ) -> bool:
     """Let a token hold no more from now on, and return whether it did until now. For an operator."""
 
+async def save_transcript(
+    messages: Sequence[Mapping[str, Any]],
+    answer: str | None = None,
+    *,
+    name: str | None = None,
+    persona_name: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> TranscriptSaved:
+    """Store what is new in a list of messages, and the answer to its last line."""
+
 async def export_items(
     *,
     kind: str | Iterable[str] | None = None,
@@ -1763,11 +1776,13 @@ async def export_chat(
 async def import_file(
     path: str | PathLike[str],
     *,
-    interface: str = "import",
+    interface: str | None = None,
     conversation: str | None = None,
     persona: str | None = None,
+    user: str = "",
     private: bool = False,
     time_zone: str = "UTC",
+    day_first: bool | None = None,
     dry_run: bool = False,
     max_bytes: int = 2147483648,
     progress: Progress | None = None,
@@ -1776,7 +1791,7 @@ async def import_file(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ImportResult:
-    """Return what became of the messages of a file. The same file again adds nothing."""
+    """Return what became of the messages of a file. The same file again adds nothing; a later export of the same chats adds what is new, and edits what was edited."""
 
 async def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds."""
