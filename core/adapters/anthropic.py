@@ -145,7 +145,7 @@ class _Files:
             gone = list(change.find([_name(path)]).values())
             if not gone:
                 raise ToolError(f"The path {command.path} does not exist")
-            change.delete([*gone, *change.list(path)], former=True)
+            change.delete([*gone, *change.list_below(path)], former=True)
             return f"Successfully deleted {command.path}"
 
         return self._change(work)
@@ -165,7 +165,7 @@ class _Files:
             if not moved:
                 raise ToolError(f"The path {command.old_path} does not exist")
             change.put(_new_folders(change, new[:-1]))
-            inside = [(value, (*new, *value.namespace[len(old) :])) for value in change.list(old)]
+            inside = [(value, (*new, *value.namespace[len(old) :])) for value in change.list_below(old)]
             change.rename([(moved[0], _name(new)), *((value, ValueName(at, value.name)) for value, at in inside)])
             return f"Successfully renamed {command.old_path} to {command.new_path}"
 
@@ -174,7 +174,7 @@ class _Files:
     def clear(self) -> str:
         def work(change: Change) -> str:
             change.hold()
-            change.delete(change.list(), former=True)
+            change.delete(change.list_below(), former=True)
             return "All memory cleared"
 
         return self._change(work)

@@ -30,7 +30,7 @@ stored_values: Table = table(
     Column("created_at", Time(), nullable=True),
     Column("updated_at", Time(), nullable=True),
     PrimaryKeyConstraint("id"),
-    # one value by name, those below a namespace; 1,900 bytes. Not unique: two may meet when a conversation turns private
+    # one value by name, those below a namespace. Not unique: two may meet when a conversation turns private
     Index("ix_values_name", "persona_id", "audience_id", "kind", "namespace", "name", "id"),
     # forgetting
     Index("ix_values_participant", "persona_id", "participant_key", "id"),

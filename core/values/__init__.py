@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
-from ..database.engine import Database
 from ..database import readers
+from ..database.engine import Database
 from ..scope import Scope
 from ..shapes import WriteResult
 from . import table
@@ -169,8 +169,8 @@ def change_values(
     """Run a change of values in one transaction, alone on them, and return what it returns.
 
     Args:
-        work: gets a `Change` with `find`, `list`, `put`, `rename` and `delete`. It may be run again where the server
-            asks for it, so it has no other effect.
+        work: gets a `Change` with `find`, `list_below`, `put`, `rename` and `delete`. It may be run again where the
+            server asks for it, so it has no other effect.
 
     Returns:
         What `work` returned; `(False, None, "privacy")` where nothing may be kept of who is speaking.
@@ -183,7 +183,7 @@ def change_values(
     >>> from prompt_engine.values import NewValue, change_values, list_values
     >>> db = open_database("sqlite://")
     >>> _ = change_values(lambda change: change.put([NewValue(("a",), "b", "1")]), db=db)
-    >>> _ = change_values(lambda change: change.delete(change.list()), db=db)
+    >>> _ = change_values(lambda change: change.delete(change.list_below()), db=db)
     >>> list_values(db=db)
     []
     >>> db.close()

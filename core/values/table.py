@@ -275,7 +275,7 @@ class Change:
         """Return the values of these names."""
         return find_values(self.read, self.address, names, self.now)
 
-    def list(self, prefix: Sequence[str] = ()) -> list[StoredValue]:
+    def list_below(self, prefix: Sequence[str] = ()) -> list[StoredValue]:
         """Return the values below a namespace and in it."""
         return list_values(self.read, self.address, prefix, self.now)
 

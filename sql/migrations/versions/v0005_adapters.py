@@ -55,8 +55,7 @@ CREATE TABLE IF NOT EXISTS stored_values (
 """
 
 SQLITE_INDEXES = (
-    "CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values "
-    "(persona_id, audience_id, kind, namespace, name, id)",
+    "CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values (persona_id, audience_id, kind, namespace, name, id)",
     "CREATE INDEX IF NOT EXISTS ix_values_participant ON stored_values (persona_id, participant_key, id)",
     "CREATE INDEX IF NOT EXISTS ix_values_conversation ON stored_values (persona_id, conversation_key, id)",
     "CREATE INDEX IF NOT EXISTS ix_values_memory ON stored_values (persona_id, memory_id)",
