@@ -47,7 +47,8 @@ class World:
 
     @staticmethod
     def _thread(number: int, kind: int) -> dict[str, Any]:
-        return {"id": str(number), "type": kind, "name": "thread", "parent_id": "20", "owner_id": str(ANN), "guild_id": "1",
+        return {"id": str(number), "type": kind, "name": "thread", "parent_id": "20", "owner_id": str(ANN),
+                "guild_id": "1",
                 "message_count": 0, "member_count": 1, "rate_limit_per_user": 0, "last_message_id": None,
                 "thread_metadata": {"archived": False, "auto_archive_duration": 60, "locked": False,
                                     "archive_timestamp": "2026-01-01T00:00:00+00:00"}}  # fmt: skip

@@ -55,8 +55,8 @@ def test_r33_a_discord_message_brings_reply_mentions_attachments_and_who(
 ) -> None:
     """What a person reads there is what is stored; the bot's own lines are the persona's."""
     room = world.channel(20)
-    first = world.wire(f"I like <@{BEA}>'s tea", room, mentions=[{"id": str(BEA), "username": "bea", "discriminator": "0",
-                       "avatar": None, "global_name": "Bea"}], number=1500)  # fmt: skip
+    bea = {"id": str(BEA), "username": "bea", "discriminator": "0", "avatar": None, "global_name": "Bea"}
+    first = world.wire(f"I like <@{BEA}>'s tea", room, mentions=[bea], number=1500)
     files = [{"id": "5", "filename": "tea.png", "size": 9, "url": "u", "proxy_url": "p", "content_type": "image/png"}]
     reply = world.message("me too", room, BEA, attachments=files, referenced_message=first, type=19,
                           message_reference={"message_id": "1500", "channel_id": "20", "guild_id": "1"})  # fmt: skip
@@ -149,7 +149,7 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
             photo=photo,
             reply_to_message=quoted,
             quote={"text": "green", "position": 0},
-        )  # fmt: skip
+        )
     )
     assert made["text"] == "this one"
     assert made["attachments"] == [{"type": "photo", "file_id": "l", "width": 9, "height": 8}]
