@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from core.database.engine import Database
 from core.db import open_database
 from core.scope import Scope
 
+os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")  # nothing is sent to anybody
 _personas = itertools.count(1)
 
 

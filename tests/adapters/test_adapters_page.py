@@ -56,7 +56,7 @@ def _given(code: str) -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a framework's own generators
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
 def test_r28_the_code_of_the_page_runs(title: str, code: str) -> None:
     """What somebody copies works; what it stores is found."""

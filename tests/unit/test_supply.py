@@ -27,7 +27,7 @@ ALLOWED = {
 """Licences that let the package be used in whatever way. LGPL-3.0 is that of python-telegram-bot, used as it is. MPL-2.0 binds changes to its own files alone."""
 _SPELT = {
     "MIT License": "MIT", "BSD License": "BSD", "Apache Software License": "Apache-2.0", "ISC License (ISCL)": "ISC",
-    "ISC License": "ISC", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0", "Apache 2.0": "Apache-2.0",
+    "The MIT License (MIT": "MIT", "Version 2.0": "Apache-2.0", "Apache License": "Apache-2.0", "ISC License": "ISC", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0", "Apache 2.0": "Apache-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }  # fmt: skip
 
