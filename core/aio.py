@@ -62,6 +62,9 @@ DOORS = {
         list_saved_memories load_memory memory_tools parse_tool_call run_tool_call saved_memory_history
         update_saved_memory
     """,
+    ".values": """
+        change_values delete_expired_values find_values list_value_namespaces list_values search_values texts_in
+    """,
     ".wishes": "add_wish change_wish delete_wish list_wishes restore_wish",
     ".short_term": """
         build_short_term_context clear_by_channel clear_by_server clear_by_user clear_expired get_for_server

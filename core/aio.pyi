@@ -71,6 +71,8 @@ from .transfer.items.sources import Source as TransferSource
 from .transfer.items.storage import ItemImport
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
+from .values import _T
+from .values.table import Change, Kind, StoredValue, ValueName
 
 __all__: list[str]
 
@@ -596,6 +598,64 @@ async def update_saved_memory(
     scope: Scope | None = None,
 ) -> WriteResult:
     """Let a model rewrite what the scope's person has saved for this audience, by a statement, in one transaction."""
+
+async def change_values(
+    work: Callable[[Change], _T],
+    kind: Kind = "entry",
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> _T | WriteResult:
+    """Run a change of values in one transaction, alone on them, and return what it returns."""
+
+async def delete_expired_values(
+    kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> int:
+    """Delete the values of the scope whose time to live is over, at most 500 at once, and return how many."""
+
+async def find_values(
+    names: Iterable[ValueName],
+    kind: Kind = "entry",
+    *,
+    refresh: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> dict[ValueName, StoredValue]:
+    """Return the values of these names that there are."""
+
+async def list_value_namespaces(
+    kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[tuple[str, ...]]:
+    """Return the namespaces that hold values, sorted."""
+
+async def list_values(
+    prefix: Sequence[str] = ...,
+    kind: Kind = "entry",
+    *,
+    limit: int | None = None,
+    offset: int = 0,
+    refresh: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[StoredValue]:
+    """Return the values in a namespace and below it, the one changed last first."""
+
+async def search_values(
+    query: str,
+    prefix: Sequence[str] = ...,
+    kind: Kind = "entry",
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[StoredValue]:
+    """Return the values below a namespace whose texts fit what is looked for, the best first, each with its score."""
+
+async def texts_in(value: Any) -> str:
+    """Return the texts of a JSON value, in its order, a line each; blank where there is none."""
 
 async def add_wish(
     text: object,

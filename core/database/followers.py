@@ -5,10 +5,12 @@ from __future__ import annotations
 from sqlalchemy import Column, Connection, Table, update
 
 from .schema_recent import conversation_summaries, short_term_memories
+from .schema_values import stored_values
 
 FOLLOWING: tuple[tuple[Table, Column[str]], ...] = (
     (conversation_summaries, conversation_summaries.c.conversation_key),
     (short_term_memories, short_term_memories.c.channel_id),
+    (stored_values, stored_values.c.conversation_key),
 )
 """Each table with its column of conversation keys."""
 

@@ -172,6 +172,15 @@ REGISTRY: tuple[Registered, ...] = (
         participant=("participant_key",),
         conversation=("conversation_key",),
     ),
+    Registered(
+        "stored_values",
+        "persona",
+        texts=("value",),
+        participant=("participant_key",),
+        conversation=("conversation_key",),
+        row_of=("memory_id",),
+        row_table="memories",
+    ),
     Registered("schema_version", "none"),
 )
 

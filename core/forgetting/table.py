@@ -36,6 +36,7 @@ from ..database.schema_faces import access_tokens
 from ..database.schema_lifelong import archived_memories, relationship_log, user_relationships
 from ..database.schema_recent import conversation_summaries, short_term_memories
 from ..database.schema_stories import memory_jobs
+from ..database.schema_values import stored_values
 from ..database.sources import AI_DIARY, CHAT
 from . import table_items, table_quotes, table_stories, table_targets, table_words
 from .rules import Person
@@ -43,7 +44,7 @@ from .table_rows import AT_ONCE, Removal
 
 Kind = Literal["participant", "conversation", "memory", "server"]
 _M, _D, _J = memories.c, ai_diary.c, memory_jobs.c
-_Z, _S = conversation_summaries.c, short_term_memories.c
+_Z, _S, _V = conversation_summaries.c, short_term_memories.c, stored_values.c
 _BY_CONVERSATION = {
     entry.table: entry.conversation[0]
     for entry in REGISTRY
@@ -122,15 +123,18 @@ def forget_late(db: Database, persona: str, target: Target, people: Collection[s
         if target.kind == "participant":
             found = table_targets.find_messages_of(connection, persona, people)
             items = removal.find_ids(_M.id, _M.participant_key.in_(sorted(people)), _M.id < cutoff)
+            values = removal.find_ids(_V.id, _V.participant_key.in_(sorted(people)), _V.id < cutoff)
         else:
             found = table_targets.find_messages_in(connection, persona, {str(target.key)}, ())
             items = removal.find_ids(_M.id, _M.conversation_key == str(target.key), _M.id < cutoff)
+            values = removal.find_ids(_V.id, _V.conversation_key == str(target.key), _V.id < cutoff)
         messages = {row: key for row, key in found.items() if row < cutoff}
-        if not messages and not items:
+        if not messages and not items and not values:
             return None
         table_targets.lock_conversations(connection, persona, set(messages.values()))
         _delete_of_messages(removal, messages, ())
         table_items.remove_items(removal, items, messages.keys())
+        removal.delete_in(stored_values, _V.id, values)
         removal.delete_rows(CHAT, messages)
         words = finish(removal, thoroughly=False)
         return Done(dict(removal.counts), removal.operations, words=tuple(words))
@@ -192,6 +196,7 @@ def _forget_participant(removal: Removal, participant: str) -> tuple[frozenset[s
         table_items.remove_summaries(removal, key, rows)
     for key in sorted(direct):
         _delete_whole(removal, key)
+    removal.delete_in(stored_values, _V.participant_key, keys)
     removal.delete_in(relationship_log, relationship_log.c.user_id, keys)
     removal.delete_in(user_relationships, user_relationships.c.user_id, keys)
     removal.delete_in(access_tokens, access_tokens.c.participant_key, keys)
@@ -304,12 +309,14 @@ def _delete_in_audiences(removal: Removal, rooms: Collection[int]) -> None:
         table_items.remove_all_summaries(removal, _Z.audience_id.in_(part))
         removal.delete(short_term_memories, _S.audience_id.in_(part))
         removal.delete(archived_memories, archived_memories.c.audience_id.in_(part))
+        removal.delete(stored_values, _V.audience_id.in_(part))
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
     """Delete audiences no row stands in any more, with what the search tables hold of them."""
     connection, persona = removal.connection, removal.persona
-    used = (conversation_table, chat_history_cache, memories, ai_diary, conversation_summaries, short_term_memories)
+    used = (conversation_table, chat_history_cache, memories, ai_diary, conversation_summaries, short_term_memories,
+            stored_values)  # fmt: skip
     for room in sorted(rooms):
         held: Any = [
             select(table.c.audience_id).where(table.c.persona_id == persona, table.c.audience_id == room).limit(1)

@@ -19,6 +19,7 @@ from ..database.rows import read_list
 from ..database.schema import chat_history_cache, memories
 from ..database.schema_lifelong import archived_memories
 from ..database.schema_recent import conversation_summaries
+from ..database.schema_values import stored_values
 from ..database.sources import MEMORIES
 from ..index import indexed
 from .table_rows import AT_ONCE, Removal
@@ -73,6 +74,7 @@ def remove_items(removal: Removal, ids: Collection[int], messages: Collection[in
             removal.note_words(text)
     removal.delete_in(archived_memories, _A.id, going.notes)
     removal.delete_history(memories, going.ids)
+    removal.delete_in(stored_values, stored_values.c.memory_id, going.ids)
     removal.delete_rows(MEMORIES, going.ids)
     _consolidate_anew(removal, going.left - set(messages))
 

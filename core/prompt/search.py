@@ -157,6 +157,8 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
 
     def drop(candidate: Any, row: FoundRow) -> str:
         if candidate.source == chat:
+            if not row.folded.strip():  # what an agent did between two lines says nothing here
+                return "blank"
             if row.id in echo_rows or _echoes(row, is_echo, said):
                 return "echo"
             if replaced is not None and replaced.takes(_as_entry(row)):

@@ -14,12 +14,20 @@ from sqlalchemy import CheckConstraint, Column, Connection, Dialect, MetaData, T
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.schema import CreateColumn
 
-from ..database import schema, schema_faces, schema_lifelong, schema_recent, schema_semantic, schema_stories
+from ..database import (
+    schema,
+    schema_faces,
+    schema_lifelong,
+    schema_recent,
+    schema_semantic,
+    schema_stories,
+    schema_values,
+)
 from ..database.dialects import COLLATION, name_type
 from ..database.engine import Database
 from ..errors import StoreError
 
-MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic, schema_faces)
+MODULES = (schema, schema_stories, schema_recent, schema_lifelong, schema_semantic, schema_faces, schema_values)
 """Where tables are declared, in the order they are made and shown."""
 ALREADY = frozenset({1050, 1060, 1061})
 """The server's numbers for a table, column or index that is there already."""

@@ -585,6 +585,33 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     PRIMARY KEY (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS stored_values (
+    id BIGINT NOT NULL,
+    persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
+    audience_id BIGINT NOT NULL,
+    participant_key VARBINARY(255) NOT NULL DEFAULT '',
+    conversation_key VARBINARY(512) NOT NULL DEFAULT '',
+    kind VARBINARY(8) NOT NULL DEFAULT '',
+    namespace VARBINARY(1000) NOT NULL DEFAULT '',
+    name VARBINARY(512) NOT NULL DEFAULT '',
+    value MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+    memory_id BIGINT,
+    ttl_seconds INTEGER,
+    expires_at DATETIME(6),
+    created_at DATETIME(6),
+    updated_at DATETIME(6),
+    -- the row (8 bytes)
+    PRIMARY KEY (id),
+    -- forgetting (584 bytes)
+    KEY ix_values_conversation (persona_id, conversation_key, id),
+    -- forgetting (72 bytes)
+    KEY ix_values_memory (persona_id, memory_id),
+    -- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+    KEY ix_values_name (persona_id, audience_id, kind, namespace, name, id),
+    -- forgetting (327 bytes)
+    KEY ix_values_participant (persona_id, participant_key, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     -- the row (128 bytes)
@@ -594,4 +621,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0004');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0005');

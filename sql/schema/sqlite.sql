@@ -603,6 +603,33 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     PRIMARY KEY (id)
 );
 
+CREATE TABLE IF NOT EXISTS stored_values (
+    id INTEGER NOT NULL,
+    persona_id TEXT DEFAULT 'default' NOT NULL,
+    audience_id INTEGER NOT NULL,
+    participant_key TEXT DEFAULT '' NOT NULL,
+    conversation_key TEXT DEFAULT '' NOT NULL,
+    kind TEXT DEFAULT '' NOT NULL,
+    namespace TEXT DEFAULT '' NOT NULL,
+    name TEXT DEFAULT '' NOT NULL,
+    value TEXT,
+    memory_id INTEGER,
+    ttl_seconds INTEGER,
+    expires_at TEXT,
+    created_at TEXT,
+    updated_at TEXT,
+    -- the row (8 bytes)
+    PRIMARY KEY (id)
+);
+-- forgetting (584 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_conversation ON stored_values (persona_id, conversation_key, id);
+-- forgetting (72 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_memory ON stored_values (persona_id, memory_id);
+-- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values (persona_id, audience_id, kind, namespace, name, id);
+-- forgetting (327 bytes)
+CREATE INDEX IF NOT EXISTS ix_values_participant ON stored_values (persona_id, participant_key, id);
+
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,
     -- the row (128 bytes)
@@ -612,4 +639,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0004');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0005');

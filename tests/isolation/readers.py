@@ -28,6 +28,7 @@ from core import (
     synth_tagging,
     tokens,
     transfer,
+    values,
     wishes,
 )
 from core.errors import CoreError
@@ -209,6 +210,10 @@ _reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False
 
 # Wishes and relationships
 
+_reads("core.values.find_values", lambda p, **by: values.find_values([values.ValueName(("notes",), "file")], **by))
+_reads("core.values.list_values", lambda p, **by: [values.list_values((), kind, **by) for kind in ("entry", "file")])
+_reads("core.values.search_values", lambda p, **by: values.search_values(f"the {COMMON} sleeps", **by))
+_reads("core.values.list_value_namespaces", lambda p, **by: values.list_value_namespaces(**by))
 _reads("core.wishes.list_wishes", lambda p, **by: wishes.list_wishes(everyone=True, former=True, **by))
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
 _reads("core.relationships.history", lambda p, **by: relationships.history(p.participant, **by), "persona", about=True)
@@ -290,6 +295,7 @@ WRITERS = {
     "core.transcripts": "save_transcript",
     "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
+    "core.values": "change_values delete_expired_values",
     "core.wishes": "add_wish change_wish delete_wish restore_wish",
     "core.db": "forget insert_memory",
     "core.semantic": "drop_vectors embed_rows",
@@ -301,6 +307,7 @@ BARE = {
     "core.api": "check_token create_server read_scope",
     "core.doctor": "examine",
     "core.semantic": "count_vectors",
+    "core.values": "texts_in",
     "core.config": "check load set_value show",
     "core.conversations": "parse_tool_call",
     "core.db": "check_server configure current_database default_database migrate open_database reindex verify_index "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from core import (
     short_term,
     stories,
     synth_tagging,
+    values,
     wishes,
 )
 from core.config import Settings
@@ -220,6 +221,9 @@ class World:
         ai_diary.add_diary_entry(self.text("ai_diary", flagged), context_tags=[TAG], screen=lambda text: True, **own)
         saved = conversations.add_saved_memory(self.text("memories", o), **own)
         rows["saved"] = int(saved.id or 0)
+        text = self.text("stored_values", o)
+        new = values.NewValue(("notes", self.canary("stored_values", o)), "file", text, text=text)
+        values.change_values(lambda change: change.put([new, replace(new, namespace=("notes",))]), **own)
         wishes.add_wish(f"Please always greet me with {self.canary('memories', o)}.", **own)
 
     def _plant_moment(self, place: Place) -> None:

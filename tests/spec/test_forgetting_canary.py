@@ -46,7 +46,7 @@ NOBODYS = {("config", "value")}
 """About the database, not about anybody."""
 NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}
 OF_A_MEMORY = {"memories", "item_history", "archived_memories", "tags", "tag_aliases", "tag_links", "search_tag",
-               "search_term", "search_count", "search_vocab"}  # fmt: skip
+               "search_term", "search_count", "search_vocab", "stored_values"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +189,7 @@ def plant_participant(p: Planting) -> dict[str, Any]:
     relationships.adjust(ANN, 5, username=w("username"), realname=w("realname"), **p.given)
     p.add("memory_jobs", type="HOST", participant_key=ANN)
     p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key=ANN)
+    p.add("stored_values", kind="entry", audience_id=1, participant_key=ANN, namespace=w("space"), name=w("name"))
     texts = [{"text": w("handed"), "who": WHO, "participant": ANN}, {"text": "hm", "who": BOB, "participant": "tg/bob"}]
     payload = {"summary": 5, "last": bob, "rows": [None, None], "texts": texts}
     job = p.add("memory_jobs", type="CONVERSATION_SUMMARY", conversation_key=OTHER, payload=payload, depends_on=None,
@@ -219,6 +220,7 @@ def plant_conversation(p: Planting) -> dict[str, Any]:
     p.put("short_term_memories", {"channel_id": ROOM}, "server_name", "channel_name", "summary")
     p.add("memory_jobs", type="HOST", conversation_key=ROOM)
     p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key="tg/carol", conversation_key=ROOM)
+    p.add("stored_values", kind="entry", audience_id=1, conversation_key=ROOM, namespace=w("space"), name=w("name"))
     # A name goes by its person, whom nobody forgets here.
     names = TABLES["participants"]
     change = update(names).where(names.c.persona_id == p.persona).values(display_name="someone")
@@ -236,6 +238,7 @@ def plant_memory(p: Planting) -> dict[str, Any]:
     )
     made = p.stage.remember(f"all in {p.word('compacted')}")
     p.add("archived_memories", memory_id=made, source_ids=[item])
+    p.add("stored_values", kind="entry", audience_id=1, memory_id=item, name=p.word("name"))
     return {"memory": item}
 
 

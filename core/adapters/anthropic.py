@@ -1,0 +1,397 @@
+"""`MemoryTool` and `AsyncMemoryTool`: the memory tool of Claude, its files kept as rows of a scope.
+
+Commands and answers are those of the SDK's own file tool, word for word. There is no disk: a path is a name, and `..`
+leads nowhere. What a file said before a change stays as a former version; its text is found by searches and prompts
+of the scope, and goes when its person or conversation is forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from ..calls.call import GivenSettings
+from ..database.engine import Database
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..values import Change, NewValue, StoredValue, ValueName, change_values, find_values, list_values
+from . import missing
+
+try:
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+except ImportError as error:
+    raise missing("anthropic", "anthropic") from error
+
+__all__ = ["AsyncMemoryTool", "MemoryTool"]
+
+_T = TypeVar("_T")
+_Path = tuple[str, ...]
+
+ROOT = "/memories"
+MAX_LINES = 999_999
+_NUMBER_WIDTH = 6
+_FOLDER_SIZE = "4K"
+"""What a folder takes on most disks; the answers name a size for each."""
+_DEEPEST = 2
+"""Levels that are shown of a folder."""
+
+
+class _Files:
+    """The six commands over the files of a scope."""
+
+    def __init__(self, db: Database | None, settings: GivenSettings, scope: Scope | None) -> None:
+        self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
+
+    # Reading
+
+    def view(self, command: Any) -> str:
+        path = _read_path(command.path)
+        value = None
+        if path:
+            found = find_values([_name(path)], "file", **self._by)
+            value = found.get(_name(path))
+            if value is None:
+                raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
+        if value is None or value.value is None:
+            return self._view_folder(command.path, path)
+        return _view_file(command.path, value.value, command.view_range)
+
+    def _view_folder(self, shown: str, path: _Path) -> str:
+        inside: dict[_Path, list[StoredValue]] = {}
+        for value in list_values(path, "file", **self._by):
+            inside.setdefault(value.namespace, []).append(value)
+        lines = [f"{_FOLDER_SIZE}\t{shown}"]
+
+        def show(folder: _Path, prefix: str, depth: int) -> None:
+            for value in sorted(inside.get(folder, ()), key=lambda each: each.name):
+                if value.name.startswith("."):
+                    continue
+                size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
+                lines.append(f"{size}\t{prefix}/{value.name}{'/' if value.value is None else ''}")
+                if value.value is None and depth < _DEEPEST:
+                    show((*folder, value.name), f"{prefix}/{value.name}", depth + 1)
+
+        show(path, shown, 1)
+        header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
+        return header + "\n" + "\n".join(lines)
+
+    # Changing
+
+    def create(self, command: Any) -> str:
+        path = _read_path(command.path)
+
+        def work(change: Change) -> str:
+            change.hold()
+            if not path or change.find([_name(path)]):
+                raise ToolError(f"File {command.path} already exists")
+            change.put([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
+            return f"File created successfully at: {command.path}"
+
+        return self._change(work)
+
+    def str_replace(self, command: Any) -> str:
+        path, old = _read_path(command.path), command.old_str
+
+        def work(change: Change) -> str:
+            text = _find_text(change, command.path, path)
+            count = text.count(old)
+            if count == 0:
+                raise ToolError(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {command.path}."
+                )
+            if count > 1:
+                raise ToolError(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+                    f"{', '.join(map(str, _lines_with(text, old)))}. Please ensure it is unique"
+                )
+            made = text.replace(old, command.new_str)
+            change.put([_new_file(path, made)], former=True)
+            changed, lines = text[: text.find(old)].count("\n"), made.split("\n")
+            first = max(0, changed - 2)
+            return (
+                "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+                + _number(lines[first : changed + 3], first + 1)
+            )
+
+        return self._change(work)
+
+    def insert(self, command: Any) -> str:
+        path = _read_path(command.path)
+
+        def work(change: Change) -> str:
+            lines = _find_text(change, command.path, path).split("\n")
+            if lines[-1] == "":
+                lines.pop()
+            if not 0 <= command.insert_line <= len(lines):
+                raise ToolError(
+                    f"Invalid `insert_line` parameter: {command.insert_line}. "
+                    f"It should be within the range [0, {len(lines)}]."
+                )
+            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+            made = "\n".join(lines)
+            change.put([_new_file(path, made if made.endswith("\n") else made + "\n")], former=True)
+            return f"The file {command.path} has been edited."
+
+        return self._change(work)
+
+    def delete(self, command: Any) -> str:
+        path = _read_path(command.path)
+        if not path:
+            raise ToolError(f"Cannot delete the {ROOT} directory itself")
+
+        def work(change: Change) -> str:
+            change.hold()
+            gone = list(change.find([_name(path)]).values())
+            if not gone:
+                raise ToolError(f"The path {command.path} does not exist")
+            change.delete([*gone, *change.list_below(path)], former=True)
+            return f"Successfully deleted {command.path}"
+
+        return self._change(work)
+
+    def rename(self, command: Any) -> str:
+        old, new = _read_path(command.old_path), _read_path(command.new_path)
+        if not old:
+            raise ToolError(f"Cannot rename the {ROOT} directory itself")
+
+        def work(change: Change) -> str:
+            change.hold()
+            if not new or change.find([_name(new)]):
+                raise ToolError(f"The destination {command.new_path} already exists")
+            if new[: len(old)] == old:
+                raise ToolError(f"Cannot move {command.old_path} into itself")
+            moved = list(change.find([_name(old)]).values())
+            if not moved:
+                raise ToolError(f"The path {command.old_path} does not exist")
+            change.put(_new_folders(change, new[:-1]))
+            inside = [(value, (*new, *value.namespace[len(old) :])) for value in change.list_below(old)]
+            change.rename([(moved[0], _name(new)), *((value, ValueName(at, value.name)) for value, at in inside)])
+            return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+        return self._change(work)
+
+    def clear(self) -> str:
+        def work(change: Change) -> str:
+            change.hold()
+            change.delete(change.list_below(), former=True)
+            return "All memory cleared"
+
+        return self._change(work)
+
+    def _change(self, work: Callable[[Change], str]) -> str:
+        done = change_values(work, "file", **self._by)
+        if isinstance(done, WriteResult):
+            raise ToolError("Nothing was stored: this person's privacy setting forbids keeping anything of them.")
+        return done
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """The memory tool over the files of a scope.
+
+    Args:
+        db, settings: those of the process where they are None.
+        scope: whose files: those of its own audience and person. None takes the scope of `use_scope` at each call.
+        cache_control: as the SDK's tools take it.
+    """
+
+    def __init__(
+        self,
+        *,
+        db: Database | None = None,
+        settings: GivenSettings = None,
+        scope: Scope | None = None,
+        cache_control: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = _Files(db, settings, scope)
+
+    def view(self, command: Any) -> str:
+        """Return a file with line numbers, or what a folder holds.
+
+        Raises:
+            ToolError: there is no such path, or it leaves `/memories`.
+        """
+        return self._files.view(command)
+
+    def create(self, command: Any) -> str:
+        """Store a new file, with the folders it stands in.
+
+        Raises:
+            ToolError: it is there already, or nothing may be kept of who is speaking.
+        """
+        return self._files.create(command)
+
+    def str_replace(self, command: Any) -> str:
+        """Replace a text that stands once in a file.
+
+        Raises:
+            ToolError: it stands nowhere, or more than once, or there is no such file.
+        """
+        return self._files.str_replace(command)
+
+    def insert(self, command: Any) -> str:
+        """Put a text after a line of a file.
+
+        Raises:
+            ToolError: there is no such line or file.
+        """
+        return self._files.insert(command)
+
+    def delete(self, command: Any) -> str:
+        """Delete a file, or a folder with all it holds; former versions stay until they are purged or forgotten.
+
+        Raises:
+            ToolError: there is no such path, or it is `/memories` itself.
+        """
+        return self._files.delete(command)
+
+    def rename(self, command: Any) -> str:
+        """Give a file or folder another path.
+
+        Raises:
+            ToolError: there is no such path, or something at the other one.
+        """
+        return self._files.rename(command)
+
+    def clear_all_memory(self) -> str:
+        """Delete every file of the scope."""
+        return self._files.clear()
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """`MemoryTool` with awaitable commands, which run in a thread."""
+
+    def __init__(
+        self,
+        *,
+        db: Database | None = None,
+        settings: GivenSettings = None,
+        scope: Scope | None = None,
+        cache_control: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = _Files(db, settings, scope)
+
+    async def view(self, command: Any) -> str:
+        """See `MemoryTool.view`."""
+        return await asyncio.to_thread(self._files.view, command)
+
+    async def create(self, command: Any) -> str:
+        """See `MemoryTool.create`."""
+        return await asyncio.to_thread(self._files.create, command)
+
+    async def str_replace(self, command: Any) -> str:
+        """See `MemoryTool.str_replace`."""
+        return await asyncio.to_thread(self._files.str_replace, command)
+
+    async def insert(self, command: Any) -> str:
+        """See `MemoryTool.insert`."""
+        return await asyncio.to_thread(self._files.insert, command)
+
+    async def delete(self, command: Any) -> str:
+        """See `MemoryTool.delete`."""
+        return await asyncio.to_thread(self._files.delete, command)
+
+    async def rename(self, command: Any) -> str:
+        """See `MemoryTool.rename`."""
+        return await asyncio.to_thread(self._files.rename, command)
+
+    async def clear_all_memory(self) -> str:
+        """See `MemoryTool.clear_all_memory`."""
+        return await asyncio.to_thread(self._files.clear)
+
+
+# Paths
+
+
+def _read_path(path: str) -> _Path:
+    """Return the parts of a path below `/memories`, () for that itself.
+
+    Raises:
+        ToolError: it stands elsewhere.
+    """
+    if not path.startswith(ROOT):
+        raise ToolError(f"Path must start with {ROOT}, got: {path}")
+    parts: list[str] = []
+    for part in path[len(ROOT) :].split("/"):
+        if part == "..":
+            if not parts:
+                raise ToolError(f"Path {path} would escape {ROOT} directory")
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return tuple(parts)
+
+
+def _name(path: _Path) -> ValueName:
+    return ValueName(path[:-1], path[-1])
+
+
+def _new_file(path: _Path, text: str) -> NewValue:
+    return NewValue(*_name(path), text, text=text)
+
+
+def _new_folders(change: Change, path: _Path) -> list[NewValue]:
+    """Return the folders on a path that are to be made.
+
+    Raises:
+        ToolError: one of them is a file.
+    """
+    above = [path[: depth + 1] for depth in range(len(path))]
+    there = change.find(_name(each) for each in above)
+    for each in above:
+        value = there.get(_name(each))
+        if value is not None and value.value is not None:
+            raise ToolError(f"The path {ROOT}/{'/'.join(each)} is not a directory")
+    return [NewValue(*_name(each), None) for each in above if _name(each) not in there]
+
+
+def _find_text(change: Change, shown: str, path: _Path) -> str:
+    """Return the text of a file that is to be changed, held until the end.
+
+    Raises:
+        ToolError: there is none.
+    """
+    change.hold()
+    found = change.find([_name(path)]) if path else {}
+    if path and not found:
+        raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")
+    text = found[_name(path)].value if path else None
+    if text is None:
+        raise ToolError(f"The path {shown} is not a file.")
+    return text
+
+
+# Texts
+
+
+def _view_file(shown: str, text: str, view_range: list[int] | None) -> str:
+    lines, first = text.split("\n"), 1
+    if len(lines) > MAX_LINES:
+        raise ToolError(f"File {shown} exceeds maximum line limit of 999,999 lines.")
+    if view_range and len(view_range) == 2:
+        first = max(1, view_range[0])
+        lines = lines[first - 1 : len(lines) if view_range[1] == -1 else view_range[1]]
+    return f"Here's the content of {shown} with line numbers:\n" + _number(lines, first)
+
+
+def _number(lines: Iterable[str], first: int) -> str:
+    return "\n".join(f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _lines_with(text: str, wanted: str) -> list[int]:
+    """Return the numbers of the lines in which a text begins, one for each place."""
+    found, at = [], text.find(wanted)
+    while at != -1:
+        found.append(text[:at].count("\n") + 1)
+        at = text.find(wanted, at + 1)
+    return found
+
+
+def _format_size(size: int) -> str:
+    if size == 0:
+        return "0B"
+    step = min((size.bit_length() - 1) // 10, 3)
+    number = size / 1024**step
+    return f"{int(number) if number == int(number) else format(number, '.1f')}{'BKMG'[step]}"

@@ -1,0 +1,127 @@
+"""A message of discord.py as this engine's: server, thread, privacy, reply and attachments with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import aio
+from ..calls.call import GivenSettings
+from ..database.engine import Database
+from ..scope import Scope
+from ..shapes import WriteResult
+from . import missing
+
+try:
+    import discord
+except ImportError as error:
+    raise missing("discord.py", "discord") from error
+
+__all__ = ["conversation_of", "message_of", "on_delete", "on_edit"]
+
+INTERFACE = "discord"
+
+
+def message_of(message: discord.Message) -> dict[str, Any]:
+    """Return a message as `build_json_prompt` and `save_message` take it.
+
+    Direct messages, group direct messages, private threads and channels that not everybody of the server may read are
+    private. Mentions become names. What the bot itself said is the persona's.
+    """
+    channel, guild = message.channel, message.guild
+    made: dict[str, Any] = {
+        "message_id": str(message.id),
+        "date": message.created_at,
+        "text": message.clean_content,
+        "interface": INTERFACE,
+        "interface_path": conversation_of(channel),
+        "chat": {"id": str(_chat_id(channel)), "type": _type_of(channel)},
+        "from_user": _person(message.author, message),
+        "server_id": str(guild.id) if guild else None,
+        "server_name": guild.name if guild else None,
+        "is_private": _is_private(channel, guild),
+        "attachments": [
+            {"filename": each.filename, "content_type": each.content_type, "size": each.size, "url": each.url}
+            for each in message.attachments
+        ],
+    }
+    quoted = message.reference and message.reference.resolved
+    if isinstance(quoted, discord.Message):
+        made["reply_to_message"] = {
+            "message_id": str(quoted.id),
+            "date": quoted.created_at,
+            "text": quoted.clean_content,
+            "from_user": _person(quoted.author, quoted),
+        }
+    return made
+
+
+async def on_edit(
+    message: discord.Message,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give a stored message the text it has now: `on_message_edit(before, after)` hands over `after`.
+
+    Returns:
+        Reason `unchanged` where it is not stored or says that already.
+    """
+    return await aio.edit_chat_message(
+        str(message.id), message.clean_content, interface_path=conversation_of(message.channel),
+        db=db, settings=settings, scope=_anywhere(scope),
+    )  # fmt: skip
+
+
+async def on_delete(
+    message: discord.Message,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Delete a stored message that was deleted there.
+
+    Returns:
+        Reason `unchanged` where it is not stored.
+    """
+    return await aio.delete_chat_message(
+        str(message.id), interface_path=conversation_of(message.channel),
+        db=db, settings=settings, scope=_anywhere(scope),
+    )  # fmt: skip
+
+
+def conversation_of(channel: Any) -> str:
+    """Return the conversation key of a channel, `discord/channel`, or of a thread, `discord/channel/thread`."""
+    if isinstance(channel, discord.Thread):
+        return f"{INTERFACE}/{channel.parent_id}/{channel.id}"
+    return f"{INTERFACE}/{channel.id}"
+
+
+def _anywhere(scope: Scope | None) -> Scope | None:
+    """Return the persona and destination of a scope: the message says where it stands."""
+    return None if scope is None else Scope(scope.persona, destination=scope.destination)
+
+
+def _chat_id(channel: Any) -> int:
+    return int(channel.parent_id if isinstance(channel, discord.Thread) else channel.id)
+
+
+def _type_of(channel: Any) -> str:
+    if isinstance(channel, discord.DMChannel):
+        return "private"
+    return "group_dm" if isinstance(channel, discord.GroupChannel) else "guild"
+
+
+def _is_private(channel: Any, guild: Any) -> bool:
+    if guild is None:
+        return True
+    if isinstance(channel, discord.Thread):
+        return channel.is_private() or (channel.parent is not None and _is_private(channel.parent, guild))
+    return not channel.permissions_for(guild.default_role).view_channel
+
+
+def _person(author: Any, message: discord.Message) -> dict[str, Any]:
+    own = message.guild.me if message.guild else getattr(message.channel, "me", None)
+    is_own = own is not None and own.id == author.id
+    return {"id": "self" if is_own else str(author.id), "username": author.name, "full_name": author.display_name}

@@ -1,0 +1,64 @@
+"""`MemoryBlock`: a block of LlamaIndex's memory that brings what belongs to the last user message."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from . import missing
+from .recall import HEADER, RECALL_CHARS, build_recall, fit_recall, save_lines
+
+try:
+    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.memory import BaseMemoryBlock
+except ImportError as error:
+    raise missing("llama-index-core", "llama-index") from error
+
+__all__ = ["MemoryBlock"]
+
+_CHARS_PER_TOKEN = 4
+
+
+class MemoryBlock(BaseMemoryBlock[str]):
+    """A memory block for `Memory.from_defaults(memory_blocks=[MemoryBlock(scope=...)])`.
+
+    `scope` names persona, conversation and who is speaking. What leaves the short-term memory of LlamaIndex, or is put
+    into the block, is stored in that conversation.
+    """
+
+    name: str = "remembered"
+    priority: int = 1
+    db: Any = None
+    """An open database; None is that of the process."""
+    settings: Any = None
+    scope: Any = None
+    recall_chars: int = RECALL_CHARS
+    """Most characters that are brought."""
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
+        """Return what belongs to the last user message; blank where there is nothing."""
+        listed = list(messages or ())
+        asked = next((each.content or "" for each in reversed(listed) if each.role.value == "user"), "")
+        return await asyncio.to_thread(
+            lambda: build_recall(
+                asked,
+                shown=[each.content or "" for each in listed],
+                max_chars=self.recall_chars,
+                db=self.db,
+                settings=self.settings,
+                scope=self.scope,
+            )
+        )
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Store what was said; calls of tools and their answers are left out."""
+        lines = [(each.role.value, each.content or "") for each in messages if each.role.value in ("user", "assistant")]
+        await asyncio.to_thread(save_lines, lines, db=self.db, settings=self.settings, scope=self.scope)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return the block smaller by about so many tokens, or None where nothing is left."""
+        room = len(content) - tokens_to_truncate * _CHARS_PER_TOKEN
+        if not content.startswith(HEADER) or room <= len(HEADER):
+            return None
+        return fit_recall(json.loads(content[len(HEADER) :]), room) or None

@@ -1,0 +1,261 @@
+"""`Session`: the memory of an agent of the OpenAI Agents SDK, kept as a conversation of the engine.
+
+Every item is a line of the log, in order and whole. What of it was said is text that searches, prompts and recaps find,
+as of any other conversation; tool calls, reasoning and the like are kept beside it and shown to nobody but the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ..base import logs
+from ..calls.call import Call, GivenSettings, open_call, with_viewer
+from ..chat_history_cache import clear_chat_history
+from ..database import readers
+from ..database.engine import Database
+from ..messages import new_message, table_batches, table_changes, table_reading
+from ..scope import Scope
+from ..shapes import Role
+from ..wishes import recognition
+from . import missing
+from .recall import RECALL_CHARS, build_recall
+
+try:
+    from agents.memory import SessionSettings
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+except ImportError as error:
+    raise missing("openai-agents", "openai-agents") from error
+
+__all__ = ["Session"]
+
+ITEM = "agents_item"
+"""Key of a line's metadata that holds the item, as JSON text: servers write numbers of their JSON their own way."""
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "persona", "system": "system", "developer": "system"}
+_TRIES = 100
+_T = TypeVar("_T")
+
+
+class Session:
+    """A session of the Agents SDK, for `Runner.run(agent, "Hello", session=session)`.
+
+    Args:
+        session_id: names the session of who is speaking; another person's of that name is another session.
+        db, settings: those of the process where they are None.
+        scope: persona, and who is speaking. A scope that names a conversation makes that one the session. Without, what
+            was said is seen by this person alone, or where nobody is named in this session alone. A run whose `context`
+            is a `Scope`, or has one as `scope`, is kept in that.
+        session_settings: `limit`, most items that are read; a mapping will do.
+        recall_chars: most characters that `recall` puts in.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        db: Database | None = None,
+        settings: GivenSettings = None,
+        scope: Scope | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        recall_chars: int = RECALL_CHARS,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = coerce_session_settings(
+            SessionSettings() if session_settings is None else session_settings
+        )
+        self._db, self._settings, self._scope = db, settings, scope
+        self._recall_chars = recall_chars
+        self._recalled: set[str] = set()
+
+    # The protocol
+
+    async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
+        """Return the newest items, oldest first.
+
+        Args:
+            limit: most items; None takes that of `session_settings`, and without one all.
+
+        Raises:
+            StoreReadError: nothing could be read.
+        """
+        most = resolve_session_limit(limit, self.session_settings)
+        return await asyncio.to_thread(self._get_items, self._call(wrapper), most)
+
+    async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
+        """Store items after those there are, all or none.
+
+        Raises:
+            TypeError, ValueError: an item is no JSON.
+            StoreWriteError: nothing was stored.
+        """
+        if items:
+            await _settle(self._add_items, self._call(wrapper), items)
+
+    async def pop_item(self, *, wrapper: Any = None) -> Any | None:
+        """Delete the newest item and return it; None where there is none. Of two callers each gets another.
+
+        Raises:
+            StoreWriteError: nothing was deleted.
+        """
+        return await _settle(self._pop_item, self._call(wrapper))
+
+    async def clear_session(self, *, wrapper: Any = None) -> None:
+        """Delete every item.
+
+        Raises:
+            StoreWriteError: nothing was deleted.
+        """
+        call = self._call(wrapper)
+        given = {"db": call.db, "settings": call.settings, "scope": call.scope}
+        await _settle(clear_chat_history, call.scope.conversation, **given)
+
+    async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
+        """Return a run's input with what belongs to its last message put in before it, as one message of data.
+
+        It is a `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. What is put in is never
+        stored. Where nothing can be read the run goes on without.
+        """
+        asked = next((_read_text(item) for item in reversed(new_input) if _role_of(item) == "user"), "")
+        call = self._call(None)
+        shown = [_read_text(item) for item in (*history, *new_input)]
+        text = await asyncio.to_thread(
+            lambda: build_recall(
+                asked, shown=shown, max_chars=self._recall_chars, db=call.db, settings=call.settings, scope=call.scope
+            )
+        )
+        if not text:
+            return [*history, *new_input]
+        self._recalled.add(text)
+        return [*history, {"role": "user", "content": text}, *new_input]
+
+    # In a thread
+
+    def _call(self, wrapper: Any) -> Call:
+        """Return the call of a run: its scope stands in the session's conversation."""
+        context = getattr(wrapper, "context", None)
+        given = context if isinstance(context, Scope) else getattr(context, "scope", None)
+        call = open_call(self._db, self._settings, given if isinstance(given, Scope) else self._scope)
+        if call.scope.conversation is not None:
+            return call
+        who = call.scope.participant
+        privacy = call.scope.privacy or ("direct" if who else "restricted")
+        key = "agents/" + _quote(self.session_id) + ("@" + _quote(who) if who else "")
+        return replace(call, scope=replace(call.scope, conversation=key, privacy=privacy), viewer=None)
+
+    def _get_items(self, call: Call, most: int | None) -> list[Any]:
+        if most is not None and most <= 0:
+            return []
+        seen = with_viewer(call)
+        viewer, path = seen.viewer, call.scope.conversation or ""
+        assert viewer is not None
+        if most is not None:
+            lines: Sequence[Any] = table_reading.read_newest(
+                call.db, call.persona, viewer.audiences, most, conversation=path, local=viewer.sees_local_only
+            )
+            return [_read_item(line.sender_id, line.text, line.metadata) for line in lines]
+        facts = viewer.conversations.get(path)
+        if facts is not None and facts.local_only and not viewer.sees_local_only:
+            return []
+        read = readers.of(call.db, "chat_history_cache")
+        pages = table_reading.read_pages(read, call.persona, path, viewer.audiences)
+        return [_read_item(line.sender_id, line.text, line.metadata) for page in pages for line in page]
+
+    def _add_items(self, call: Call, items: Sequence[Any]) -> None:
+        kept = [item for item in items if _read_text(item) not in self._recalled]
+        stored = [json.dumps(item, ensure_ascii=True, separators=(",", ":")) for item in kept]
+        now, flags = call.db.clock(), call.settings
+        messages, wishes = [], []
+        for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
+            said = _read_text(item)
+            role = _ROLES.get(_role_of(item), "system")
+            message = new_message.read_message(
+                call.scope,
+                call.scope.conversation,
+                said if said.strip() else "-",
+                now=now,
+                sender_id="self" if role == "persona" else None,
+                metadata={ITEM: text},
+                message_id=f"agents/{number}",
+                role=role,
+            )
+            assert message is not None
+            if not said.strip():  # a blank line is found by no search and shown by no history
+                message = replace(message, text="", hidden=True, excluded=True)
+            messages.append(message)
+            wishes.append(recognition.read_wishes(said, flags, role=role, excluded=message.excluded))
+        privacy = {call.scope.conversation or "": call.scope.privacy} if call.scope.privacy else None
+        results = table_batches.insert_messages(
+            call.db, call.scope, messages, privacy_default=flags.privacy_default, privacy=privacy, wishes=wishes
+        )
+        refused = sum(result.reason == "privacy" for result in results)
+        if refused:
+            logs.warning("session_items_refused", reason="privacy", items=refused)
+
+    def _pop_item(self, call: Call) -> Any | None:
+        viewer, path = with_viewer(call).viewer, call.scope.conversation or ""
+        assert viewer is not None
+        for _ in range(_TRIES):
+            lines = table_reading.read_newest(
+                call.db, call.persona, viewer.audiences, 1, conversation=path, local=viewer.sees_local_only
+            )
+            if not lines:
+                return None
+            line = lines[0]
+            done = table_changes.delete_message(call.db, viewer.scope, line.id, audiences=viewer.audiences)
+            if done.stored:
+                return _read_item(line.sender_id, line.text, line.metadata)
+        return None
+
+
+async def _settle(function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
+    """Run a change in a thread, and wait for its end though the caller be cancelled: what follows finds it done."""
+    change = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not change.done():
+        try:
+            await asyncio.wait({change})
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+    if cancelled is not None:
+        change.exception()  # is seen, so that nothing warns of it
+        raise cancelled
+    return change.result()
+
+
+def _quote(part: str) -> str:
+    """Return a part of a conversation's key in which nothing is read as a sign between parts.
+
+    >>> _quote("web/ann"), _quote("a@b")
+    ('web%2Fann', 'a%40b')
+    """
+    return part.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
+
+
+# Items
+
+
+def _role_of(item: Any) -> str:
+    return str(item.get("role", "")) if isinstance(item, Mapping) else ""
+
+
+def _read_text(item: Any) -> str:
+    """Return what was said in an item; blank for one in which nobody says anything."""
+    if not isinstance(item, Mapping) or item.get("role") not in _ROLES:
+        return ""
+    content = item.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, (list, tuple)) else ()
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _read_item(sender_id: str, text: str, metadata: Mapping[str, Any] | None) -> Any:
+    """Return the item of a line; one that another host has stored in the conversation is a message."""
+    stored = (metadata or {}).get(ITEM)
+    if isinstance(stored, str):
+        return json.loads(stored)
+    return {"role": "assistant" if sender_id == "self" else "user", "content": text}

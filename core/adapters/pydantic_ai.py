@@ -1,0 +1,87 @@
+"""`Memory`: a capability of Pydantic AI that brings what belongs to the prompt, and keeps the turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..scope import Scope
+from . import missing
+from .recall import RECALL_CHARS, build_recall, save_lines
+
+try:
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+except ImportError as error:
+    raise missing("pydantic-ai-slim", "pydantic-ai") from error
+
+__all__ = ["Memory"]
+
+
+@dataclass
+class Memory(AbstractCapability[Any]):
+    """A capability for `Agent(model, capabilities=[Memory(scope=...)])`.
+
+    A run whose `deps` is a `Scope`, or has one as `scope`, is remembered in that.
+    """
+
+    db: Any = None
+    """An open database; None is that of the process."""
+    settings: Any = None
+    scope: Scope | None = None
+    """Persona, conversation, who is speaking."""
+    recall_chars: int = RECALL_CHARS
+    """Most characters that are brought."""
+
+    async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Put what belongs to the last user prompt before it, for this request alone."""
+        messages = list(request_context.messages)
+        at = next((n for n in range(len(messages) - 1, -1, -1) if _read_prompt(messages[n])), None)
+        if at is None:
+            return request_context
+        shown = [text for message in messages for text in _read_texts(message)]
+        text = await asyncio.to_thread(
+            lambda: build_recall(
+                _read_prompt(messages[at]), shown=shown, max_chars=self.recall_chars, **self._given(ctx)
+            )
+        )
+        if not text:
+            return request_context
+        first = messages[at]
+        made = replace(first, parts=[UserPromptPart(text), *first.parts])
+        return replace(request_context, messages=[*messages[:at], made, *messages[at + 1 :]])
+
+    async def after_run(self, ctx: Any, *, result: Any) -> Any:
+        """Store what the person said and what was answered."""
+        said = [("user", _read_prompt(message)) for message in result.new_messages()]
+        answer = result.output if isinstance(result.output, str) else ""
+        await asyncio.to_thread(lambda: save_lines([*said, ("assistant", answer)], **self._given(ctx)))
+        return result
+
+    def _given(self, ctx: Any) -> dict[str, Any]:
+        deps = getattr(ctx, "deps", None)
+        scope = deps if isinstance(deps, Scope) else getattr(deps, "scope", None)
+        return {
+            "db": self.db,
+            "settings": self.settings,
+            "scope": scope if isinstance(scope, Scope) else self.scope,
+        }
+
+
+def _read_prompt(message: Any) -> str:
+    """Return what a person said in a message; blank where nobody did."""
+    if not isinstance(message, ModelRequest):
+        return ""
+    return "\n".join(_text_of(part.content) for part in message.parts if isinstance(part, UserPromptPart))
+
+
+def _read_texts(message: Any) -> list[str]:
+    if isinstance(message, ModelResponse):
+        return [part.content for part in message.parts if isinstance(part, TextPart)]
+    return [_read_prompt(message)]
+
+
+def _text_of(content: str | Sequence[Any]) -> str:
+    return content if isinstance(content, str) else "\n".join(part for part in content if isinstance(part, str))

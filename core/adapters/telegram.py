@@ -1,0 +1,125 @@
+"""An update of python-telegram-bot as this engine's message: chat, topic, privacy, reply and attachments with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import aio
+from ..calls.call import GivenSettings
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..shapes import WriteResult
+from . import missing
+
+try:
+    from telegram import Message, Update
+except ImportError as error:
+    raise missing("python-telegram-bot", "telegram") from error
+
+__all__ = ["conversation_of", "message_of", "on_edit"]
+
+INTERFACE = "telegram"
+_MEDIA = ("video", "video_note", "voice", "audio", "document", "animation", "sticker")
+
+
+def message_of(update: Update | Message) -> dict[str, Any]:
+    """Return the message of an update as `build_json_prompt` and `save_message` take it.
+
+    A private chat is a direct conversation, a group is a community of its own, a topic is a thread of its group.
+
+    Raises:
+        MessageError: the update holds no message.
+    """
+    message = _read(update)
+    made: dict[str, Any] = {
+        "message_id": str(message.message_id),
+        "date": message.date,
+        "text": message.text or message.caption or "",
+        "interface": INTERFACE,
+        "interface_path": conversation_of(message),
+        "chat": {"id": str(message.chat.id), "type": message.chat.type},
+        "from_user": _person(message),
+        "server_id": None if message.chat.type == "private" else str(message.chat.id),
+        "server_name": message.chat.title,
+        "is_private": message.chat.type == "private",
+        "attachments": [],
+    }
+    if message.photo:
+        made["attachments"].append(_attachment("photo", message.photo[-1]))
+    for name in _MEDIA:
+        media = getattr(message, name)
+        if media is not None:
+            made[name] = _attachment(name, media)
+            made["attachments"].append(made[name])
+    quoted = message.reply_to_message
+    # In a topic every message replies to the one that opened it.
+    if quoted is not None and quoted.forum_topic_created is None:
+        made["reply_to_message"] = {
+            "message_id": str(quoted.message_id),
+            "date": quoted.date,
+            "text": (message.quote.text if message.quote else None) or quoted.text or quoted.caption or "",
+            "from_user": _person(quoted),
+        }
+    return made
+
+
+async def on_edit(
+    update: Update | Message,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> WriteResult:
+    """Give a stored message the text it has now: an update with `edited_message`.
+
+    Returns:
+        Reason `unchanged` where it is not stored or says that already.
+
+    Raises:
+        MessageError: the update holds no message.
+    """
+    message = _read(update)
+    anywhere = None if scope is None else Scope(scope.persona, destination=scope.destination)
+    return await aio.edit_chat_message(
+        str(message.message_id), message.text or message.caption or "", interface_path=conversation_of(message),
+        db=db, settings=settings, scope=anywhere,
+    )  # fmt: skip
+
+
+def conversation_of(message: Message) -> str:
+    """Return the conversation key of a message: `telegram/chat`, with the topic where it stands in one."""
+    topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
+    return f"{INTERFACE}/{message.chat.id}{topic}"
+
+
+def _read(update: Update | Message) -> Message:
+    message = update if isinstance(update, Message) else update.effective_message
+    if not isinstance(message, Message):
+        raise MessageError(
+            f"The update holds no message: {type(message).__name__}. Hand over updates with a message alone.",
+            fields=("update",),
+        )
+    return message
+
+
+def _person(message: Message) -> dict[str, Any]:
+    who = message.from_user
+    if who is None:  # posts of a channel
+        chat = message.sender_chat or message.chat
+        return {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}
+    is_own = who.is_bot and _is_own(message, who.id)
+    return {"id": "self" if is_own else str(who.id), "username": who.username or "", "full_name": who.full_name}
+
+
+def _is_own(message: Message, user_id: int) -> bool:
+    """Return whether a message is the bot's own, where the update came by a bot that is running."""
+    try:
+        return bool(message.get_bot().id == user_id)
+    except RuntimeError:  # made without a bot, or by one that has not started
+        return False
+
+
+def _attachment(kind: str, media: Any) -> dict[str, Any]:
+    names = ("file_id", "file_name", "mime_type", "file_size", "duration", "width", "height")
+    return {"type": kind} | {name: value for name in names if (value := getattr(media, name, None)) is not None}

@@ -1,0 +1,42 @@
+"""What the tests of adapters share: a database of each engine, a persona of their own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from core.database.engine import Database
+from core.db import open_database
+from core.scope import Scope
+
+os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")  # nothing is sent to anybody
+_personas = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    """A migrated database, shared by the tests of a module."""
+    handle = open_database(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def persona() -> str:
+    """A persona that nobody else has."""
+    return f"adapted{next(_personas)}"
+
+
+@pytest.fixture
+def ann(persona: str) -> Scope:
+    """Ann, in direct messages."""
+    return Scope(persona, "web/ann", "web/ann", privacy="direct")
+
+
+@pytest.fixture
+def bob(persona: str) -> Scope:
+    """Bob, in his."""
+    return Scope(persona, "web/bob", "web/bob", privacy="direct")

@@ -1,0 +1,71 @@
+"""Servers on loopback for the tests of adapters: a model, and the HTTP API of Telegram."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[str]:
+    """Yield the URL of a server that answers each POST with what `answer(path, body)` gives."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            is_json = "json" in (self.headers.get("Content-Type") or "")
+            body = json.dumps(answer(self.path, json.loads(raw) if is_json else {"form": raw.decode()})).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join(10)
+
+
+class Model:
+    """A model server in the dialect of OpenAI: says what it is told to, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.says = "Green tea."
+
+    def __call__(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        assert path.endswith("/chat/completions"), path
+        self.asked.append(json.dumps(body["messages"], ensure_ascii=False))
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": self.says}}
+        return {"id": "c", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]}
+
+
+class Telegram:
+    """The HTTP API of Telegram, as far as a bot that answers needs it."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    def __call__(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        method = path.rpartition("/")[2]
+        me = {"id": 99, "is_bot": True, "first_name": "Iris", "username": "iris_bot"}
+        if method == "sendMessage":
+            self.sent.append(body)
+            chat = {"id": 7, "type": "private", "first_name": "Ann"}
+            made = {"message_id": 500 + len(self.sent), "date": 1_700_000_000, "chat": chat, "from": me, "text": "x"}
+            return {"ok": True, "result": made}
+        return {"ok": True, "result": me if method == "getMe" else True}

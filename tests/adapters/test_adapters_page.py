@@ -1,0 +1,97 @@
+"""R28: each adapter by name, with its framework alone; the code of docs/adapters.md runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.calls.defaults import configure
+from core.db import open_database
+from core.synth_core_memory import search_memories
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8") if (ROOT / "docs").exists() else ""
+BLOCKS = [
+    (section.split("\n", 1)[0], code)
+    for section in PAGE.split("\n## ")[1:]
+    for code in re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+]
+ADAPTERS = {"openai_agents": ("agents", "openai-agents"), "anthropic": ("anthropic", "anthropic"),
+            "langgraph": ("langgraph", "langgraph"), "llama_index": ("llama_index", "llama-index"),
+            "pydantic_ai": ("pydantic_ai", "pydantic-ai"), "discord": ("discord", "discord"),
+            "telegram": ("telegram", "telegram")}  # fmt: skip
+
+pytestmark = pytest.mark.checkout
+
+
+@pytest.fixture(autouse=True)
+def database() -> Iterator[None]:
+    db = open_database("sqlite://")
+    configure(db)
+    yield
+    configure(None)
+    db.close()
+
+
+def _given(code: str) -> dict[str, Any]:
+    """Return what a reader of the page has: a model, an update."""
+    if "Runner" in code:
+        pytest.importorskip("agents")
+        from agents.testing import ScriptedModel
+
+        from tests.adapters.test_openai_agents import _message
+
+        return {"model": ScriptedModel([[_message("Noted.")]])}
+    if "update" in code:
+        from tests.adapters.test_bots import telegram
+
+        return {"update": telegram("I like green tea")}
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
+def test_r28_the_code_of_the_page_runs(title: str, code: str) -> None:
+    """What somebody copies works; what it stores is found."""
+    from core.scope import Scope
+
+    name = next(name for name in ADAPTERS if f"adapters.{name}" in code)
+    pytest.importorskip(ADAPTERS[name][0], reason=f"the extra {ADAPTERS[name][1]} is not installed")
+    exec(compile(code, "docs/adapters.md", "exec"), _given(code))
+    own = "telegram/7" if name == "telegram" else "web/ann"
+    scope = Scope("iris", own, own, privacy="direct")
+    assert any("green tea" in hit["snippet"] for hit in search_memories(query="green tea", scope=scope)), title
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_r28_a_missing_framework_is_one_sentence_that_names_its_extra(name: str) -> None:
+    """And each adapter imports its own framework alone."""
+    module, extra = ADAPTERS[name]
+    others = sorted({each for each, _ in ADAPTERS.values()} - {module})
+    code = f"""
+import sys
+for each in {others!r}: sys.modules[each] = None
+sys.modules[{module!r}] = None
+try:
+    import prompt_engine.adapters.{name}
+except ImportError as error:
+    print(error)
+"""
+    env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'core' / '_editable'}", "PATH": "/usr/bin"}
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.strip().endswith(f"Run: pip install 'prompt-engine[{extra}]'"), ran.stdout
+
+
+def test_r28_each_framework_is_an_extra_with_a_lower_bound() -> None:
+    """And brings nothing else."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for _, extra in ADAPTERS.values():
+        assert len(extras[extra]) == 1
+        assert re.fullmatch(r"[\w.-]+>=[\d.]+", extras[extra][0])

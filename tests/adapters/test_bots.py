@@ -1,0 +1,173 @@
+"""R33: messages of discord.py and python-telegram-bot as ours, with the libraries' own classes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("discord", reason="the extra discord is not installed")
+pytest.importorskip("telegram", reason="the extra telegram is not installed")
+
+import discord
+from telegram import Update
+
+from core.adapters import discord as discord_adapter
+from core.adapters import telegram as telegram_adapter
+from core.chat_history_cache import load_chat_history, save_message
+from core.context.incoming import read_message
+from core.database.engine import Database
+from core.errors import MessageError
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from tests.adapters.discord_world import ANN, BEA, BOT, World
+
+
+@pytest.fixture
+def world() -> World:
+    return World(discord.Client(intents=discord.Intents.all()))
+
+
+def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Database) -> None:
+    """Server, channel, thread; open, closed, direct."""
+    where = {
+        "open": world.channel(20), "closed": world.channel(21), "thread": world.channel(30),
+        "private thread": world.channel(31), "direct": world.direct,
+    }  # fmt: skip
+    told = {}
+    for name, channel in where.items():
+        made = discord_adapter.message_of(world.message("hi", channel))
+        read = read_message(made, now=db.clock())
+        told[name] = (read.interface_path, read.server_id, read.is_private, read.sender.id, read.notes)
+    assert told == {
+        "open": ("discord/20", "1", False, str(ANN), told["open"][4]),
+        "closed": ("discord/21", "1", True, str(ANN), told["closed"][4]),
+        "thread": ("discord/20/30", "1", False, str(ANN), told["thread"][4]),
+        "private thread": ("discord/20/31", "1", True, str(ANN), told["private thread"][4]),
+        "direct": ("discord/40", "", True, str(ANN), ()),
+    }
+    assert not any(note for each in told.values() for note in each[4])
+
+
+def test_r33_a_discord_message_brings_reply_mentions_attachments_and_who(
+    world: World, db: Database, persona: str
+) -> None:
+    """What a person reads there is what is stored; the bot's own lines are the persona's."""
+    room = world.channel(20)
+    bea = {"id": str(BEA), "username": "bea", "discriminator": "0", "avatar": None, "global_name": "Bea"}
+    first = world.wire(f"I like <@{BEA}>'s tea", room, mentions=[bea], number=1500)
+    files = [{"id": "5", "filename": "tea.png", "size": 9, "url": "u", "proxy_url": "p", "content_type": "image/png"}]
+    reply = world.message("me too", room, BEA, attachments=files, referenced_message=first, type=19,
+                          message_reference={"message_id": "1500", "channel_id": "20", "guild_id": "1"})  # fmt: skip
+    made = discord_adapter.message_of(reply)
+    assert made["reply_to_message"]["text"] == "I like @Bea's tea"
+    assert made["reply_to_message"]["from_user"]["id"] == str(ANN)
+    assert made["attachments"] == [{"filename": "tea.png", "content_type": "image/png", "size": 9, "url": "u"}]
+    assert made["from_user"] == {"id": str(BEA), "username": "bea", "full_name": "Bea"}
+    assert discord_adapter.message_of(world.message("x", room, BOT))["from_user"]["id"] == "self"
+    assert discord_adapter.message_of(world.message("x", world.direct, BOT))["from_user"]["id"] == "self"
+    scope = Scope(persona)
+    assert save_message(made, db=db, scope=scope).stored
+    line = load_chat_history("discord/20", db=db, scope=scope)[0]
+    assert (line["sender_name"], line["metadata"]["reply_to"]["text"]) == ("Bea", "I like @Bea's tea")
+
+
+def test_r33_what_is_said_directly_on_discord_stays_there(world: World, db: Database, persona: str) -> None:
+    """Privacy is the engine's, by what the message says."""
+    scope = Scope(persona)
+    for channel, text in ((world.direct, "oolong directly"), (world.channel(21), "oolong behind doors"),
+                          (world.channel(20), "oolong for all")):  # fmt: skip
+        assert save_message(discord_adapter.message_of(world.message(text, channel)), db=db, scope=scope).stored
+
+    def found(path: str, **more: Any) -> list[str]:
+        here = Scope(persona, path, **more)
+        return sorted(hit["snippet"] for hit in search_memories(query="oolong", db=db, scope=here))
+
+    assert found("discord/20", server="1") == ["oolong for all"]
+    assert found("discord/21", server="1") == ["oolong behind doors", "oolong for all"]
+    assert found("discord/40", participant=f"discord/{ANN}") == ["oolong directly"]
+
+
+def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:
+    """By the message's own id; what is not stored changes nothing."""
+    scope, room = Scope(persona), world.channel(30)
+    message = world.message("I like oolng", room, number=1600)
+    save_message(discord_adapter.message_of(message), db=db, scope=scope)
+    edited = world.message("I like oolong", room, number=1600)
+    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).stored
+    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).reason == "unchanged"
+    assert [line["text"] for line in load_chat_history("discord/20/30", db=db, scope=scope)] == ["I like oolong"]
+    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).stored
+    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).reason == "unchanged"
+    assert load_chat_history("discord/20/30", db=db, scope=scope) == []
+
+
+# Telegram
+
+
+PEOPLE = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
+
+
+def telegram(text: str | None = "hi", kind: str = "message", **more: Any) -> Update:
+    """Return an update as the library reads it from the wire."""
+    message = {"message_id": 5, "date": 1_773_144_000, "chat": {"id": 7, "type": "private", "first_name": "Ann"},
+               "from": PEOPLE, **({} if text is None else {"text": text}), **more}  # fmt: skip
+    made = Update.de_json({"update_id": 1, kind: message}, None)
+    assert made is not None
+    return made
+
+
+GROUP = {"id": -100, "type": "supergroup", "title": "Tea", "is_forum": True}
+
+
+def test_r33_a_telegram_update_says_where_and_how_private(db: Database) -> None:
+    """A private chat is direct; a group is a community of its own; a topic is a thread; a reply in a group is none."""
+    cases = [telegram(), telegram(chat=GROUP), telegram(chat=GROUP, message_thread_id=3, is_topic_message=True),
+             telegram(chat=GROUP, message_thread_id=3)]  # fmt: skip
+    read = [read_message(telegram_adapter.message_of(each), now=db.clock()) for each in cases]
+    assert [(each.interface_path, each.server_id, each.is_private, each.sender.id, each.notes) for each in read] == [
+        ("telegram/7", "", True, "7", ()),
+        ("telegram/-100", "-100", False, "7", ()),
+        ("telegram/-100/3", "-100", False, "7", ()),
+        ("telegram/-100", "-100", False, "7", ()),
+    ]
+    assert (read[0].sender.name, read[0].sender.username) == ("Ann Lee", "ann")
+
+
+def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> None:
+    """And a post of a channel, which nobody signs."""
+    photo = [{"file_id": "s", "file_unique_id": "s", "width": 1, "height": 1},
+             {"file_id": "l", "file_unique_id": "l", "width": 9, "height": 8}]  # fmt: skip
+    quoted = {"message_id": 4, "date": 1_773_143_000, "chat": GROUP, "from": {**PEOPLE, "id": 8, "first_name": "Bea"},
+              "text": "green or black?"}  # fmt: skip
+    made = telegram_adapter.message_of(
+        telegram(
+            None,
+            chat=GROUP,
+            caption="this one",
+            photo=photo,
+            reply_to_message=quoted,
+            quote={"text": "green", "position": 0},
+        )
+    )
+    assert made["text"] == "this one"
+    assert made["attachments"] == [{"type": "photo", "file_id": "l", "width": 9, "height": 8}]
+    assert made["reply_to_message"]["text"] == "green"
+    assert made["reply_to_message"]["from_user"]["id"] == "8"
+    opened = {**quoted, "forum_topic_created": {"name": "t", "icon_color": 1}}
+    assert "reply_to_message" not in telegram_adapter.message_of(telegram(chat=GROUP, reply_to_message=opened))
+    post = Update.de_json({"update_id": 1, "channel_post": {"message_id": 5, "date": 1_773_144_000, "text": "news",
+                           "chat": {"id": -5, "type": "channel", "title": "News"}}}, None)  # fmt: skip
+    assert telegram_adapter.message_of(post)["from_user"] == {"id": "-5", "username": "", "full_name": "News"}
+    with pytest.raises(MessageError, match="holds no message"):
+        telegram_adapter.message_of(Update(1))
+
+
+def test_r33_an_edit_on_telegram_reaches_the_line(db: Database, persona: str) -> None:
+    """An update with `edited_message`, by the message's own id."""
+    scope = Scope(persona)
+    save_message(telegram_adapter.message_of(telegram("oolng")), db=db, scope=scope)
+    edited = telegram("oolong", "edited_message", edit_date=1_773_144_100)
+    assert asyncio.run(telegram_adapter.on_edit(edited, db=db, scope=scope)).stored
+    assert [line["text"] for line in load_chat_history("telegram/7", db=db, scope=scope)] == ["oolong"]

@@ -1,0 +1,161 @@
+"""R33: each example as somebody runs it: the framework's real classes, a model on loopback, a database of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from core.calls.defaults import configure
+from core.chat_history_cache import load_chat_history
+from core.db import open_database
+from core.scope import Scope
+from tests.adapters.servers import Model, Telegram, serving
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+pytestmark = pytest.mark.checkout
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[Model]:
+    """A model server that examples find in the environment, and a database that the process uses."""
+    made = Model()
+    with serving(made) as url:
+        for name, value in (("MODEL_URL", f"{url}/v1"), ("MODEL_NAME", "m"), ("DATABASE_URL", fresh_migrated_url)):
+            monkeypatch.setenv(name, value)
+        db = open_database(fresh_migrated_url)
+        configure(db)
+        yield made
+        configure(None)
+        db.close()
+
+
+def load(name: str) -> ModuleType:
+    """Return an example as a module."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
+    return [(line["sender_id"], line["text"]) for line in load_chat_history(path, scope=scope)]
+
+
+def test_r33_examples_are_short() -> None:
+    """Each is read at one go."""
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 80, path.name
+
+
+def test_r33_the_discord_bot_answers_and_remembers(model: Model) -> None:
+    """A message, its answer, an edit and a deletion; the next prompt holds what was said."""
+    pytest.importorskip("discord", reason="the extra discord is not installed")
+    from tests.adapters.discord_world import ANN, BOT, World
+
+    bot = load("discord_bot").make_bot()
+    world = World(bot)
+    room = world.channel(20)
+    sent: list[str] = []
+
+    async def send_message(channel_id: int, *, params: Any) -> Any:
+        sent.append(params.payload["content"])
+        return world.wire(sent[-1], room, BOT)
+
+    world.state.http.send_message = send_message
+
+    async def talk() -> None:
+        first = world.message("I like green tea", room, number=1900)
+        await bot.on_message(first)
+        await bot.on_message(world.message("mine", room, BOT))
+        await bot.on_message_edit(first, world.message("I like oolong", room, number=1900))
+        await bot.on_message(world.message("Which tea do I like?", room))
+        await bot.on_message_delete(first)
+
+    asyncio.run(talk())
+    assert sent == ["Green tea.", "Green tea."]
+    assert "I like oolong" in model.asked[1] and "I like green tea" not in model.asked[1]
+    here = Scope("iris", "discord/20", server="1")
+    who = str(ANN)
+    kept = [("self", "Green tea."), ("self", "Green tea."), (who, "Which tea do I like?")]
+    assert sorted(lines("discord/20", here)) == sorted(kept)
+
+
+def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
+    """Over the library's own requests to a server on loopback."""
+    pytest.importorskip("telegram", reason="the extra telegram is not installed")
+    from telegram import Update
+    from telegram.ext import Application
+
+    from tests.adapters.test_bots import PEOPLE
+
+    api = Telegram()
+    example = load("telegram_bot")
+
+    def update(number: int, text: str, kind: str = "message") -> dict[str, Any]:
+        message = {"message_id": number, "date": 1_773_144_000 + number, "from": PEOPLE, "text": text,
+                   "chat": {"id": 7, "type": "private", "first_name": "Ann"}}  # fmt: skip
+        return {"update_id": number, kind: message}
+
+    async def talk(url: str) -> None:
+        bot = example.make_bot(Application.builder().token("1:x").base_url(f"{url}/bot"))
+        async with bot:
+            for each in (
+                update(1, "I like green tea"),
+                update(1, "I like oolong", "edited_message"),
+                update(2, "Tea?"),
+            ):
+                await bot.process_update(Update.de_json(each, bot.bot))
+
+    with serving(api) as url:
+        asyncio.run(talk(url))
+    assert len(api.sent) == 2 and len(model.asked) == 2
+    assert "I like oolong" in model.asked[1] and "I like green tea" not in model.asked[1]
+    here = Scope("iris", "telegram/7", "telegram/7", privacy="direct")
+    assert [text for _, text in lines("telegram/7", here)].count("Green tea.") == 2
+
+
+def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path) -> None:
+    """Started twice, as a program of its own; the second time it knows what was said the first."""
+    pytest.importorskip("openai", reason="the client of the example is not installed")
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
+    given = {**os.environ, "PYTHONPATH": paths}
+    for said in ("I like green tea\n\n", "Which tea do I like?\n\n"):
+        ran = subprocess.run([sys.executable, str(EXAMPLES / "chat_loop.py")], input=said, cwd=tmp_path, env=given,
+                             capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+        assert (ran.returncode, "Green tea." in ran.stdout) == (0, True), ran.stderr
+    assert "I like green tea" in model.asked[1]
+
+
+def test_r33_the_service_keeps_users_apart_and_forgets_them(model: Model) -> None:
+    """Two users of one service: neither is told of the other."""
+    from fastapi.testclient import TestClient
+
+    with TestClient(load("service").app) as client:
+        for user, text in (("ann", "I like oolong"), ("bob", "Which tea does Ann like?"), ("ann", "Which tea?")):
+            assert client.post("/chat", json={"user": user, "text": text}).json() == {"answer": "Green tea."}
+        assert "oolong" not in model.asked[1] and "I like oolong" in model.asked[2]
+        assert client.delete("/users/ann").json()["rows"] > 0
+        client.post("/chat", json={"user": "ann", "text": "Which tea?"})
+    assert "oolong" not in model.asked[3]
+
+
+def test_r33_the_langgraph_agent_remembers_facts(model: Model) -> None:
+    """What one run kept the next one finds; another person's does not."""
+    pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
+    example = load("langgraph_agent")
+    for who, text in (("ann", "I like oolong tea"), ("bob", "Which tea?"), ("ann", "Which tea?")):
+        scope = Scope("iris", f"web/{who}", f"web/{who}", privacy="direct")
+        assert example.make_graph(scope).invoke({"text": text})["answer"] == "Green tea."
+    assert "oolong" not in model.asked[1] and "I like oolong tea" in model.asked[2]

@@ -1,0 +1,275 @@
+"""R31: LangGraph's store over ours: the behaviours its own stores are tested for, in our words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
+
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
+
+from core.adapters.langgraph import Store
+from core.database.engine import Database
+from core.forgetting import forget
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
+
+
+@pytest.fixture
+def store(db: Database, ann: Scope) -> Store:
+    return Store(db=db, scope=ann)
+
+
+def keys(found: list[Any]) -> list[str]:
+    return sorted(item.key for item in found)
+
+
+def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -> None:
+    """Each answer stands where its operation stood."""
+    store.put(("a", "b"), "k1", {"data": 1})
+    store.put(("a", "c"), "k2", {"data": 2})
+    found = store.batch([
+        GetOp(("a", "b"), "k1"), PutOp(("a", "c"), "k2", {"data": 3}), SearchOp(("a",), filter={"data": 1}),
+        ListNamespacesOp(), GetOp(("a", "c"), "k2"), GetOp(("a", "c"), "none"), PutOp(("a", "b"), "k1", None),
+    ])  # fmt: skip
+    assert found[0].value == {"data": 1}
+    assert [found[1], keys(found[2]), found[3]] == [None, ["k1"], [("a", "b"), ("a", "c")]]
+    assert found[4].value == {"data": 2}
+    assert found[5:] == [None, None]
+    assert store.get(("a", "c"), "k2").value == {"data": 3}
+    assert store.get(("a", "b"), "k1") is None
+
+
+def test_r31_the_last_put_of_a_name_in_a_batch_holds(store: Store) -> None:
+    """As in every store of theirs."""
+    store.batch([PutOp(("a",), "k", {"n": 1}), PutOp(("a",), "k", {"n": 2}), PutOp(("b",), "k", {"n": 3})])
+    assert (store.get(("a",), "k").value, store.get(("b",), "k").value) == ({"n": 2}, {"n": 3})
+
+
+def test_r31_an_item_keeps_when_it_was_made(store: Store) -> None:
+    """A change moves `updated_at` alone."""
+    store.put(("a",), "k", {"n": 1})
+    first = store.get(("a",), "k")
+    store.put(("a",), "k", {"n": 2})
+    second = store.get(("a",), "k")
+    assert second.created_at == first.created_at
+    assert second.updated_at > first.updated_at
+    assert (second.namespace, second.key) == (("a",), "k")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"n": 1.0, "big": 2**70, "neg": -1e-300},
+        {"t": "a\x00b\ud800 🦀 \"'\\"},
+        {"d": {"b": [None, True, {"": []}]}},
+    ],
+)
+def test_r31_a_value_comes_back_as_it_was(store: Store, value: dict[str, Any]) -> None:
+    """Whatever JSON can hold, on every server."""
+    store.put(("v",), "k", value)
+    found = store.get(("v",), "k").value
+    assert found == value
+    assert repr(found) == repr(value)
+
+
+def test_r31_filters_compare_and_page(store: Store) -> None:
+    """Operators, nested keys, keys with signs; a page is counted after the filter."""
+    for n in range(10):
+        store.put(("d",), f"k{n}", {"n": n, "kind": "odd" if n % 2 else "even", "at": {"x-y": n, "deep": {"z": n}},
+                                    "on": n > 4, "name": f"n{n}"})  # fmt: skip
+    store.put(("d",), "none", {"other": "text"})
+
+    def search(**wanted: Any) -> list[str]:
+        return keys(store.search(("d",), filter=wanted, limit=100))
+
+    assert search(n=3) == ["k3"]
+    assert search(n={"$gt": 3, "$lte": 5}) == ["k4", "k5"]
+    assert search(n={"$lt": float("inf")}) == [f"k{n}" for n in range(10)]
+    assert search(n={"$eq": float("nan")}) == []
+    assert search(name={"$gte": "n8"}) == ["k8", "k9"]
+    assert search(kind={"$ne": "odd"}, n={"$gte": 6}) == ["k6", "k8"]
+    assert search(on=True, kind="odd") == ["k5", "k7", "k9"]
+    assert search(**{"at.x-y": 7}) == ["k7"] == search(at={"x-y": 7})
+    assert search(**{"at.deep.z": {"$gt": 8}}) == ["k9"]
+    pages = [keys(store.search(("d",), filter={"kind": "odd"}, limit=2, offset=n)) for n in (0, 2, 4)]
+    assert sorted(key for page in pages for key in page) == ["k1", "k3", "k5", "k7", "k9"]
+    with pytest.raises(ValueError, match="Unsupported operator"):
+        search(n={"$regex": 1})
+    with pytest.raises(ValueError, match="Invalid filter key"):
+        store.search(("d",), filter={"n') OR ('1'='1": 1})
+
+
+def test_r31_a_prefix_is_compared_part_by_part(store: Store) -> None:
+    """`("u1",)` finds nothing of `("u10",)`; signs of LIKE and GLOB, and case, are letters like others."""
+    for label in ("u1", "u10", "U1", "u%", "u_", "u*", "u?", "u[1]", "u\n"):
+        store.put((label, "sub"), "k", {"label": label})
+    for label in ("u1", "u10", "U1", "u%", "u_", "u*", "u?", "u[1]", "u\n"):
+        assert [item.value["label"] for item in store.search((label,))] == [label]
+        if label != "u*":
+            assert store.list_namespaces(prefix=(label,)) == [(label, "sub")]
+    assert len(store.search((), limit=100)) == 9
+
+
+def test_r31_namespaces_are_listed_by_prefix_suffix_depth_and_page(store: Store) -> None:
+    """`*` stands for one part, whatever it is."""
+    for namespace in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("b", "b"), ("c",)):
+        store.put(namespace, "k", {})
+        store.put(namespace, "k2", {})
+    assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
+    assert store.list_namespaces(suffix=("c",)) == [("a", "b", "c"), ("a", "x", "c"), ("c",)]
+    assert store.list_namespaces(suffix=("b", "*")) == [("a", "b", "c"), ("a", "b", "d"), ("b", "b")]
+    assert store.list_namespaces(prefix=("a",), suffix=("d",)) == [("a", "b", "d")]
+    assert store.list_namespaces(max_depth=2) == [("a", "b"), ("a", "x"), ("b", "b"), ("c",)]
+    assert store.list_namespaces(limit=2, offset=1) == [("a", "b", "d"), ("a", "x", "c")]
+
+
+@pytest.mark.parametrize("label", ["", "a.b", "\x00", 7])
+def test_r31_a_bad_label_stops_the_whole_batch(store: Store, label: Any) -> None:
+    """Nothing before it is stored either."""
+    for op in (GetOp(("a", label), "k"), PutOp((label,), "k", {}), SearchOp((label,)),
+               ListNamespacesOp((MatchCondition("prefix", (label,)),))):  # fmt: skip
+        with pytest.raises(InvalidNamespaceError):
+            store.batch([PutOp(("good",), "k", {}), op])
+    assert store.get(("good",), "k") is None
+
+
+def test_r31_query_is_the_search_of_the_engine_with_a_score(store: Store) -> None:
+    """What fits stands first; what is not to be indexed is never found by its words; a prefix holds."""
+    store.put(("u1", "m"), "tea", {"text": "Ann drinks green tea in the morning"})
+    store.put(("u1", "m"), "cat", {"text": "Tofu is a grey cat"})
+    store.put(("u2",), "tea", {"text": "green tea is what Bob drinks"})
+    store.put(("u1", "m"), "dark", {"text": "green tea again"}, index=False)
+    found = store.search(("u1",), query="which green tea?")
+    assert found[0].key == "tea"
+    assert found[0].score > found[1].score == 0.0
+    assert "tea" not in [item.key for item in store.search(("u1",), query="which green tea?", offset=1)]
+    assert [item.score for item in found if item.key == "dark"] == [0.0]
+
+
+def test_r31_only_the_named_fields_are_searched(db: Database, ann: Scope) -> None:
+    """`fields` of the store, `index` of a put."""
+    store = Store(db=db, scope=ann, fields=["text", "notes[*].body"])
+    store.put(("n",), "a", {"text": "oolong", "secret": "sencha", "notes": [{"body": "matcha"}, {"body": "hojicha"}]})
+    store.put(("n",), "b", {"text": "gyokuro", "secret": "bancha"}, index=["secret"])
+    scores = {
+        word: {item.key for item in store.search(("n",), query=word) if item.score}
+        for word in ("oolong", "sencha", "matcha", "hojicha", "gyokuro", "bancha")
+    }
+    assert scores == {"oolong": {"a"}, "sencha": set(), "matcha": {"a"}, "hojicha": {"a"}, "gyokuro": set(),
+                      "bancha": {"b"}}  # fmt: skip
+
+
+def test_r31_what_a_store_holds_is_in_prompts_of_the_scope_alone(
+    db: Database, store: Store, ann: Scope, bob: Scope
+) -> None:
+    """General values and the engine's texts meet; scopes hold; forgetting reaches it."""
+    store.put(("profile",), "tea", {"fact": "Ann drinks oolong at dawn"})
+
+    def shown(scope: Scope) -> str:
+        message = {"message_id": 1, "date": None, "text": "who drinks oolong?", "interface_path": scope.conversation}
+        return str(build_json_prompt(message, {}, db=db, scope=scope)["context"]["memories"])
+
+    assert "oolong at dawn" in shown(ann)
+    assert "oolong at dawn" not in shown(bob)
+    assert Store(db=db, scope=bob).search(()) == []
+    forget(participant="web/ann", db=db, scope=ann)
+    assert store.search(()) == [] == store.list_namespaces()
+    assert "oolong at dawn" not in shown(ann)
+
+
+def test_r31_time_to_live(db: Database, ann: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over, it is read no more by any way; read before that, it begins anew unless the reader says otherwise."""
+    from datetime import timedelta
+
+    start = db.clock()
+    now = [start]
+    monkeypatch.setattr(db, "clock", lambda: now[0])
+    store = Store(db=db, scope=ann, ttl={"default_ttl": 10})
+    store.put(("t",), "short", {"text": "oolong"}, ttl=2)
+    store.put(("t",), "default", {"text": "sencha"})
+    store.put(("t",), "never", {"text": "matcha"}, ttl=None)
+    now[0] = start + timedelta(minutes=1)
+    assert store.get(("t",), "short", refresh_ttl=False) is not None
+    now[0] = start + timedelta(minutes=3)
+    assert store.get(("t",), "short") is None
+    assert keys(store.search(("t",), refresh_ttl=False)) == ["default", "never"]
+    assert not any(item.score for item in store.search(("t",), query="oolong", refresh_ttl=False))
+    now[0] = start + timedelta(minutes=9)
+    assert store.get(("t",), "default") is not None
+    now[0] = start + timedelta(minutes=18)
+    assert keys(store.search(("t",), refresh_ttl=False)) == ["default", "never"]
+    now[0] = start + timedelta(minutes=20)
+    assert store.sweep_ttl() == 2
+    assert store.sweep_ttl() == 0
+    assert keys(store.search(("t",))) == ["never"]
+    store.put(("t",), "short", {"text": "again"}, ttl=1)
+    assert store.get(("t",), "short").value == {"text": "again"}
+
+
+def test_r31_a_value_that_is_no_json_is_refused_by_name(store: Store) -> None:
+    """Nothing of its batch is stored."""
+    from core.errors import MessageError
+
+    with pytest.raises(MessageError, match="'k' in \\('a',\\) is no JSON"):
+        store.batch([PutOp(("a",), "first", {"n": 1}), PutOp(("a",), "k", {"n": object()})])
+    assert store.search(()) == []
+
+
+def test_r31_awaitable_and_many_at_once(store: Store) -> None:
+    """`abatch` and what stands on it; concurrent writers lose nothing."""
+
+    async def work() -> list[Any]:
+        await asyncio.gather(*(store.aput(("c", str(n % 3)), f"k{n}", {"n": n}) for n in range(24)))
+        await store.adelete(("c", "0"), "k0")
+        return [await store.aget(("c", "1"), "k1"), *await store.asearch(("c",), limit=100)]
+
+    first, *found = asyncio.run(work())
+    assert first.value == {"n": 1}
+    assert keys(found) == sorted(f"k{n}" for n in range(1, 24))
+
+
+def test_r31_the_scope_of_the_context_counts_where_none_is_given(db: Database, ann: Scope, bob: Scope) -> None:
+    """One store serves every user of a server."""
+    from core.scope import use_scope
+
+    store = Store(db=db)
+    with use_scope(ann):
+        store.put(("m",), "k", {"of": "ann"})
+    with use_scope(bob):
+        assert store.search(()) == []
+    with use_scope(ann):
+        assert asyncio.run(store.asearch(()))[0].value == {"of": "ann"}
+
+
+def test_r31_a_graph_uses_it(db: Database, ann: Scope) -> None:
+    """Compiled into a real graph, a node gets it and keeps what it puts."""
+    from langgraph.graph import END, START, StateGraph
+    from typing_extensions import TypedDict
+
+    class State(TypedDict):
+        text: str
+
+    def remember(state: State, *, store: Any) -> State:
+        store.put(("facts",), "last", {"text": state["text"]})
+        return {"text": store.search(("facts",), query="tea")[0].value["text"].upper()}
+
+    remember.__annotations__["store"] = __import__("langgraph.store.base", fromlist=["BaseStore"]).BaseStore
+    graph = StateGraph(State)
+    graph.add_node("remember", remember)
+    graph.add_edge(START, "remember")
+    graph.add_edge("remember", END)
+    done = graph.compile(store=Store(db=db, scope=ann)).invoke({"text": "green tea"})
+    assert done == {"text": "GREEN TEA"}
+    assert Store(db=db, scope=ann).get(("facts",), "last").value == {"text": "green tea"}

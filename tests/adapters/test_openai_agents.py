@@ -1,0 +1,283 @@
+"""R29: a session of the OpenAI Agents SDK as a conversation: the behaviours its own sessions are tested for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+pytest.importorskip("agents", reason="the extra openai-agents is not installed")
+
+from agents import Agent, RunConfig, Runner, SessionSettings, function_tool
+from agents.memory import Session as SessionProtocol
+from agents.testing import ScriptedModel
+
+from core import privacy
+from core.adapters.openai_agents import ITEM, Session
+from core.chat_history_cache import load_chat_history, save_chat_message
+from core.database.engine import Database
+from core.db import insert_memory
+from core.forgetting import forget
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
+
+
+@pytest.fixture
+def scope(persona: str) -> Scope:
+    return Scope(persona, participant="web/ann")
+
+
+@pytest.fixture
+def session(db: Database, scope: Scope) -> Session:
+    return Session("chat", db=db, scope=scope)
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+CALL = {"type": "function_call", "name": "weather", "arguments": '{"city": "Ulm"}', "call_id": "c1"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "rain in Ulm"}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+ANSWER = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+          "content": [{"type": "output_text", "text": "It rains.", "annotations": [], "logprobs": []}]}  # fmt: skip
+IMAGE = {"role": "user", "content": [{"type": "input_image", "image_url": "data:,x", "detail": "auto"}]}
+
+
+def test_r29_it_is_a_session_of_the_sdk(session: Session) -> None:
+    """By its protocol, with the settings every session has."""
+    assert isinstance(session, SessionProtocol)
+    assert (session.session_id, session.session_settings) == ("chat", SessionSettings())
+
+
+def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -> None:
+    """Messages, calls, outputs, reasoning, images, the same item twice, and one nobody knows."""
+    strange = {"type": "new_thing", "n": 1.0, "big": 2**70, "text": "a\x00b\ud800🦀 '); DROP TABLE", "deep": [None, {}]}
+    items = [said("user", "Rain?"), REASONING, CALL, OUTPUT, ANSWER, said("user", "Rain?"), IMAGE, strange,
+             said("developer", "Be brief."), said("user", "")]  # fmt: skip
+    run(session.add_items(items[:4]))
+    run(session.add_items(items[4:]))
+    found = run(session.get_items())
+    assert found == items
+    assert repr(found[7]) == repr(strange)
+
+
+def test_r29_a_limit_takes_the_newest_oldest_first(db: Database, scope: Scope) -> None:
+    """That of the call counts before that of the settings; 0 takes none."""
+    session = Session("chat", db=db, scope=scope, session_settings={"limit": 3})
+    items = [said("user", f"m{n}") for n in range(8)]
+    run(session.add_items(items))
+    assert run(session.get_items()) == items[-3:]
+    assert [run(session.get_items(limit)) for limit in (0, 2, 100)] == [[], items[-2:], items]
+
+
+def test_r29_pop_takes_the_newest_once(session: Session) -> None:
+    """Of many at once each gets another; an empty session gives None."""
+    run(session.add_items([said("user", f"m{n}") for n in range(6)]))
+
+    async def pop_all() -> list[Any]:
+        return await asyncio.gather(*(session.pop_item() for _ in range(8)))
+
+    popped = run(pop_all())
+    assert sorted(item["content"] for item in popped if item) == [f"m{n}" for n in range(6)]
+    assert popped.count(None) == 2
+    assert (run(session.pop_item()), run(session.get_items())) == (None, [])
+
+
+def test_r29_clearing_one_session_leaves_the_others(db: Database, scope: Scope, session: Session) -> None:
+    """Sessions are apart by name, by person, by persona; signs of keys in a name are letters."""
+    names = ["chat2", "chat/2", "chat@web", "CHAT", "chat%2F2", "çhat 🦀"]
+    others = [Session(name, db=db, scope=scope) for name in names]
+    others.append(Session("chat", db=db, scope=Scope(scope.persona, participant="web/bob")))
+    others.append(Session("chat", db=db, scope=Scope(scope.persona)))
+    others.append(Session("chat", db=db, scope=Scope(f"{scope.persona}x", participant="web/ann")))
+    for n, each in enumerate([session, *others]):
+        run(each.add_items([said("user", f"only {n}")]))
+    run(session.clear_session())
+    assert run(session.get_items()) == []
+    assert [run(each.get_items())[0]["content"] for each in others] == [f"only {n + 1}" for n in range(len(others))]
+
+
+def test_r29_what_is_no_json_stores_nothing_of_its_batch(session: Session) -> None:
+    """The session goes on afterwards."""
+    with pytest.raises(TypeError):
+        run(session.add_items([said("user", "good"), {"role": "user", "content": object()}]))
+    assert run(session.get_items()) == []
+    run(session.add_items([]))
+    run(session.add_items([said("user", "after")]))
+    assert run(session.get_items()) == [said("user", "after")]
+
+
+def test_r29_a_cancelled_change_is_over_when_the_caller_hears_of_it(session: Session) -> None:
+    """What follows never races with a change that still goes on in its thread."""
+
+    async def work() -> list[Any]:
+        task = asyncio.ensure_future(session.add_items([said("user", f"m{n}") for n in range(50)]))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await session.get_items()
+
+    assert len(run(work())) in (0, 50)
+
+
+def test_r29_concurrent_writers_lose_nothing(db: Database, scope: Scope) -> None:
+    """Of one session in many objects, its first lines among them; each batch stays in order."""
+
+    async def work() -> list[Any]:
+        many = [Session("new", db=db, scope=scope) for _ in range(6)]
+        await asyncio.gather(
+            *(each.add_items([said("user", f"{n}.{m}") for m in range(5)]) for n, each in enumerate(many))
+        )
+        return await many[0].get_items()
+
+    found = [item["content"] for item in run(work())]
+    assert sorted(found) == sorted(f"{n}.{m}" for n in range(6) for m in range(5))
+    for n in range(6):
+        assert [each for each in found if each.startswith(f"{n}.")] == [f"{n}.{m}" for m in range(5)]
+
+
+def test_r29_texts_are_searchable_as_chat_and_tool_calls_are_not(
+    db: Database, session: Session, scope: Scope, bob: Scope
+) -> None:
+    """Found by the person they belong to, in every conversation of theirs; by nobody else."""
+    run(session.add_items([said("user", "I live in Ulm by the river"), CALL, OUTPUT, ANSWER]))
+    here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")
+
+    def found(scope: Scope) -> list[str]:
+        return [
+            hit["snippet"] for hit in search_memories(query="Ulm river weather", db=db, scope=scope) if hit["snippet"]
+        ]
+
+    assert "I live in Ulm by the river" in found(here)
+    assert not any("function" in text or "rain in" in text for text in found(here))
+    assert found(Scope(scope.persona, "web/bob", "web/bob", privacy="direct")) == []
+    assert found(Scope(scope.persona)) == []
+    prompt = build_json_prompt({"message_id": 1, "date": None, "text": "Ulm river?", "interface_path": "web/ann"}, {},
+                               db=db, scope=here)  # fmt: skip
+    assert [hit["snippet"] for hit in prompt["context"]["memories"] if not hit["snippet"].strip()] == []
+
+
+def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> None:
+    """A session in a conversation that is there goes on with it."""
+    there = Scope(scope.persona, "tg/42", "tg/7", privacy="direct")
+    save_chat_message("tg/42", "Hello", "Ann", "7", db=db, scope=there)
+    save_chat_message("tg/42", "Hi Ann", "Iris", "self", db=db, scope=there)
+    session = Session("any", db=db, scope=there)
+    run(session.add_items([said("user", "Go on")]))
+    assert run(session.get_items()) == [said("user", "Hello"), said("assistant", "Hi Ann"), said("user", "Go on")]
+    lines = load_chat_history("tg/42", db=db, scope=there)
+    assert [(line["sender_id"], line["text"]) for line in lines] == [("7", "Hello"), ("self", "Hi Ann"), ("7", "Go on")]
+    assert ITEM in lines[2]["metadata"]
+
+
+def test_r29_forgetting_a_person_takes_calls_and_outputs_along(db: Database, session: Session, scope: Scope) -> None:
+    """What tools gave about somebody is about them."""
+    run(session.add_items([said("user", "Rain?"), CALL, OUTPUT, ANSWER]))
+    assert forget(participant="web/ann", db=db, scope=scope)["chat_history_cache"] == 4
+    assert run(session.get_items()) == []
+
+
+def test_r29_who_wants_nothing_kept_has_no_lines(
+    db: Database, session: Session, scope: Scope, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the log says so, without a word of what was said."""
+    privacy.set_privacy("web/ann", "full", db=db, scope=scope)
+    run(session.add_items([said("user", "oolong")]))
+    assert run(session.get_items()) == []
+    assert "session_items_refused" in caplog.text and "oolong" not in caplog.text
+
+
+def _agent(*outputs: Any, tools: Any = ()) -> tuple[Any, Any]:
+    model = ScriptedModel()
+    for output in outputs:
+        model.add_turn(output) if hasattr(model, "add_turn") else model.set_next_output(output)
+    return Agent(name="iris", model=model, tools=list(tools)), model
+
+
+def test_r29_a_run_keeps_its_turns_and_a_scope_as_context_counts(db: Database, persona: str) -> None:
+    """With the SDK's own runner; two people of one session name are two sessions, by the context of the run."""
+    session = Session("chat", db=db)
+    for who, text in (("web/ann", "I am Ann"), ("web/bob", "I am Bob"), ("web/ann", "again")):
+        agent = Agent(name="iris", model=ScriptedModel([[_message(f"Hello {who}")]]))
+        run(Runner.run(agent, text, session=session, context=Scope(persona, participant=who)))
+    mine = Session("chat", db=db, scope=Scope(persona, participant="web/ann"))
+    texts = [
+        item["content"] if item["role"] == "user" else item["content"][0]["text"] for item in run(mine.get_items())
+    ]
+    assert texts == ["I am Ann", "Hello web/ann", "again", "Hello web/ann"]
+
+
+def _message(text: str) -> Any:
+    from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+    return ResponseOutputMessage(
+        id="m", type="message", role="assistant", status="completed",
+        content=[ResponseOutputText(text=text, type="output_text", annotations=[], logprobs=[])],
+    )  # fmt: skip
+
+
+def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, scope: Scope, session: Session) -> None:
+    """Before the new input, as data; what the history says already is left out; nothing of another person."""
+    here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")
+    there = Scope(scope.persona, "web/bob", "web/bob", privacy="direct")
+    insert_memory("Ann likes oolong", "Ann", "chat", ["tea"], here, db=db)
+    insert_memory("Bob likes oolong too", "Bob", "chat", ["tea"], there, db=db)
+    run(session.add_items([said("user", "I had oolong tea today")]))
+    model = ScriptedModel([[_message("Oolong.")]])
+    agent = Agent(name="iris", model=model)
+    config = RunConfig(session_input_callback=session.recall)
+    run(Runner.run(agent, "Which tea do I like, oolong?", session=session, run_config=config))
+    given = run(session.recall([], [said("user", "Which tea do I like, oolong?")]))
+    assert [item["role"] for item in given] == ["user", "user"]
+    assert "Ann likes oolong" in given[0]["content"] and "Bob" not in given[0]["content"]
+    assert given[0]["content"].startswith("What is remembered")
+    seen = run(session.recall([said("user", "I know that Ann likes oolong")], [said("user", "oolong?")]))
+    assert not any("Ann likes oolong" in item["content"] for item in seen[1:-1])
+    kept = [item["content"] if item["role"] == "user" else "answer" for item in run(session.get_items())]
+    assert kept == ["I had oolong tea today", "Which tea do I like, oolong?", "answer"]
+
+
+def test_r29_recall_that_fails_leaves_the_run_as_it_is(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
+    """A database that is gone costs the memory of a turn, not the turn."""
+    from core.db import open_database
+
+    gone = open_database("sqlite://")
+    session = Session("chat", db=gone, scope=scope)
+    with pytest.MonkeyPatch.context() as patch:
+        from core.adapters import recall
+        from core.errors import StoreReadError
+
+        def fail(*args: Any, **kwargs: Any) -> Any:
+            raise StoreReadError("no answer", source="memories")
+
+        patch.setattr(recall, "build_json_prompt", fail)
+        assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
+    gone.close()
+    assert "recall_failed" in caplog.text
+
+
+def test_r29_a_tool_of_the_sdk_in_a_session(db: Database, session: Session) -> None:
+    """A run with a call, then one that goes on after it."""
+    from openai.types.responses import ResponseFunctionToolCall
+
+    @function_tool
+    def weather(city: str) -> str:
+        return f"rain in {city}"
+
+    call = ResponseFunctionToolCall(name="weather", arguments='{"city": "Ulm"}', call_id="c1", type="function_call")
+    model = ScriptedModel([[call], [_message("It rains.")]])
+    run(Runner.run(Agent(name="iris", model=model, tools=[weather]), "Rain?", session=session))
+    kinds = [item.get("type", item.get("role")) for item in run(session.get_items())]
+    assert kinds == ["user", "function_call", "function_call_output", "message"]
+    second = ScriptedModel([[_message("Still.")]])
+    run(Runner.run(Agent(name="iris", model=second, tools=[weather]), "And now?", session=session))
+    assert len(run(session.get_items())) == 6
