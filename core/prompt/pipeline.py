@@ -215,7 +215,8 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     report.note(*notes, *lists.notes, *built.notes)
     report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
     # the context
-    material = Material(lists, lines, contributions, built, memories, recalled.places)
+    places = {hit: brought.titles.get(place, place) for hit, place in recalled.places.items()}
+    material = Material(lists, lines, contributions, built, memories, places)
     composed = _compose(call, material)
     report.leave_out_all(composed.left_out)
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())
