@@ -21,6 +21,7 @@ from .context.live import read_message as read_live
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
+from .forgetting import followers
 from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
@@ -349,7 +350,10 @@ def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, its index with it; a recap made of the former text is stale from then on.
+    """Give a stored message another text, and bring what was made of it in step, in one transaction.
+
+    What was captured as it was said says the new text, wishes are recognised anew, what was saved or made of this
+    message alone goes, and what was made of others too is made anew. A recap of the former text is stale.
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
@@ -378,18 +382,10 @@ def edit_chat_message(
     call = open_call(db, settings, scope)
     place = table_reading.find_named(call.db, call.persona, message, interface_path)
     if place is None:
-        return _NO_MESSAGE
+        return followers.NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    return table_changes.edit_message(
-        call.db,
-        viewer.scope,
-        row_id,
-        text,
-        audiences=viewer.audiences,
-        privacy_default=call.settings.privacy_default,
-        queues=call.settings.recap_on_message,
-    )
+    return followers.edit_message(call, viewer, conversation, row_id, text)
 
 
 def delete_chat_message(
@@ -400,7 +396,10 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it.
+    """Delete a stored message with everything made of it.
+
+    Memories, wishes, diary entries, recaps and summaries that stand on it go in the same transaction, as far as they
+    are known to stand on it (`message_id=`); what was made of others too is queued to be made anew.
 
     Args:
         message, interface_path: as for `edit_chat_message`.
@@ -424,16 +423,13 @@ def delete_chat_message(
     call = open_call(db, settings, scope)
     place = table_reading.find_named(call.db, call.persona, message, interface_path)
     if place is None:
-        return _NO_MESSAGE
+        return followers.NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    result = table_changes.delete_message(call.db, viewer.scope, row_id, audiences=viewer.audiences)
-    if table_changes.SCENE_GONE in result.notes:  # its messages may have been hidden
+    result = followers.delete_message(call, viewer, conversation, row_id)
+    if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
         refreshing.refresh_later(open_conversation(call, conversation))
     return result
-
-
-_NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 
 
 def _look_from(call: Call, conversation: str | None = None) -> Viewer:

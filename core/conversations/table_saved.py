@@ -77,11 +77,19 @@ def _on_list() -> tuple[Any, ...]:
     return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
-def build_memory(text: str, *, now: datetime, source: str = BY_PERSON, provenance: Provenance = "host") -> NewMemory:
+def build_memory(
+    text: str,
+    *,
+    now: datetime,
+    source: str = BY_PERSON,
+    provenance: Provenance = "host",
+    source_message_ids: list[int | str] | None = None,
+) -> NewMemory:
     """Return a saved memory ready to be stored; `text` is not blank. It is pinned, so nothing prunes it."""
     memory = new_item.read(
-        text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance
-    )
+        text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance,
+        source_message_ids=source_message_ids,
+    )  # fmt: skip
     assert memory is not None
     return memory
 
@@ -197,13 +205,21 @@ def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> Lis
 
 
 def apply_rewrite(
-    db: Database, scope: Scope, seen: Sequence[Item], rewrite: Rewrite, statement: str, *, privacy_default: str
+    db: Database,
+    scope: Scope,
+    seen: Sequence[Item],
+    rewrite: Rewrite,
+    statement: str,
+    *,
+    privacy_default: str,
+    source_message_ids: list[int | str] | None = None,
 ) -> WriteResult | None:
     """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more.
 
     Args:
         seen: what `read_for_rewrite` gave.
         statement: what the person said; an addition that is just that is the person's, others are the model's.
+        source_message_ids: the message it was said in.
 
     Returns:
         `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `privacy`.
@@ -213,7 +229,15 @@ def apply_rewrite(
     """
     now = db.clock()
     texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
-    new = [build_memory(text, now=now, provenance="host" if text == statement else "model") for text in texts]
+    new = [
+        build_memory(
+            text,
+            now=now,
+            provenance="host" if text == statement else "model",
+            source_message_ids=source_message_ids,
+        )
+        for text in texts
+    ]
     ready = list(zip(db.ids.take(len(new)), new, strict=True))
     notes = tuple(
         f"{count} {word}"

@@ -18,7 +18,7 @@ from ..shapes import WriteResult
 from ..templates.phrases import load_phrases
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
-from . import new_item, table, table_recalls
+from . import new_item, table, table_recalls, table_sources
 from .rules_said import NOT_SAID
 
 __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
@@ -67,6 +67,7 @@ def silently_record_memory(
     source: str = "chat",
     *,
     label: str | None = None,
+    message_id: object = None,
     recalled: Iterable[str] = (),
     screen: screening.Screen | None = None,
     db: Database | None = None,
@@ -81,6 +82,8 @@ def silently_record_memory(
         scope: a text is the label of the item, a `Scope` says who is asking.
         source: where it was said; one of `NOT_SAID` marks a text that nobody said.
         label: the label where `scope` is a Scope; by default `general`.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
         screen: screening hook for this call.
 
@@ -116,6 +119,7 @@ def silently_record_memory(
         tags=list(DEFAULT_TAGS) if tags is None else tags,
         label=label or named or "general",
         response_text=response_text,
+        source_message_ids=table_sources.find_sources(call.db, call.scope, message_id),
     )
     if memory is None:
         return WriteResult(False, None, "empty")

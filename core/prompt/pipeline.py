@@ -171,7 +171,9 @@ def _save_asked(call: PromptCall) -> bool:
     account = call.guard(
         "memory_tool",
         "memories",
-        lambda: memory_prompt.save_before_generation(Call(db, call.settings, call.scope), call.message.text),
+        lambda: memory_prompt.save_before_generation(
+            Call(db, call.settings, call.scope), call.message.text, call.message.message_id or None
+        ),
         None,
     )
     if account is None:
