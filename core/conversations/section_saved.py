@@ -25,7 +25,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     wishes = section_wishes.wanted(asked)
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return wishes
-    return (*wishes, *saved.section_parts())
+    return (*wishes, *saved.section_parts(asked.viewer, server_in_direct=settings.server_in_direct))
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, select
+from sqlalchemy import Connection, Integer, bindparam, or_, select
 
+from ..audience import own_words, table_conversations, table_participants
 from ..audience import table as audience_table
-from ..audience import table_conversations, table_participants
 from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
@@ -375,11 +375,12 @@ MOST_READ = MOST_COUNTED = 1000
 
 
 @lru_cache(maxsize=4)
-def _part(shape: Shape[Any], family: str) -> Part:
+def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
+    seen = _of_audiences(family)
     shown = {"content": _C.content, "pinned": _C.pinned, "at": _C.timestamp} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        _of_audiences(family),
+        or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *_on_list(),
     )
@@ -387,10 +388,16 @@ def _part(shape: Shape[Any], family: str) -> Part:
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
-def section_parts(most: int = MOST_READ) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
+def section_parts(viewer: Viewer, most: int = MOST_READ, *, server_in_direct: bool = False) -> tuple[Branch, ...]:
+    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others.
+
+    Args:
+        server_in_direct: SERVER_IN_DIRECT.
+    """
+    own = own_words.values_of(viewer, server_in_direct)
+    known, shown = own is not None, {"most": most, "skipped": 0}
     counted = {"most": MOST_COUNTED, "skipped": most}
     return (
-        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, memories.name),
-        Branch(REST, lambda family: _part(REST, family), counted, memories.name),
+        Branch(SHOWN, lambda family: _part(SHOWN, known, family), shown | (own or {}), memories.name, known),
+        Branch(REST, lambda family: _part(REST, known, family), counted | (own or {}), memories.name, known),
     )

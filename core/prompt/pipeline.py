@@ -34,7 +34,7 @@ from ..text.counters import resolve_counter
 from ..text.hits import content_digest
 from ..text.sizes import size
 from . import history as history_engine
-from . import reading, sight
+from . import own_words, reading, sight
 from .call import PromptCall, Sight
 from .contributions import append_memories, merge_injections, recon_parts
 from .guard import Guard
@@ -197,7 +197,8 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         wanted = reading.plan_lines(call, seeing)
         words = (*seeing.keywords, *seeing.tags.expanded)
         sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
-        brought = reading.read_stored(call, seeing.viewer, rows, wanted, plan_sections(guard, sections))
+        parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
+        brought = reading.read_stored(call, seeing.viewer, rows, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place
     contributions = ask_contributions(call)
@@ -213,7 +214,10 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     # what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)
-    memories, dropped = append_memories(recalled.hits, recon_memories)
+    hits = guard(
+        "search", "own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
+    )
+    memories, dropped = append_memories(hits, recon_memories)
     report.note(*notes, *lists.notes, *built.notes)
     report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
     # the context

@@ -23,7 +23,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.wishes_in_prompt or not MODES[settings.memory_mode].reads:
         return ()
-    return (wishes_shown.section_part(asked.viewer),)
+    return (wishes_shown.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
 
 
 def build(asked: Asked, rows: StoredRows) -> Built:
