@@ -22,6 +22,7 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("ai_diary", "filled"),
     ("short_term", "filled"),
     ("recent_conversations", "filled"),
+    ("standing_wishes", "filled"),
     ("saved_memories", "filled"),
     ("relationship", "filled"),
     ("message_recaps", "filled"),

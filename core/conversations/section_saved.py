@@ -1,4 +1,4 @@
-"""The section `saved_memories`: the person's standing wishes, then what people asked to remember."""
+"""The section `saved_memories`: what people asked to remember."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none where the switches are off or the mode reads nothing."""
+    """Return the parts to read; none where the switch is off or the mode reads nothing."""
     settings = asked.settings
-    wishes = section_wishes.wanted(asked)
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
-        return wishes
-    return (*wishes, *saved.section_parts(asked.viewer, server_in_direct=settings.server_in_direct))
+        return ()
+    return saved.section_parts(asked.viewer, server_in_direct=settings.server_in_direct)
 
 
-def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the wishes, then as many memories as SAVED_CHARS characters hold, each oldest first; others are cut.
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
+    """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut.
 
-    One message can be both a wish and saved: then it stands here once.
+    One message can be both a wish and saved: then it stands among the wishes alone.
     """
-    wishes = section_wishes.build(asked, rows)
-    known = {collapsed(text) for text in wishes.value}
+    known = {collapsed(text) for text in section_wishes.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
     new = [row for row in stored if collapsed(row.content or "") not in known]
     places = choose_saved(
@@ -51,8 +49,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    texts = [*wishes.value, *(row.content or "" for row in shown)]
-    return Built(texts, (*wishes.left_out, *left_out), (*wishes.ids, *(str(row.id) for row in shown)))
+    return Built([row.content or "" for row in shown], left_out, tuple(str(row.id) for row in shown))
 
 
 def _most(asked: Asked) -> int:

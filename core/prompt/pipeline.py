@@ -210,7 +210,14 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     if search is None:
         recalled = ask_stand_in_search(call, seeing, lists)
     else:
-        recalled = finish_search(call, search, rows, brought.rows, lists, built.ids.get("saved_memories", ()))
+        recalled = finish_search(
+            call,
+            search,
+            rows,
+            brought.rows,
+            lists,
+            [*built.ids.get("standing_wishes", ()), *built.ids.get("saved_memories", ())],
+        )
     # what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)

@@ -20,7 +20,7 @@ from ..scope import Scope
 from ..shapes import WishItem, WriteResult
 from ..text.folding import one_line
 from . import rules, table
-from .recognition import load_wish_words
+from .recognition import is_kept, load_wish_words
 from .rules import Wish
 
 __all__ = ["add_wish", "change_wish", "delete_wish", "list_wishes", "restore_wish"]
@@ -92,8 +92,8 @@ def add_wish(
             saving it returned; changed or deleted, it takes this along.
 
     Returns:
-        `(True, id, "")`; else reason `empty`, `too_long`, `privacy`, or `duplicate` with the id of the wish that says
-        the same. RECORD_WISHES is about what is recognised, not about this.
+        `(True, id, "")`; else reason `empty`, `too_long`, `privacy`, `disabled` where RECORD_WISHES or
+        ENABLE_SAVED_MEMORY is off, or `duplicate` with the id of the wish that says the same.
 
     Raises:
         MessageError: a value of a wrong type, a topic that is blank or too long.
@@ -112,6 +112,8 @@ def add_wish(
     wish = _read_wish(text, topic, call.settings)
     if isinstance(wish, WriteResult):
         return wish
+    if not is_kept(call.settings):
+        return WriteResult(False, None, "disabled")
     new, notes = _build_wish(call, wish, table_sources.find_sources(call.db, call.scope, message_id))
     stored = table.insert_wish(call.db, call.scope, new, privacy_default=call.settings.privacy_default)
     return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))

@@ -117,7 +117,7 @@ def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     assert wishes.list_wishes(former=True, **by(stage)) == []
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
-    assert stage.context("hello", path="tg/77")["saved_memories"] == ["Call me Jo"]
+    assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
 
 
 def test_p69_what_a_deleted_wish_took_the_place_of_holds_again(stage: Stage) -> None:
