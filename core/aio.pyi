@@ -310,6 +310,7 @@ async def silently_record_memory(
     source: str = "chat",
     *,
     label: str | None = None,
+    message_id: object = None,
     recalled: Iterable[str] = ...,
     screen: screening.Screen | None = None,
     db: Database | None = None,
@@ -334,7 +335,7 @@ async def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it."""
+    """Delete a stored message with everything made of it."""
 
 async def edit_chat_message(
     message: object,
@@ -345,7 +346,7 @@ async def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, its index with it; a recap made of the former text is stale from then on."""
+    """Give a stored message another text, and bring what was made of it in step, in one transaction."""
 
 async def get_cache_stats(
     *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
@@ -415,6 +416,7 @@ async def add_diary_entry(
     *,
     timestamp: object = None,
     local_only: bool = False,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -481,6 +483,7 @@ async def add_saved_memory(
     text: str,
     *,
     said: str | None = None,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -566,6 +569,7 @@ async def run_tool_call(
     call: ToolCall,
     *,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -582,6 +586,7 @@ async def update_saved_memory(
     *,
     model: Any = None,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -592,6 +597,7 @@ async def add_wish(
     text: object,
     *,
     topic: object = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -1347,6 +1353,7 @@ async def add_facts_with_meta(
     history_uid: str | None = None,
     default_kind: str = "KeyFacts",
     *,
+    message_id: object = None,
     screen: Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -1500,6 +1507,7 @@ async def prune_ltm(
     max_importance: float | None = None,
     mode: str | None = None,
     *,
+    protect_importance: float | None = None,
     dry_run: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -1780,6 +1788,7 @@ async def insert_memory(
     timestamp: datetime | str | float | None = None,
     *,
     label: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     **more: Any,

@@ -153,7 +153,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     privacy, server, person = _place(scope, facts, people)
     seen = seen_audiences(privacy, server, scope.conversation, person)
     if privacy == "restricted" and scope.conversation:
-        seen += choose_threads(found, server, scope.conversation)
+        seen += choose_threads(audience_ids, server, scope.conversation)
     if closed:
         ids = [audience_ids[key] for key in seen if key in audience_ids]
     else:
