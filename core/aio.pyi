@@ -385,6 +385,7 @@ async def save_chat_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    reply_to: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,

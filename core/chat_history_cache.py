@@ -63,6 +63,7 @@ def save_chat_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    reply_to: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
@@ -79,6 +80,8 @@ def save_chat_message(
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
         triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
         title: what the conversation is called.
+        reply_to: what it replies to: the platform's id of a message of the conversation, or a dict of text, username
+            and timestamp. Lines of the history show it.
 
     Returns:
         `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the row that is
@@ -108,7 +111,7 @@ def save_chat_message(
         sender_name=sender_name,
         sender_id=sender_id,
         timestamp=timestamp,
-        metadata=metadata,
+        metadata=metadata if reply_to is None else _note_reply(call, interface_path, metadata, reply_to),
         message_id=message_id,
         role=role,
         triggered_by=triggered_by,
@@ -129,6 +132,30 @@ def save_chat_message(
         wishes=wishes,
         row_id=row_id,
     )
+
+
+def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
+    """Return the metadata of a message with what it replies to.
+
+    Raises:
+        MessageError: neither an id nor a dict, or metadata that is no dict.
+    """
+    if not isinstance(metadata, Mapping | None):
+        raise MessageError(
+            f"metadata is of type {type(metadata).__name__}. Beside reply_to it must be a dict.", fields=("metadata",)
+        )
+    if isinstance(reply_to, Mapping):
+        return {**(metadata or {}), "reply_to": dict(reply_to)}
+    if isinstance(reply_to, bool) or not isinstance(reply_to, (str, int)):
+        raise MessageError(
+            f"reply_to is of type {type(reply_to).__name__}. It must be the id of a message, or a dict of text, "
+            "username and timestamp.",
+            fields=("reply_to",),
+        )
+    note: dict[str, Any] = {"message_id": str(reply_to)}
+    if str(interface_path or "").strip():
+        note |= table_reading.find_quoted(call.db, call.persona, interface_path, reply_to) or {}
+    return {**(metadata or {}), "reply_to": note}
 
 
 def save_message(

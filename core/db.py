@@ -16,10 +16,10 @@ from .database.engine import Database
 from .errors import MessageError
 from .index import repair as search_repair
 from .index.repair import Difference, Progress
+from .memories import capture, table_sources
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
 from .memories import table as memories
-from .memories import table_sources
 from .scope import Scope
 from .upkeep import check, migration
 from .upkeep.check import Finding
@@ -184,6 +184,9 @@ def insert_memory(
     return result.id
 
 
+_OWN_INSERT = insert_memory
+"""What stands here while no host has put something else in its place."""
+capture.look_up_by(lambda: None if insert_memory is _OWN_INSERT else insert_memory)
 _MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only")
 _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 
