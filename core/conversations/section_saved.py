@@ -11,6 +11,7 @@ from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text.folding import collapsed
+from ..text.hits import known_name
 from ..wishes import section as section_wishes
 from . import table_saved as saved
 from .rules_saved import choose_saved
@@ -49,7 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    return Built([row.content or "" for row in shown], left_out, tuple(str(row.id) for row in shown))
+    return Built([_named(row, asked) for row in shown], left_out, tuple(str(row.id) for row in shown))
 
 
 def _most(asked: Asked) -> int:
@@ -58,6 +59,15 @@ def _most(asked: Asked) -> int:
     is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
     most = settings.saved_in_prompt if is_set else saved.MOST_READ
     return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
+
+
+def _named(row: saved.SavedText, asked: Asked) -> str:
+    """Return the text, with the name in front where it is of somebody else than who is answered."""
+    who, viewer = row.participant, asked.viewer
+    if not who or who in (viewer.scope.participant, viewer.person):
+        return row.content or ""
+    name = known_name(row.person or "", who.partition("/")[2])
+    return f"{name}: {row.content or ''}" if name else row.content or ""
 
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:

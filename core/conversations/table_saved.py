@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
 
 from ..audience import own_words, table_conversations, table_participants
 from ..audience import table as audience_table
@@ -20,7 +20,7 @@ from ..audience.view import Viewer
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
@@ -359,6 +359,9 @@ class SavedText(NamedTuple):
     id: int
     content: str | None
     pinned: int
+    person: str | None
+    """Name of who saved it."""
+    participant: str | None
     at: datetime | None
 
 
@@ -368,7 +371,7 @@ class SavedBeyond(NamedTuple):
     id: int
 
 
-SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, at=TIME)
+SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
 REST = Shape(FIRST + 23, SavedBeyond)
 MOST_READ = MOST_COUNTED = 1000
 """Saved memories a prompt chooses from, the newest; and those beyond that it counts."""
@@ -377,7 +380,12 @@ MOST_READ = MOST_COUNTED = 1000
 @lru_cache(maxsize=4)
 def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
     seen = _of_audiences(family)
-    shown = {"content": _C.content, "pinned": _C.pinned, "at": _C.timestamp} if shape is SHOWN else {}
+    p = participants.c
+    name = select(p.display_name).where(
+        p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
+    )
+    told = {"person": name.scalar_subquery(), "participant": _C.participant_key}
+    shown = {"content": _C.content, "pinned": _C.pinned, **told, "at": _C.timestamp} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, own_words.said_by_person(memories)) if of_servers else seen,

@@ -113,3 +113,15 @@ def test_g2_what_is_captured_is_saved_by_the_hosts_own_function(
     assert saved == [("I like kale", "synth", "chat", ["auto", "interazione"], "general")]
     monkeypatch.undo()
     assert silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP)).reason == ""
+
+
+def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
+    """What Bob asked to remember in a group is not Ann's own."""
+    from core import conversations
+
+    stage.say("hello", GROUP, "Bob")
+    for who in ("bob", "ann"):
+        scope = stage.scope(GROUP, participant=f"tg/{who}")
+        conversations.add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
+    shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
+    assert shown == ["Bob: I drink bob tea", "I drink ann tea"]
