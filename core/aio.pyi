@@ -321,6 +321,7 @@ async def silently_record_memory(
     source: str = "chat",
     *,
     label: str | None = None,
+    message_id: object = None,
     recalled: Iterable[str] = ...,
     screen: screening.Screen | None = None,
     db: Database | None = None,
@@ -345,7 +346,7 @@ async def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it."""
+    """Delete a stored message with everything made of it."""
 
 async def edit_chat_message(
     message: object,
@@ -356,7 +357,7 @@ async def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, its index with it; a recap made of the former text is stale from then on."""
+    """Give a stored message another text, and bring what was made of it in step, in one transaction."""
 
 async def get_cache_stats(
     *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
@@ -395,6 +396,7 @@ async def save_chat_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    reply_to: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
@@ -426,6 +428,7 @@ async def add_diary_entry(
     *,
     timestamp: object = None,
     local_only: bool = False,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -492,6 +495,7 @@ async def add_saved_memory(
     text: str,
     *,
     said: str | None = None,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -577,6 +581,7 @@ async def run_tool_call(
     call: ToolCall,
     *,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -593,6 +598,7 @@ async def update_saved_memory(
     *,
     model: Any = None,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -661,6 +667,7 @@ async def add_wish(
     text: object,
     *,
     topic: object = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -1416,6 +1423,7 @@ async def add_facts_with_meta(
     history_uid: str | None = None,
     default_kind: str = "KeyFacts",
     *,
+    message_id: object = None,
     screen: Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -1898,6 +1906,7 @@ async def insert_memory(
     timestamp: datetime | str | float | None = None,
     *,
     label: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     **more: Any,

@@ -21,6 +21,7 @@ from .context.live import read_message as read_live
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
+from .forgetting import followers
 from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
@@ -62,6 +63,7 @@ def save_chat_message(
     role: object = None,
     triggered_by: object = None,
     title: object = None,
+    reply_to: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
@@ -78,6 +80,8 @@ def save_chat_message(
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
         triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
         title: what the conversation is called.
+        reply_to: what it replies to: the platform's id of a message of the conversation, or a dict of text, username
+            and timestamp. Lines of the history show it.
 
     Returns:
         `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the row that is
@@ -107,7 +111,7 @@ def save_chat_message(
         sender_name=sender_name,
         sender_id=sender_id,
         timestamp=timestamp,
-        metadata=metadata,
+        metadata=metadata if reply_to is None else _note_reply(call, interface_path, metadata, reply_to),
         message_id=message_id,
         role=role,
         triggered_by=triggered_by,
@@ -128,6 +132,30 @@ def save_chat_message(
         wishes=wishes,
         row_id=row_id,
     )
+
+
+def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
+    """Return the metadata of a message with what it replies to.
+
+    Raises:
+        MessageError: neither an id nor a dict, or metadata that is no dict.
+    """
+    if not isinstance(metadata, Mapping | None):
+        raise MessageError(
+            f"metadata is of type {type(metadata).__name__}. Beside reply_to it must be a dict.", fields=("metadata",)
+        )
+    if isinstance(reply_to, Mapping):
+        return {**(metadata or {}), "reply_to": dict(reply_to)}
+    if isinstance(reply_to, bool) or not isinstance(reply_to, (str, int)):
+        raise MessageError(
+            f"reply_to is of type {type(reply_to).__name__}. It must be the id of a message, or a dict of text, "
+            "username and timestamp.",
+            fields=("reply_to",),
+        )
+    note: dict[str, Any] = {"message_id": str(reply_to)}
+    if str(interface_path or "").strip():
+        note |= table_reading.find_quoted(call.db, call.persona, interface_path, reply_to) or {}
+    return {**(metadata or {}), "reply_to": note}
 
 
 def save_message(
@@ -349,7 +377,10 @@ def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, its index with it; a recap made of the former text is stale from then on.
+    """Give a stored message another text, and bring what was made of it in step, in one transaction.
+
+    What was captured as it was said says the new text, wishes are recognised anew, what was saved or made of this
+    message alone goes, and what was made of others too is made anew. A recap of the former text is stale.
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
@@ -378,18 +409,10 @@ def edit_chat_message(
     call = open_call(db, settings, scope)
     place = table_reading.find_named(call.db, call.persona, message, interface_path)
     if place is None:
-        return _NO_MESSAGE
+        return followers.NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    return table_changes.edit_message(
-        call.db,
-        viewer.scope,
-        row_id,
-        text,
-        audiences=viewer.audiences,
-        privacy_default=call.settings.privacy_default,
-        queues=call.settings.recap_on_message,
-    )
+    return followers.edit_message(call, viewer, conversation, row_id, text)
 
 
 def delete_chat_message(
@@ -400,7 +423,10 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message, its index rows and what lies on it.
+    """Delete a stored message with everything made of it.
+
+    Memories, wishes, diary entries, recaps and summaries that stand on it go in the same transaction, as far as they
+    are known to stand on it (`message_id=`); what was made of others too is queued to be made anew.
 
     Args:
         message, interface_path: as for `edit_chat_message`.
@@ -424,16 +450,13 @@ def delete_chat_message(
     call = open_call(db, settings, scope)
     place = table_reading.find_named(call.db, call.persona, message, interface_path)
     if place is None:
-        return _NO_MESSAGE
+        return followers.NO_MESSAGE
     row_id, conversation = place
     viewer = _look_from(call, conversation)
-    result = table_changes.delete_message(call.db, viewer.scope, row_id, audiences=viewer.audiences)
-    if table_changes.SCENE_GONE in result.notes:  # its messages may have been hidden
+    result = followers.delete_message(call, viewer, conversation, row_id)
+    if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
         refreshing.refresh_later(open_conversation(call, conversation))
     return result
-
-
-_NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 
 
 def _look_from(call: Call, conversation: str | None = None) -> Viewer:

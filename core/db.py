@@ -16,6 +16,7 @@ from .database.engine import Database
 from .errors import MessageError
 from .index import repair as search_repair
 from .index.repair import Difference, Progress
+from .memories import capture, table_sources
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention
 from .memories import table as memories
@@ -105,6 +106,7 @@ def insert_memory(
     timestamp: datetime | str | float | None = None,
     *,
     label: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     **more: Any,
@@ -120,6 +122,8 @@ def insert_memory(
         emotion, intensity, emotion_state: what was felt (a word), how strongly (a whole number), and its state.
         timestamp: a time, its ISO 8601 text or seconds since 1970; None is now.
         label: the label when `scope` is a `Scope`; `general` by default.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         db, settings: those of the process where they are None.
         more: further values of the item: response_text, tier, kind, provenance, importance (0 to 1), pinned,
             local_only, quarantined, source_message_ids, expires_at, metadata.
@@ -149,6 +153,9 @@ def insert_memory(
         near = difflib.get_close_matches(unknown[0], _MORE, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint}")
+    if message_id is not None:
+        sources = table_sources.find_sources(call.db, call.scope, message_id)
+        more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources)
     memory = memory_input.read(
         content,
         now=call.db.clock(),
@@ -177,6 +184,9 @@ def insert_memory(
     return result.id
 
 
+_OWN_INSERT = insert_memory
+"""What stands here while no host has put something else in its place."""
+capture.look_up_by(lambda: None if insert_memory is _OWN_INSERT else insert_memory)
 _MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only")
 _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 

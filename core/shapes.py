@@ -44,6 +44,8 @@ class Hit(TypedDict):
     """ISO 8601, UTC. Blank when the stored time cannot be read."""
     snippet: str
     tags: list[str]
+    speaker: NotRequired[str]
+    """Who said it: the name shown in lines of the history, the persona's own for its own. Absent where nobody knows."""
     label: NotRequired[str]
     """Only with MEMORY_LABELS."""
 

@@ -17,7 +17,8 @@ from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..chat_history_cache import clear_chat_history
 from ..database import readers
 from ..database.engine import Database
-from ..messages import new_message, table_batches, table_changes, table_reading
+from ..forgetting import followers
+from ..messages import new_message, table_batches, table_reading
 from ..scope import Scope
 from ..shapes import Role
 from ..wishes import recognition
@@ -204,7 +205,7 @@ class Session:
             if not lines:
                 return None
             line = lines[0]
-            done = table_changes.delete_message(call.db, viewer.scope, line.id, audiences=viewer.audiences)
+            done = followers.delete_message(call, viewer, path, line.id)
             if done.stored:
                 return _read_item(line.sender_id, line.text, line.metadata)
         return None

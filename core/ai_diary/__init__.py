@@ -10,6 +10,7 @@ from ..calls.call import GivenSettings, look_around, open_call
 from ..calls.defaults import handle
 from ..database import rows
 from ..database.engine import Database
+from ..memories import table_sources
 from ..memories.rules import read_id
 from ..scope import Scope, key_text
 from ..search.rules_arguments import read_limit, read_tags
@@ -36,6 +37,7 @@ def add_diary_entry(
     *,
     timestamp: object = None,
     local_only: bool = False,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -53,6 +55,8 @@ def add_diary_entry(
         interface: kept in its reduced form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: left out or unreadable: now.
         local_only: enters only prompts for destination `local`.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         screen: screening hook for this call.
 
     Returns:
@@ -107,6 +111,7 @@ def add_diary_entry(
         thread_id=_read_key(thread_id, "thread_id", 255),
         local_only=rows.yes_no(local_only, "local_only"),
         quarantined=int(flagged),
+        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id) or ()),
         dropped_tags=len(dropped),
         notes=(*notes, *flags),
     )

@@ -56,6 +56,8 @@ class NewEntry:
     thread_id: str = ""
     local_only: int = 0
     quarantined: int = 0
+    source_message_ids: tuple[int | str, ...] = ()
+    """The messages it stands on."""
     dropped_tags: int = 0
     notes: tuple[str, ...] = ()
 
@@ -221,6 +223,7 @@ def _build_row(
         "local_only": local_only,
         "quarantined": entry.quarantined,
         "content_hash": content_digest(entry.content),
+        "source_message_ids": list(entry.source_message_ids) or None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,6 +82,22 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
         return [AudienceKey("persona"), AudienceKey("server", server)]
     own = own_audience(privacy, server, conversation, person)
     return [AudienceKey("persona"), AudienceKey("server", "" if own.kind == "direct" else server), own]
+
+
+def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
+    """Return those of the audiences that are of threads of a restricted channel: who is in it sees them.
+
+    A thread sees neither its channel nor other threads: there may be fewer people in it.
+
+    >>> near = [AudienceKey("conversation", "s1", key) for key in ("d/c9/t1", "d/c9", "d/c90/t1", "d/c9/t2")]
+    >>> [each.ref for each in choose_threads(near, "s1", "d/c9")], choose_threads(near, "s2", "d/c9")
+    (['d/c9/t1', 'd/c9/t2'], [])
+    """
+    return sorted(
+        key
+        for key in audiences
+        if key.kind == "conversation" and key.server == server and parent_key(key.ref) == channel
+    )
 
 
 def split_key(conversation: str) -> tuple[str, str, str]:

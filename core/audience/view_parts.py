@@ -110,6 +110,10 @@ def seen(all_of_server: bool, family: str) -> Part:
     def one(kind: str, server: Any, ref: Any) -> Any:
         return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
 
+    def thread(server: Any) -> Any:
+        low, high = bindparam("threads_from", type_=Key(513)), bindparam("threads_to", type_=Key(513))
+        return and_(a.kind == literal("conversation", Key(12)), a.server_id == server, a.ref >= low, a.ref < high)
+
     nowhere, blank = literal("", Key(191)), literal("", Key(512))
     named = (
         one("persona", nowhere, blank),
@@ -117,11 +121,12 @@ def seen(all_of_server: bool, family: str) -> Part:
         one("server", nowhere, blank),
         one("direct", nowhere, _WHO),
         one("conversation", _SERVER, _KEY),
+        thread(_SERVER),
     )
     # Few SELECTs: servers plan each of them for every part that reads this.
     selects = union(
         rows.where(or_(*named)),
-        rows.where(or_(one("server", known, blank), one("conversation", known, _KEY))),
+        rows.where(or_(one("server", known, blank), one("conversation", known, _KEY), thread(known))),
         rows.where(one("direct", nowhere, person)),
         rows.where(one("direct", nowhere, direct)),
     )

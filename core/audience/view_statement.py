@@ -19,7 +19,7 @@ from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..text.words import Fragment
 from . import view_parts as look_parts
-from .rules import AudienceKey, AudienceKind, own_audience, parent_key, seen_audiences
+from .rules import AudienceKey, AudienceKind, choose_threads, own_audience, parent_key, seen_audiences
 from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
 LIVE_KEYS = 400
@@ -54,6 +54,7 @@ def look(db: Database, scope: Scope, request: Request, *, destination: str, priv
 
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
     parent = parent_key(scope.conversation) if scope.conversation else None
+    has_threads = bool(scope.conversation) and parent is None
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
     exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
     exact |= set(request.whole_words)
@@ -63,6 +64,9 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
+        # The keys of its threads, where it is no thread itself; the sign after the slash ends them.
+        "threads_from": f"{scope.conversation}/" if has_threads else NO_MATCH,
+        "threads_to": f"{scope.conversation}0" if has_threads else NO_MATCH,
         "participant": scope.participant or "",
         "server": scope.server,
         "keys": list(dict.fromkeys(keys)) or [""],
@@ -148,6 +152,8 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     audience_ids = {AudienceKey(kind, from_key(own), from_key(ref)): audience for audience, kind, own, ref in listed}
     privacy, server, person = _place(scope, facts, people)
     seen = seen_audiences(privacy, server, scope.conversation, person)
+    if privacy == "restricted" and scope.conversation:
+        seen += choose_threads(audience_ids, server, scope.conversation)
     if closed:
         ids = [audience_ids[key] for key in seen if key in audience_ids]
     else:

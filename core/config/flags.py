@@ -369,6 +369,11 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
     private_stays_private: bool = flag(
         True, "Keep what was said in private out of other conversations of the same persona.", group="Privacy"
     )
+    server_in_direct: bool = flag(
+        False,
+        "Let what a person said in public channels be known in their own direct messages, never the other way.",
+        group="Privacy",
+    )
     privacy_default: PrivacyLevel = flag(
         "none",
         "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",

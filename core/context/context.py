@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..shapes import SOURCES, HistoryEntry, Hit, LeftOut
 from ..text.folding import clean
+from ..text.hits import known_name
 
 Digest = TypeVar("Digest", bound=Hashable)
 
@@ -21,6 +22,7 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("ai_diary", "filled"),
     ("short_term", "filled"),
     ("recent_conversations", "filled"),
+    ("standing_wishes", "filled"),
     ("saved_memories", "filled"),
     ("relationship", "filled"),
     ("message_recaps", "filled"),
@@ -135,6 +137,8 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
             "snippet": clean(text),
             "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
         }
+        if isinstance(speaker := item.get("speaker"), str) and (name := known_name(clean(speaker))):
+            made["speaker"] = name
         if isinstance(said := item.get("label"), str):
             made["label"] = said
         hits.append(made)

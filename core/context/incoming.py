@@ -20,8 +20,13 @@ from .attachments import input_facts
 
 __all__ = ["get", "has", "input_facts", "read_message", "read_message_id"]
 
-NEEDED = ("message_id", "date")
-"""Names that must exist; their values may be None."""
+LOOKED_FOR = (
+    "text", "message_id", "date", "interface_path", "from_user", "from", "chat", "server_id", "is_private", "payload",
+    "reply_to_message", "message_thread_id", "thread_id", "time_zone", "caption", "attachments", "media", "images",
+    "image", "photo", "photos", "document", "documents", "audio", "voice", "video", "videos", "video_note",
+    "video_notes", "sticker", "animation",
+)  # fmt: skip
+"""Names of which a message has one at least."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Bytes of the columns these ids are stored in; the other ids' are `scope.KEY_BYTES`."""
@@ -42,8 +47,8 @@ def read_message(
         The message; `notes` says what was replaced or ignored, without ever quoting text.
 
     Raises:
-        MessageError: no message at all (naming the type seen), needed names absent (`fields` names all of them), or an
-            id that is too long, holds NUL or is neither text nor number.
+        MessageError: no message at all (naming the type seen), none of the names that are looked for, or an id that is
+            too long, holds NUL or is neither text nor number.
 
     >>> from datetime import UTC
     >>> read = read_message({"message_id": 1, "date": None, "text": "hi"}, now=datetime(2026, 3, 10, 12, tzinfo=UTC))
@@ -77,15 +82,15 @@ def read_message(
 def _check(message: Any) -> None:
     if is_plain(message):
         raise MessageError(
-            f"The message is of type {type(message).__name__}. It must be an object or a dict with "
-            f"{' and '.join(NEEDED)}.",
+            f"The message is of type {type(message).__name__}. It must be an object or a dict with a text, and as far "
+            "as they are known message_id, date, interface_path and from_user.",
             fields=("message",),
         )
-    absent = tuple(name for name in NEEDED if not has(message, name))
-    if absent:
+    if not any(has(message, name) for name in LOOKED_FOR):
         raise MessageError(
-            f"The message has no {' and no '.join(absent)}. Both names must exist; their values may be None.",
-            fields=absent,
+            "The message has none of the names that are looked for: text, message_id, date, interface_path, from_user, "
+            "chat, payload. Give it a text at least.",
+            fields=("message_id", "date"),
         )
 
 

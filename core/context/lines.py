@@ -14,10 +14,8 @@ from typing import Self
 
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import one_line
+from ..text.hits import known_name
 from ..text.times import parse_time
-
-NAME_CHARS = 64
-"""Most characters of a sender's name in a line."""
 
 UNKNOWN = "Unknown"
 """Shown where nobody says who sent a message."""
@@ -41,12 +39,7 @@ def shown_name(*names: str) -> str:
     >>> shown_name("", "ann", "7"), shown_name(" ", "", ""), len(shown_name("x" * 70))
     ('ann', 'Unknown', 64)
     """
-    for name in names:
-        if name:
-            shown = quoted(name)
-            if shown.strip():
-                return shown[:NAME_CHARS]
-    return UNKNOWN
+    return known_name(*names) or UNKNOWN
 
 
 def sender(entry: HistoryEntry) -> str:
@@ -277,27 +270,33 @@ SOURCE_WORDS = {"memories": "memories", "ai_diary": "diary", "chat_history": "ch
 """Source of a hit to the words shown; any other source is shown by its own name without underscores."""
 
 
-def label(source: str, timestamp: str | datetime | None, conversation: str | None, zone: tzinfo) -> str:
-    """Return source and day of a hit in words.
+def label(
+    source: str, timestamp: str | datetime | None, conversation: str | None, zone: tzinfo, speaker: str = ""
+) -> str:
+    """Return who said a hit, where and on which day, in words.
 
     Args:
         source: source of the hit, known or not.
         timestamp: ISO 8601 text or an aware time; blank, None or unreadable leaves the day out.
         conversation: key or title of the conversation it comes from; blank or None leaves it out.
         zone: zone of the shown days (flag TIMEZONE).
+        speaker: who said it; blank where nobody knows.
 
     Returns:
         `recalled from <day> (<conversation>, <source>)`, `(<conversation>, <source>)` without a day, and the bare
-        words of the source where neither day nor conversation is known.
+        words of the source where neither day nor conversation is known; in front `<speaker>, `.
 
     >>> from datetime import UTC
     >>> label("chat_history", "2026-09-19T12:00:00+00:00", "P", UTC), label("old_notes", "", "", UTC)
     ('recalled from 2026-09-19 (P, chat history)', 'old notes')
+    >>> label("chat_history", "2026-09-19T12:00:00+00:00", "Kitchen", UTC, "Bob")
+    'Bob, recalled from 2026-09-19 (Kitchen, chat history)'
     """
+    front = f"{name}, " if (name := known_name(speaker)) else ""
     words = SOURCE_WORDS.get(source) or one_line(source).replace("_", " ").strip()
     place = one_line(conversation or "").strip()
     time = parse_time(timestamp) if timestamp else None
     if time is None and not place:
-        return words
+        return front + words
     where = f"({place}, {words})" if place else f"({words})"
-    return where if time is None else f"recalled from {local_time(time, zone):%Y-%m-%d} {where}"
+    return front + (where if time is None else f"recalled from {local_time(time, zone):%Y-%m-%d} {where}")

@@ -151,10 +151,13 @@ def _read_part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:
         return otherwise
 
 
-def save_before_generation(call: Call, said: str) -> dict[str, Any] | None:
+def save_before_generation(call: Call, said: str, message_id: object = None) -> dict[str, Any] | None:
     """Save what a message asks to save, in mode plus alone, and return an account of it; None where it asks nothing.
 
     Called by `prompt.pipeline` once a message is read.
+
+    Args:
+        message_id: the platform's id of the message.
 
     Returns:
         `{call, by, stored, id, reason}`: `by` is `@memory` or `phrase`. Never a text that was said.
@@ -171,5 +174,5 @@ def save_before_generation(call: Call, said: str) -> dict[str, Any] | None:
     if asked is None:
         return None
     content, by = asked
-    stored = save_memory(call, content)
+    stored = save_memory(call, content, message_id=message_id)
     return {"call": NAME, "by": by, "stored": stored.stored, "id": stored.id, "reason": stored.reason}

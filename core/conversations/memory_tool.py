@@ -98,6 +98,7 @@ def run_tool_call(
     call: ToolCall,
     *,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -107,6 +108,7 @@ def run_tool_call(
     Args:
         call: one that `parse_tool_call` gave.
         said: the person's message, where only an explicit wish is to be followed; None trusts the model.
+        message_id: the person's message, as for `add_saved_memory`.
 
     Returns:
         `success` is False where nothing was stored; `message` then begins with the reason of `add_saved_memory`.
@@ -132,7 +134,7 @@ def run_tool_call(
     if call.name != rules_tool_calls.NAME or not _is_offered(opened.settings):
         return _answer(call, False, _WHY["disabled"])
     try:
-        result = save_memory(opened, call.content, said)
+        result = save_memory(opened, call.content, said, message_id=message_id)
     except StoreError as error:
         logs.warning("memory_tool_failed", source=error.source, number=error.number)
         return _answer(call, False, f"error: it could not be saved ({type(error).__name__})")

@@ -15,7 +15,7 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError, ModelError
-from ..memories import table_history
+from ..memories import table_history, table_sources
 from ..scope import Scope
 from ..shapes import FormerText, SavedMemory, WriteResult
 from ..templates.phrases import load_phrases
@@ -39,6 +39,7 @@ def add_saved_memory(
     text: str,
     *,
     said: str | None = None,
+    message_id: object = None,
     screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -50,6 +51,8 @@ def add_saved_memory(
         text: trimmed, line breaks become spaces; at most SAVED_MEMORY_CHARS, never cut.
         said: the person's message; it must hold a phrase that asks to remember and none that asks not to. None: the
             host vouches that it was asked for.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         screen: screening hook for this call.
 
     Returns:
@@ -69,16 +72,24 @@ def add_saved_memory(
     'not_explicit'
     >>> db.close()
     """
-    return save_memory(open_call(db, settings, scope), text, said, screen)
+    return save_memory(open_call(db, settings, scope), text, said, screen, message_id=message_id)
 
 
-def save_memory(call: Call, text: object, said: object = None, screen: screening.Screen | None = None) -> WriteResult:
+def save_memory(
+    call: Call,
+    text: object,
+    said: object = None,
+    screen: screening.Screen | None = None,
+    *,
+    message_id: object = None,
+) -> WriteResult:
     """Save one fact; see `add_saved_memory`."""
     fact = _read_fact(call.settings, text, said)
     if isinstance(fact, WriteResult):
         return fact
     flagged, notes = screening.is_flagged(fact, "memory", settings=call.settings, screen=screen)
-    memory = table_saved.build_memory(fact, now=call.db.clock())
+    sources = table_sources.find_sources(call.db, call.scope, message_id)
+    memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
 
@@ -112,6 +123,7 @@ def update_saved_memory(
     *,
     model: Any = None,
     said: str | None = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -124,7 +136,7 @@ def update_saved_memory(
     Args:
         statement: as `text` of `add_saved_memory`.
         model: by default that of the process.
-        said: as for `add_saved_memory`.
+        said, message_id: as for `add_saved_memory`.
 
     Returns:
         `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `notes` count what
@@ -151,6 +163,7 @@ def update_saved_memory(
     if isinstance(fact, WriteResult):
         return fact
     asked = llm.resolve(model, call.settings)
+    sources = table_sources.find_sources(call.db, call.scope, message_id)
     default = call.settings.privacy_default
     note = ""
     for _ in range(REWRITES_TRIED if asked is not None else 0):
@@ -169,12 +182,14 @@ def update_saved_memory(
             note = "a text of the model was flagged; the statement is saved by itself"
             break
         # 4. all of it, if the list is still the one the model saw
-        done = table_saved.apply_rewrite(call.db, call.scope, before.items, rewrite, fact, privacy_default=default)
+        done = table_saved.apply_rewrite(
+            call.db, call.scope, before.items, rewrite, fact, privacy_default=default, source_message_ids=sources
+        )
         if done is not None:
             return done
         note = "the list kept changing; the statement is saved by itself"
     # 5. otherwise the statement by itself
-    stored = save_memory(call, fact)
+    stored = save_memory(call, fact, message_id=message_id)
     return WriteResult(*stored, notes=(*stored.notes, note)) if note else stored
 
 

@@ -1,4 +1,4 @@
-"""The section `saved_memories`: the person's standing wishes, then what people asked to remember."""
+"""The section `saved_memories`: what people asked to remember."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text.folding import collapsed
+from ..text.hits import known_name
 from ..wishes import section as section_wishes
 from . import table_saved as saved
 from .rules_saved import choose_saved
@@ -20,21 +21,19 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none where the switches are off or the mode reads nothing."""
+    """Return the parts to read; none where the switch is off or the mode reads nothing."""
     settings = asked.settings
-    wishes = section_wishes.wanted(asked)
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
-        return wishes
-    return (*wishes, *saved.section_parts())
+        return ()
+    return saved.section_parts(asked.viewer, server_in_direct=settings.server_in_direct)
 
 
-def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the wishes, then as many memories as SAVED_CHARS characters hold, each oldest first; others are cut.
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
+    """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut.
 
-    One message can be both a wish and saved: then it stands here once.
+    One message can be both a wish and saved: then it stands among the wishes alone.
     """
-    wishes = section_wishes.build(asked, rows)
-    known = {collapsed(text) for text in wishes.value}
+    known = {collapsed(text) for text in section_wishes.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
     new = [row for row in stored if collapsed(row.content or "") not in known]
     places = choose_saved(
@@ -51,8 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    texts = [*wishes.value, *(row.content or "" for row in shown)]
-    return Built(texts, (*wishes.left_out, *left_out), (*wishes.ids, *(str(row.id) for row in shown)))
+    return Built([_named(row, asked) for row in shown], left_out, tuple(str(row.id) for row in shown))
 
 
 def _most(asked: Asked) -> int:
@@ -61,6 +59,15 @@ def _most(asked: Asked) -> int:
     is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
     most = settings.saved_in_prompt if is_set else saved.MOST_READ
     return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
+
+
+def _named(row: saved.SavedText, asked: Asked) -> str:
+    """Return the text, with the name in front where it is of somebody else than who is answered."""
+    who, viewer = row.participant, asked.viewer
+    if not who or who in (viewer.scope.participant, viewer.person):
+        return row.content or ""
+    name = known_name(row.person or "", who.partition("/")[2])
+    return f"{name}: {row.content or ''}" if name else row.content or ""
 
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:

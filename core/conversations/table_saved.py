@@ -12,16 +12,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, select
+from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
 
+from ..audience import own_words, table_conversations, table_participants
 from ..audience import table as audience_table
-from ..audience import table_conversations, table_participants
 from ..audience.view import Viewer
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, NUMBER, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, aside
@@ -78,11 +78,19 @@ def _on_list() -> tuple[Any, ...]:
     return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
-def build_memory(text: str, *, now: datetime, source: str = BY_PERSON, provenance: Provenance = "host") -> NewMemory:
+def build_memory(
+    text: str,
+    *,
+    now: datetime,
+    source: str = BY_PERSON,
+    provenance: Provenance = "host",
+    source_message_ids: list[int | str] | None = None,
+) -> NewMemory:
     """Return a saved memory ready to be stored; `text` is not blank. It is pinned, so nothing prunes it."""
     memory = new_item.read(
-        text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance
-    )
+        text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance,
+        source_message_ids=source_message_ids,
+    )  # fmt: skip
     assert memory is not None
     return memory
 
@@ -192,13 +200,21 @@ def read_for_rewrite(db: Database, scope: Scope, *, privacy_default: str) -> Lis
 
 
 def apply_rewrite(
-    db: Database, scope: Scope, seen: Sequence[Item], rewrite: Rewrite, statement: str, *, privacy_default: str
+    db: Database,
+    scope: Scope,
+    seen: Sequence[Item],
+    rewrite: Rewrite,
+    statement: str,
+    *,
+    privacy_default: str,
+    source_message_ids: list[int | str] | None = None,
 ) -> WriteResult | None:
     """Change the list as asked, all of it or nothing; None where it is not the list that was seen any more.
 
     Args:
         seen: what `read_for_rewrite` gave.
         statement: what the person said; an addition that is just that is the person's, others are the model's.
+        source_message_ids: the message it was said in.
 
     Returns:
         `(True, id of the first new memory, "")`, the id None where memories were dropped alone; `privacy`.
@@ -208,7 +224,15 @@ def apply_rewrite(
     """
     now = db.clock()
     texts = [text for _, text in rewrite.replaced] + list(rewrite.added)
-    new = [build_memory(text, now=now, provenance="host" if text == statement else "model") for text in texts]
+    new = [
+        build_memory(
+            text,
+            now=now,
+            provenance="host" if text == statement else "model",
+            source_message_ids=source_message_ids,
+        )
+        for text in texts
+    ]
     ready = list(zip(db.ids.take(len(new)), new, strict=True))
     notes = tuple(
         f"{count} {word}"
@@ -325,6 +349,9 @@ class SavedText(NamedTuple):
     id: int
     content: str | None
     pinned: int
+    person: str | None
+    """Name of who saved it."""
+    participant: str | None
     at: datetime | None
 
 
@@ -334,18 +361,24 @@ class SavedBeyond(NamedTuple):
     id: int
 
 
-SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, at=TIME)
+SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
 REST = Shape(FIRST + 23, SavedBeyond)
 MOST_READ = MOST_COUNTED = 1000
 """Saved memories a prompt chooses from, the newest; and those beyond that it counts."""
 
 
 @lru_cache(maxsize=4)
-def _part(shape: Shape[Any], family: str) -> Part:
-    shown = {"content": _C.content, "pinned": _C.pinned, "at": _C.timestamp} if shape is SHOWN else {}
+def _part(shape: Shape[Any], of_servers: bool, family: str) -> Part:
+    seen = _of_audiences(family)
+    p = participants.c
+    name = select(p.display_name).where(
+        p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
+    )
+    told = {"person": name.scalar_subquery(), "participant": _C.participant_key}
+    shown = {"content": _C.content, "pinned": _C.pinned, **told, "at": _C.timestamp} if shape is SHOWN else {}
     rows = select(*shape.columns(id=_C.id, **shown)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        _of_audiences(family),
+        or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *_on_list(),
     )
@@ -353,10 +386,16 @@ def _part(shape: Shape[Any], family: str) -> Part:
     return Part(newest.offset(bindparam("skipped", type_=Integer())), family)
 
 
-def section_parts(most: int = MOST_READ) -> tuple[Branch, ...]:
-    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others."""
+def section_parts(viewer: Viewer, most: int = MOST_READ, *, server_in_direct: bool = False) -> tuple[Branch, ...]:
+    """Return what brings the newest `most` saved memories, of which a prompt chooses, and the ids of the others.
+
+    Args:
+        server_in_direct: SERVER_IN_DIRECT.
+    """
+    own = own_words.values_of(viewer, server_in_direct)
+    known, shown = own is not None, {"most": most, "skipped": 0}
     counted = {"most": MOST_COUNTED, "skipped": most}
     return (
-        Branch(SHOWN, lambda family: _part(SHOWN, family), {"most": most, "skipped": 0}, memories.name),
-        Branch(REST, lambda family: _part(REST, family), counted, memories.name),
+        Branch(SHOWN, lambda family: _part(SHOWN, known, family), shown | (own or {}), memories.name, known),
+        Branch(REST, lambda family: _part(REST, known, family), counted | (own or {}), memories.name, known),
     )

@@ -89,6 +89,7 @@ REGISTRY: tuple[Registered, ...] = (
             "emotions",
             "context_tags",
             "involved_users",
+            "source_message_ids",
         ),
         participant_lists=("involved_users",),
         conversation=("interface", "chat_id", "thread_id"),

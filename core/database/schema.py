@@ -183,12 +183,14 @@ ai_diary: Table = table(
     flag("quarantined"),
     Column("archived_at", Time(), nullable=True),
     Column("content_hash", HASH, nullable=True),
+    # the messages the entry stands on
+    json_text("source_message_ids"),
     PrimaryKeyConstraint("id"),
     # recent entries, walk of a search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # entries of a chat
     Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
-    *checks("diary", "emotions", "context_tags", "involved_users"),
+    *checks("diary", "emotions", "context_tags", "involved_users", "source_message_ids"),
 )
 
 tags: Table = table(

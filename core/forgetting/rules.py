@@ -21,6 +21,8 @@ _IDS = ("sender_id", "id")
 _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
+_CUT_QUOTE = 12
+"""Characters from which on the beginning of a message is a quote of it that was cut."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
 """A letter of the scripts that part their words; in the others a name is looked for anywhere."""
 
@@ -141,6 +143,48 @@ def _is_of(told: Any, interface: str, person: Person, message_ids: Collection[st
     if ids or names:
         return False
     return any(told.get(name) in texts for name in _QUOTES if isinstance(told.get(name), str) and told[name].strip())
+
+
+def change_quote(
+    metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
+) -> dict[str, Any] | None:
+    """Return a message's metadata where it quotes another that was changed; None where it does not.
+
+    Args:
+        message_id: id, on the platform, of the message that is quoted.
+        old: what it said.
+        new: what it says now; None, it is gone, and the note of answering it goes too.
+
+    >>> change_quote({"a": 1, "reply_to": {"text": "hi", "username": "Bob"}}, None, "hi", None)
+    {'a': 1}
+    >>> change_quote({"reply_to": {"message_id": 7, "text": "h"}}, "7", "hi", "ho")
+    {'reply_to': {'message_id': 7, 'text': 'ho'}}
+    >>> change_quote({"reply_to": {"text": "hello"}}, "7", "hi", None) is None
+    True
+    """
+    made = dict(metadata)
+    for name in REPLIES:
+        told = metadata.get(name)
+        if not _quotes(told, message_id, old):
+            continue
+        if new is None:
+            made.pop(name)
+        elif isinstance(told, Mapping):
+            quoted = {key: new for key in _QUOTES if isinstance(told.get(key), str) and told[key].strip()}
+            made[name] = {**told, **quoted}
+    return made if made != metadata else None
+
+
+def _quotes(told: Any, message_id: str | None, text: str) -> bool:
+    if not isinstance(told, Mapping):
+        return isinstance(told, (str, int)) and not isinstance(told, bool) and str(told) == message_id
+    named = [str(told[name]) for name in _MESSAGE_IDS if isinstance(told.get(name), (str, int))]
+    if named and message_id is not None:
+        return message_id in named
+    said = [told[name].strip() for name in _QUOTES if isinstance(told.get(name), str)]
+    whole = text.strip()
+    cut = [quote.rstrip(".…") for quote in said if len(quote) >= _CUT_QUOTE]
+    return whole in filter(None, said) or any(whole.startswith(quote) for quote in cut if quote)
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:

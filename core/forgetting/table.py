@@ -223,6 +223,7 @@ def _delete_of_messages(removal: Removal, messages: dict[int, str], whole: Colle
     firsts = {key: min(rows) for key, rows in parts.items()} | dict.fromkeys(whole, 0)
     table_stories.delete_brought(removal, firsts)
     table_stories.delete_beside_messages(removal, messages.keys())
+    table_quotes.delete_entries_on(removal, messages.keys())
 
 
 def _parts(messages: dict[int, str], whole: Collection[str]) -> dict[str, set[int]]:

@@ -55,13 +55,17 @@ def add_former_versions(removal: Removal, ids: Collection[int]) -> set[int]:
     return found
 
 
-def remove_items(removal: Removal, ids: Collection[int], messages: Collection[int] = ()) -> None:
+def remove_items(
+    removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
+) -> None:
     """Delete items, those made of them or of messages that go, and everything noted about them.
 
     Args:
         messages: messages that go.
+        withdrawn: those of the items that are as if they had never been said: what they took the place of holds again.
     """
     going = _Going(removal.find_ids(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids))
+    going.undone |= set(withdrawn)
     if messages:
         _made_of_messages(removal, going, messages)
     _made_of_items(removal, going)
@@ -76,7 +80,7 @@ def remove_items(removal: Removal, ids: Collection[int], messages: Collection[in
     removal.delete_history(memories, going.ids)
     removal.delete_in(stored_values, stored_values.c.memory_id, going.ids)
     removal.delete_rows(MEMORIES, going.ids)
-    _consolidate_anew(removal, going.left - set(messages))
+    consolidate_anew(removal, going.left - set(messages), REASON)
 
 
 def _made_of_messages(removal: Removal, going: _Going, messages: Collection[int]) -> None:
@@ -139,7 +143,7 @@ def _let_go(removal: Removal, ids: Collection[int]) -> None:
             removal.counts[memories.name] += int(removal.connection.execute(change.values(values)).rowcount)
 
 
-def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
+def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
     """Queue the consolidation of messages that stay, of each conversation the range they lie in."""
     ranges: dict[str, tuple[int, int]] = {}
     for part in chunks(sorted(rows), AT_ONCE):
@@ -150,7 +154,7 @@ def _consolidate_anew(removal: Removal, rows: Iterable[int]) -> None:
             was = ranges.get(key, (low, high))
             ranges[key] = min(low, was[0]), max(high, was[1])
     for key, (low, high) in sorted(ranges.items()):
-        payload = {"reason": REASON, "above": low - 1, "up_to": high}
+        payload = {"reason": reason, "above": low - 1, "up_to": high}
         removal.queue(CONSOLIDATION, key, payload=payload)
 
 

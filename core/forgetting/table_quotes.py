@@ -69,10 +69,20 @@ def clean_diary(removal: Removal, person: Person) -> None:
         changed[row.id] = values
     removal.delete_rows(AI_DIARY, gone)
     for part in chunks(sorted(changed), indexed.AT_ONCE):
-        _change_entries(removal, {row_id: changed[row_id] for row_id in part})
+        change_entries(removal, {row_id: changed[row_id] for row_id in part})
 
 
-def _change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
+def delete_entries_on(removal: Removal, messages: Collection[int]) -> None:
+    """Delete the entries that stand on messages that go."""
+    chosen = select(_D.id, _D.source_message_ids).where(
+        _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
+    )
+    standing = ((row.id, read_list(row.source_message_ids)) for row in _pages(removal, chosen, _D.id))
+    removal.delete_rows(AI_DIARY, [row for row, held in standing if any(each in messages for each in held)])
+
+
+def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
+    """Give diary entries other values, their index rows too; a text that is NULL is gone."""
     connection, persona = removal.connection, removal.persona
     old = indexed.lock(connection, AI_DIARY, persona, changed)
     texts = select(_D.id, *(_D[name] for name in indexed.DIARY_TEXTS)).where(
@@ -82,7 +92,8 @@ def _change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) 
     there = {row.id: row for row in removal.read_rows(texts)}
     for row in old:
         values = changed[row.id]
-        said = [("" if name in values else getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
+        left = {name: value if isinstance(value, str) else "" for name, value in values.items()}
+        said = [left.get(name, getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
         folded = indexed.SEPARATOR.join(map(fold, said))
         mine = (_D.persona_id == persona, _D.id == row.id)
         connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
@@ -131,6 +142,20 @@ def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[st
             if (row.said or "").strip():
                 texts.setdefault(row.interface_path, set()).add(row.said)
     return ids, texts
+
+
+def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
+    """Let the messages that quote one of their conversation say what it says now; None takes the quote out."""
+    noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
+    chosen = select(_C.id, _C.metadata).where(
+        _C.persona_id == removal.persona, _C.interface_path == conversation, _C.metadata.is_not(None), noted
+    )
+    for row in list(_pages(removal, chosen, _C.id)):
+        left = rules.change_quote(read_object(row.metadata) or {}, message_id, old, new)
+        if left is not None:
+            mine = (_C.persona_id == removal.persona, _C.id == row.id)
+            change = update(chat_history_cache).where(*mine).values(metadata=left or null())
+            removal.counts[chat_history_cache.name] += int(removal.connection.execute(change).rowcount)
 
 
 # Messages handed in with an operation

@@ -86,6 +86,31 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     _queue(removal, conversation, [each.rows[-1] for each in anew], running=ended)
 
 
+def renew_parts(removal: Removal, conversation: str, row: int) -> None:
+    """Queue anew what a conversation's story was made of a message that says something else now."""
+    read = readers.on(removal.connection)
+    order = table_lines.read_order(read, removal.persona, conversation)
+    at = {each: index for index, each in enumerate(order)}
+    if row not in at:
+        return
+    there = [
+        each
+        for each in table_scenes.read_scenes(read, removal.persona, conversation)
+        if each.is_brought or each.break_row in at
+    ]
+    anew = [each.scene for each in _touched(order, at, there, {row}) if each.scene.recap_index is not None]
+    mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
+    told = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= at[row]).limit(1))
+    _queue(removal, conversation, [scene.break_row for scene in anew], running=bool(told))
+
+
+def is_told(removal: Removal, conversation: str) -> bool:
+    """Return whether a conversation has scenes or a running recap: most have neither."""
+    scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
+    version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
+    return bool(removal.read_rows(scene)) or bool(removal.read_rows(version))
+
+
 def _touched(order: Sequence[int], at: dict[int, int], there: Sequence[Scene], gone: Collection[int]) -> list[_Touched]:
     breaks = [
         scenes_rules.Break(BEFORE_ALL if each.is_brought else at[each.break_row], each.recap_index is not None)

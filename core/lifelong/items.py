@@ -13,7 +13,7 @@ from ..calls.call import Call, GivenSettings
 from ..calls.screening import Screen
 from ..database.engine import Database
 from ..errors import ItemNotFoundError, MessageError
-from ..memories import new_item, rules, table_history, table_merges
+from ..memories import new_item, rules, table_history, table_merges, table_sources
 from ..memories import rules_retention as retention
 from ..memories import table as memories
 from ..memories import table_reading as items
@@ -43,6 +43,7 @@ def add_facts_with_meta(
     history_uid: str | None = None,
     default_kind: str = DEFAULT_KIND,
     *,
+    message_id: object = None,
     screen: Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -57,6 +58,8 @@ def add_facts_with_meta(
         conf_uid: the persona; the scope's by default.
         history_uid: the conversation; the scope's by default. It decides who sees the items.
         default_kind: kind of entries that name none.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         screen: screening hook for this call; that of `configure` by default.
 
     Returns:
@@ -80,6 +83,9 @@ def add_facts_with_meta(
     new = _read_entries(call, entries, default_kind, screen)
     if not new:
         return Added(reason="empty")
+    if message_id is not None:
+        named = table_sources.find_sources(call.db, call.scope, message_id)
+        new = [replace(m, source_message_ids=table_sources.join_sources(m.source_message_ids, named)) for m in new]
     # 2. each once, those that privacy allows
     return _store(call, list(zip(call.db.ids.take(len(new)), new, strict=True)))
 

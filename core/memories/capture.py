@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
+from ..base import hooks
 from ..calls import screening
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import handle, settings_for
 from ..database.engine import Database
 from ..errors import MessageError
@@ -18,7 +20,8 @@ from ..shapes import WriteResult
 from ..templates.phrases import load_phrases
 from ..text import remember_phrases as remember
 from ..text.hits import content_digest
-from . import new_item, table, table_recalls
+from . import new_item, table, table_recalls, table_sources
+from .new_item import NewMemory
 from .rules_said import NOT_SAID
 
 __all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
@@ -67,6 +70,7 @@ def silently_record_memory(
     source: str = "chat",
     *,
     label: str | None = None,
+    message_id: object = None,
     recalled: Iterable[str] = (),
     screen: screening.Screen | None = None,
     db: Database | None = None,
@@ -81,6 +85,8 @@ def silently_record_memory(
         scope: a text is the label of the item, a `Scope` says who is asking.
         source: where it was said; one of `NOT_SAID` marks a text that nobody said.
         label: the label where `scope` is a Scope; by default `general`.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
         recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
         screen: screening hook for this call.
 
@@ -116,6 +122,7 @@ def silently_record_memory(
         tags=list(DEFAULT_TAGS) if tags is None else tags,
         label=label or named or "general",
         response_text=response_text,
+        source_message_ids=table_sources.find_sources(call.db, call.scope, message_id),
     )
     if memory is None:
         return WriteResult(False, None, "empty")
@@ -124,7 +131,10 @@ def silently_record_memory(
     # 3. whether it may be read
     flagged, notes = screening.is_flagged(memory.content, "memory", settings=call.settings, screen=screen)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    # 4. store it
+    # 4. store it, by the host's own function where it has put one in the place of `insert_memory`
+    stand_in = _find_stand_in()
+    if stand_in is not None:
+        return _ask_stand_in(stand_in, call, memory, message_id)
     return table.capture(
         call.db,
         call.scope,
@@ -134,6 +144,44 @@ def silently_record_memory(
         refused={content_digest(text) for text in recalled} | table_recalls.read_turn(call.db, call.scope),
         row_id=row_id,
     )
+
+
+_lookups: list[Callable[[], Callable[..., Any] | None]] = []
+"""How what a host has put in the place of `db.insert_memory` is found: `db` stands above this module."""
+
+
+def look_up_by(lookup: Callable[[], Callable[..., Any] | None]) -> None:
+    """Let the function that saves be looked up at each call; `lookup` gives None while it is the package's own."""
+    _lookups[:] = [lookup]
+
+
+def _find_stand_in() -> Callable[..., Any] | None:
+    return next((found for lookup in _lookups if (found := lookup()) is not None), None)
+
+
+def _ask_stand_in(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:
+    """Save by the host's function, which gets the arguments its signature accepts; what it raises arrives unchanged."""
+    arguments = {
+        "content": memory.content,
+        "author": memory.author,
+        "source": memory.source,
+        "tags": list(memory.tags),
+        "scope": memory.label,
+        "emotion": None,
+        "intensity": None,
+        "emotion_state": None,
+        "timestamp": memory.at,
+        "response_text": memory.response_text,
+        "label": memory.label,
+        "message_id": message_id,
+        "db": call.db,
+        "settings": call.settings,
+    }
+    given = hooks.call(
+        function, arguments, timeout_seconds=float(call.settings.hook_timeout_seconds), name="insert_memory"
+    )
+    row_id = given if isinstance(given, int) and not isinstance(given, bool) else None
+    return WriteResult(True, row_id, notes=memory.notes)
 
 
 def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:

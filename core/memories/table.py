@@ -30,6 +30,7 @@ from ..scope import Scope
 from ..shapes import WriteResult
 from ..tags import table as tags
 from .new_item import NewMemory, Provenance, Tier, read
+from .table_sources import join_sources
 
 NEWEST_COMPARED = 200
 """Items a near duplicate is looked for among."""
@@ -107,7 +108,7 @@ def capture(
         audiences.lock(connection, scope.persona, place.audience_id)
         double = _double(connection, db, scope, place.audience_id, memory, near_score)
         if double is not None:
-            renew(connection, db, scope.persona, double, memory.at)
+            renew(connection, db, scope.persona, double, memory.at, memory.source_message_ids)
             return _result(memory, double, "duplicate")
         if memory.digest in refused:
             return _result(memory, None, "refused")
@@ -287,12 +288,26 @@ def nearest(folded: str, others: Iterable[tuple[int, str]], score: float) -> int
     return best
 
 
-def renew(connection: Connection, db: Database, persona: str, row_id: int, at: datetime) -> None:
-    """Give an item a new time, its index rows too, in the caller's transaction."""
+def renew(
+    connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
+) -> None:
+    """Give an item a new time, its index rows too, in the caller's transaction.
+
+    Args:
+        sources: ids of messages it stands on too from now on.
+    """
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
-    values = {"timestamp": at, "updated_at": db.clock()}
+    values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
+    if sources:
+        held = connection.execute(_SOURCES, {"persona": persona, "id": row_id}).scalar()
+        # One that is nobody's message's stays so: it holds whatever becomes of this one.
+        values |= {"source_message_ids": join_sources(rows.read_list(held), sources)} if rows.read_list(held) else {}
     connection.execute(update(memories).where(_C.persona_id == persona, _C.id == row_id).values(values))
     indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
+
+
+_SOURCES = select(_C.source_message_ids).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
+"""The messages an item stands on."""
 
 
 def remove(db: Database, persona: str, ids: Iterable[int]) -> int:

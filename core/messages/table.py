@@ -110,7 +110,7 @@ def record_wishes(
     """Store what a message wishes once and for all, in its transaction, which keeps in `holding` what it has read."""
     whose = replace(scope, participant=message.participant)
     made = [
-        wishes_table.build_wish(wish, at=message.at, message_id=row_id, quarantined=flagged) for wish, flagged in wishes
+        wishes_table.build_wish(wish, at=message.at, sources=[row_id], quarantined=flagged) for wish, flagged in wishes
     ]
     wishes_table.record_wishes(connection, db, whose, place, made, privacy_default=privacy_default, holding=holding)
 

@@ -1,6 +1,6 @@
-"""Changes of what was said (table chat_history_cache): messages edited, deleted, cleared, with their index rows.
+"""Changes of what was said (table chat_history_cache): messages given another text, cleared, with their index rows.
 
-Each concerns rows whose audience is among those the caller's scope sees; others are as if they were not there.
+What was made of a message that is changed or deleted is brought in step by `forgetting.followers`.
 """
 
 from __future__ import annotations
@@ -12,59 +12,17 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ..audience import table_conversations, table_participants
-from ..database import rows
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
 from ..database.sources import CHAT
 from ..index import indexed
 from ..scope import Scope
-from ..shapes import WriteResult
 from ..short_term import table_items
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table_story_rows
 
-SCENE_GONE = "the scene that ended with the message is deleted, with every version of its recap"
-"""Note of a deletion."""
 _C = chat_history_cache.c
-
-
-def edit_message(
-    db: Database,
-    scope: Scope,
-    row_id: int,
-    text: str,
-    *,
-    audiences: Collection[int],
-    privacy_default: str,
-    queues: bool = False,
-) -> WriteResult:
-    """Give a visible message another text, its index rows too; its recap is stale from then on.
-
-    Args:
-        queues: RECAP_ON_MESSAGE.
-
-    Returns:
-        `unchanged` where there is no such message or it says that already; `privacy` where nothing of its sender may be
-        kept any more.
-    """
-    rows.check_size(fold(text), "message_text in its folded form")
-
-    def work(connection: Connection) -> WriteResult:
-        row = hold_message(connection, scope.persona, row_id)
-        if row is None or row.audience_id not in audiences:
-            return WriteResult(False, None, "unchanged", notes=("there is no such message",))
-        if is_private(connection, scope.persona, row, privacy_default):
-            return WriteResult(False, row_id, "privacy")
-        if row.message_text == text:
-            return WriteResult(False, row_id, "unchanged")
-        rewrite_message(connection, db, scope.persona, row, text)
-        table_story_rows.mark_changed(
-            connection, db, scope.persona, row.interface_path, row_id, text, role=row.role, queues=queues
-        )
-        return WriteResult(True, row_id)
-
-    return db.repeat(work, source="chat_history_cache")
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, row: Any, text: str) -> None:
@@ -101,6 +59,9 @@ _ONE = (
         _C.message_text,
         _C.role,
         _C.content_hash,
+        _C.message_id,
+        _C.timestamp,
+        _C.excluded,
     )
     .where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
     .with_for_update()
@@ -110,21 +71,6 @@ _ONE = (
 def _is_local(connection: Connection, persona: str, row: Any) -> bool:
     facts = table_conversations.find(connection, persona, row.interface_path)
     return facts is not None and facts.local_only
-
-
-def delete_message(db: Database, scope: Scope, row_id: int, *, audiences: Collection[int]) -> WriteResult:
-    """Delete a visible message with its index rows and what lies on it; `unchanged` where there is none."""
-
-    def work(connection: Connection) -> WriteResult:
-        row = hold_message(connection, scope.persona, row_id)
-        if row is None or row.audience_id not in audiences:
-            return WriteResult(False, None, "unchanged", notes=("there is no such message",))
-        scenes = table_story_rows.delete_rows(connection, scope.persona, [row_id])
-        table_items.reword_lines(connection, scope.persona, row.interface_path, row.message_text, None)
-        indexed.remove(connection, db, CHAT, scope.persona, [row_id])
-        return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
-
-    return db.repeat(work, source="chat_history_cache")
 
 
 def clear_conversation(db: Database, scope: Scope, conversation: str, *, audiences: Collection[int]) -> int:

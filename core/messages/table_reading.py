@@ -196,6 +196,25 @@ def find_time(db: Database, persona: str, conversation: str, message_id: str) ->
     return (found[0][0], _time(found[0][1])) if found else None
 
 
+def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
+    """Return text, username and timestamp of the message the host knows by this id; None where there is none.
+
+    Raises:
+        MessageError: a value that can be no key.
+        StoreReadError: nothing could be read.
+    """
+    place = find_named(db, persona, message_id, conversation)
+    if place is None:
+        return None
+    chosen = select(_C.message_text, _C.sender_name, _C.sender_id, _C.timestamp).where(
+        _C.persona_id == persona, _C.id == place[0]
+    )
+    for row in db.read(chosen, source="chat_history_cache"):
+        at = row.timestamp.isoformat() if row.timestamp else ""
+        return {"text": row.message_text, "username": row.sender_name or row.sender_id, "timestamp": at}
+    return None
+
+
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
     """Return `(row id, conversation)` of the message a host names, None where there is none.
 

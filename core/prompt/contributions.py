@@ -12,6 +12,7 @@ from ..context.context import OWN_KEYS
 from ..context.incoming import get
 from ..shapes import SOURCES, Hit
 from ..text.folding import clean, collapsed
+from ..text.hits import known_name
 from ..text.host_values import as_text, text_at
 from ..text.times import parse_time
 
@@ -75,9 +76,9 @@ def recon_parts(
 
     Args:
         contributions: list of mappings (or objects) with `type` and a text under `text`, `content` or the type's name.
-            memory: a hit; it may bring source, id, timestamp and tags. snippet, contribution: items of `recon`.
-            instruction: a line of the instructions. language: the first one counts. tone: of the message, or, with
-            `of: "conversation"`, of the conversation; message_tone and conversation_tone say it in the type.
+            memory: a hit; it may bring source, id, timestamp, tags and speaker. snippet, contribution: items of
+            `recon`. instruction: a line of the instructions. language: the first one counts. tone: of the message, or,
+            with `of: "conversation"`, of the conversation; message_tone and conversation_tone say it in the type.
 
     Returns:
         memories: hits in the order given, without equal texts. recon: only the members that were given, in the
@@ -121,14 +122,15 @@ def _tone(item: Any) -> str:
 def _memory(item: Any, text: str) -> Hit:
     """Return a recon memory in the form of a hit; without a row its id is 0."""
     source, row, moment = get(item, "source"), get(item, "id"), parse_time(get(item, "timestamp"))
-    tags = get(item, "tags")
-    return {
+    tags, speaker = get(item, "tags"), known_name(text_at(item, "speaker"))
+    made: Hit = {
         "source": source if source in SOURCES else "memories",
         "id": row if isinstance(row, int) and not isinstance(row, bool) else 0,
         "timestamp": moment.isoformat() if moment else "",
         "snippet": text,
         "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
     }
+    return {**made, "speaker": speaker} if speaker else made
 
 
 def append_memories(hits: Iterable[Hit], more: Iterable[Hit]) -> tuple[list[Hit], int]:

@@ -230,7 +230,7 @@ class Material:
     memories: Sequence[Hit]
     """Of these as many are shown as `Caps` says."""
     places: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    """`(source, id)` of a hit to its conversation, for labels."""
+    """`(source, id)` of a hit to what its conversation is called, its key where it has no title; for labels."""
 
 
 def compose(call: PromptCall, material: Material) -> Composed:
@@ -264,7 +264,8 @@ def compose(call: PromptCall, material: Material) -> Composed:
 
 
 def _labelled(hit: Hit, places: Mapping[tuple[str, int], str], tz: tzinfo) -> Hit:
-    return {**hit, "label": label(hit["source"], hit["timestamp"], places.get((hit["source"], hit["id"])), tz)}
+    place = places.get((hit["source"], hit["id"]))
+    return {**hit, "label": label(hit["source"], hit["timestamp"], place, tz, hit.get("speaker", ""))}
 
 
 ORIGINAL_BUILD: Callable[..., dict[str, Any]] = HistoryEngine.build_context

@@ -24,7 +24,7 @@ STYLES: Final = ("data", "chat")
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
 """Stands among the static parts, unless `injection` says where."""
-STATIC: Final = ("recent_conversations", "saved_memories", INJECTED)
+STATIC: Final = ("recent_conversations", "standing_wishes", "saved_memories", INJECTED)
 """With every key of `context` that is in none of these tables: the keys of injections."""
 VOLATILE: Final = (
     "thoughts",

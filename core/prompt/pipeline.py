@@ -34,7 +34,7 @@ from ..text.counters import resolve_counter
 from ..text.hits import content_digest
 from ..text.sizes import size
 from . import history as history_engine
-from . import reading, sight
+from . import own_words, reading, sight
 from .call import MOST_ASKED_CHARS, PromptCall, Sight
 from .contributions import append_memories, merge_injections, recon_parts
 from .guard import Guard
@@ -184,7 +184,9 @@ def _save_asked(call: PromptCall) -> bool:
     account = call.guard(
         "memory_tool",
         "memories",
-        lambda: memory_prompt.save_before_generation(Call(db, call.settings, call.scope), call.message.text),
+        lambda: memory_prompt.save_before_generation(
+            Call(db, call.settings, call.scope), call.message.text, call.message.message_id or None
+        ),
         None,
     )
     if account is None:
@@ -208,7 +210,8 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
         wanted = reading.plan_lines(call, seeing)
         words = (*seeing.keywords, *seeing.tags.expanded)
         sections = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
-        brought = reading.read_stored(call, seeing.viewer, rows, wanted, plan_sections(guard, sections))
+        parts = [*plan_sections(guard, sections), *own_words.plan(call, seeing)]
+        brought = reading.read_stored(call, seeing.viewer, rows, wanted, parts)
         lines = StoredLines(brought.current, brought.recent, brought.diary, wanted)
     # what the host adds to the lists, or puts in their place
     contributions = ask_contributions(call)
@@ -220,15 +223,26 @@ def _build_context(call: PromptCall, seeing: Sight) -> _Built:
     if search is None:
         recalled = ask_stand_in_search(call, seeing, lists)
     else:
-        recalled = finish_search(call, search, rows, brought.rows, lists, built.ids.get("saved_memories", ()))
+        recalled = finish_search(
+            call,
+            search,
+            rows,
+            brought.rows,
+            lists,
+            [*built.ids.get("standing_wishes", ()), *built.ids.get("saved_memories", ())],
+        )
     # what the host recalls itself
     nothing: tuple[list[Hit], dict[str, Any], list[str], tuple[str, ...]] = ([], {}, [], ())
     recon_memories, recon, recon_lines, notes = guard.hook("recon", call.hook_arguments, recon_parts, nothing)
-    memories, dropped = append_memories(recalled.hits, recon_memories)
+    hits = guard(
+        "search", "own_words", lambda: own_words.choose(call, seeing, brought.sections, lists, recalled), recalled.hits
+    )
+    memories, dropped = append_memories(hits, recon_memories)
     report.note(*notes, *lists.notes, *built.notes)
     report.leave_out_all([LeftOut("memories", "duplicate", "recon")] * dropped)
     # the context
-    material = Material(lists, lines, contributions, built, memories, recalled.places)
+    places = {hit: brought.titles.get(place, place) for hit, place in recalled.places.items()}
+    material = Material(lists, lines, contributions, built, memories, places)
     composed = _compose(call, material)
     report.leave_out_all(composed.left_out)
     without: tuple[dict[str, Any], str, tuple[str, ...]] = (composed.context, "", ())

@@ -6,7 +6,7 @@ Called by `prompt.pipeline`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import search as searching
@@ -69,7 +69,11 @@ def plan_rows(call: PromptCall, search: searching.Round | None, extra: int) -> R
     """
     if search is None:
         return None
-    return call.guard("search", "memories", lambda: searching.rows_wanted(search, extra), None)
+
+    def plan() -> RowsWanted:
+        return replace(searching.rows_wanted(search, extra), has_titles=bool(call.settings.memory_labels))
+
+    return call.guard("search", "memories", plan, None)
 
 
 def finish_search(

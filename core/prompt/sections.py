@@ -21,11 +21,13 @@ from ..shapes import LeftOut
 from ..short_term import section as section_short_term
 from ..stories.recaps import section as section_recaps
 from ..stories.running import section as section_running
+from ..wishes import section as section_wishes
 from .guard import Guard
 
 SECTIONS: tuple[Section, ...] = (
     section_short_term,
     section_conversations,
+    section_wishes,
     section_saved,
     section_relationship,
     section_recaps,

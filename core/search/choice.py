@@ -364,7 +364,7 @@ def _hit(search: Search, c: Candidate, row: FoundRow) -> Hit:
         text = hits.snippet_of_match(row.texts, looked_for, chars)
     if text is None:
         text = hits.snippet(shown_text(row), chars)
-    return hits.hit(sources.BY_NUMBER[c.source].name, c.id, from_microseconds(row.at_us), text, row.tags)
+    return hits.hit(sources.BY_NUMBER[c.source].name, c.id, from_microseconds(row.at_us), text, row.tags, row.said_by)
 
 
 def shown_text(row: FoundRow) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, String, cast, delete, or_, select, update
+from sqlalchemy import Connection, String, bindparam, cast, delete, or_, select, update
 
 from ..database.bulk import chunks
-from ..database.dialects import has_keyword, like_pattern, read_time
+from ..database.dialects import Time, has_keyword, like_pattern, read_time
 from ..database.schema_recent import short_term_memories
 from .rules import CUT_MARK, cut_text, mark_participant
 from .shapes import Item
@@ -122,6 +123,19 @@ def reword_lines(connection: Connection, persona: str, channel: str, old: str, n
 
     for some in chunks(sorted(ids), AT_ONCE):
         _change_lines(connection, persona, some, changed, summary=True)
+
+
+def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:
+    """Take the summaries out of a channel's entries that were written since a moment; return how many.
+
+    The next turns bring another one.
+    """
+    told = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
+    later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
+    ids = connection.execute(select(_S.id).where(*told, later)).scalars().all()
+    for some in chunks(sorted(ids), AT_ONCE):
+        _change_lines(connection, persona, some, lambda each: each, summary=False)
+    return len(ids)
 
 
 def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:

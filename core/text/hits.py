@@ -14,10 +14,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from ..shapes import SOURCES, Hit, Source
-from .folding import clean, collapsed, fold, marks_class
+from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import parse_time
 
 ELLIPSIS = "..."
+
+NAME_CHARS = 64
+"""Most characters of a name that is shown."""
 
 IDENTITY_CHARS = 80
 """Characters of the snippet that tell two hits of one row apart."""
@@ -170,7 +173,27 @@ def iso_time(value: object) -> str:
     return moment.isoformat() if moment else ""
 
 
-def hit(source: Source, id: int, timestamp: object, snippet: str, tags: object) -> Hit:  # noqa: A002 - the hit's keys
+def known_name(*names: str) -> str:
+    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none.
+
+    >>> known_name(" ", 'Bob "B"'), known_name("")
+    ("Bob 'B'", '')
+    """
+    for name in names:
+        shown = one_line(name).replace('"', "'") if name else ""
+        if shown.strip():
+            return shown[:NAME_CHARS]
+    return ""
+
+
+def hit(
+    source: Source,
+    id: int,  # noqa: A002 - the hit's keys
+    timestamp: object,
+    snippet: str,
+    tags: object,
+    speaker: str = "",
+) -> Hit:
     """Return the row in normal form, whatever state its time and tags are in.
 
     Args:
@@ -179,17 +202,19 @@ def hit(source: Source, id: int, timestamp: object, snippet: str, tags: object) 
         timestamp: as it was read; a time that cannot be read gives "".
         snippet: the text to show.
         tags: as they were read; anything but an array of texts gives [].
+        speaker: who said it; blank where nobody knows, and then the hit has no such key.
 
     >>> hit("memories", 7, "2026-03-10T13:00:00+01:00", "tea", '["food"]')["timestamp"]
     '2026-03-10T12:00:00+00:00'
     """
-    return {
+    made: Hit = {
         "source": source,
         "id": int(id),
         "timestamp": iso_time(timestamp),
         "snippet": snippet,
         "tags": [] if source == "chat_history" else stored_tags(tags),
     }
+    return {**made, "speaker": speaker} if speaker else made
 
 
 def sort_key(found: Hit) -> tuple[bool, int, int, int]:

@@ -15,17 +15,19 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
+from ..memories import table_sources
 from ..scope import Scope
 from ..shapes import WishItem, WriteResult
 from ..text.folding import one_line
 from . import rules, table
-from .recognition import load_wish_words
+from .recognition import is_kept, load_wish_words
 from .rules import Wish
 
 __all__ = ["add_wish", "change_wish", "delete_wish", "list_wishes", "restore_wish"]
 
 _NO_SUCH = WriteResult(False, None, "unchanged", notes=(table.NO_SUCH,))
 BY_HAND = "by hand"
+Sources = list[int | str] | None
 
 
 def list_wishes(
@@ -76,6 +78,7 @@ def add_wish(
     text: object,
     *,
     topic: object = None,
+    message_id: object = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -85,10 +88,12 @@ def add_wish(
     Args:
         text: what is wished, at most 300 characters; line breaks become spaces.
         topic: what it is about, at most 80 characters; left out: what the patterns say, else the words of the text.
+        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
+            saving it returned; changed or deleted, it takes this along.
 
     Returns:
-        `(True, id, "")`; else reason `empty`, `too_long`, `privacy`, or `duplicate` with the id of the wish that says
-        the same. RECORD_WISHES is about what is recognised, not about this.
+        `(True, id, "")`; else reason `empty`, `too_long`, `privacy`, `disabled` where RECORD_WISHES or
+        ENABLE_SAVED_MEMORY is off, or `duplicate` with the id of the wish that says the same.
 
     Raises:
         MessageError: a value of a wrong type, a topic that is blank or too long.
@@ -107,7 +112,9 @@ def add_wish(
     wish = _read_wish(text, topic, call.settings)
     if isinstance(wish, WriteResult):
         return wish
-    new, notes = _build_wish(call, wish)
+    if not is_kept(call.settings):
+        return WriteResult(False, None, "disabled")
+    new, notes = _build_wish(call, wish, table_sources.find_sources(call.db, call.scope, message_id))
     stored = table.insert_wish(call.db, call.scope, new, privacy_default=call.settings.privacy_default)
     return WriteResult(stored.stored, stored.id, stored.reason, notes=(*stored.notes, *notes))
 
@@ -223,10 +230,10 @@ def restore_wish(
     return table.restore_wish(call.db, viewer, rows.row_id(id))
 
 
-def _build_wish(call: Call, wish: Wish) -> tuple[table.NewWish, tuple[str, ...]]:
+def _build_wish(call: Call, wish: Wish, sources: Sources = None) -> tuple[table.NewWish, tuple[str, ...]]:
     """Return a wish handed in by the host, ready to be stored, and notes where the screening hook flags it."""
     flagged, notes = screening.is_flagged(wish.text, "memory", settings=call.settings)
-    return table.build_wish(wish, at=call.db.clock(), source=table.BY_HAND, quarantined=flagged), notes
+    return table.build_wish(wish, at=call.db.clock(), source=table.BY_HAND, quarantined=flagged, sources=sources), notes
 
 
 def _read_wish(text: object, topic: object, settings: Settings) -> Wish | WriteResult:

@@ -73,19 +73,24 @@ def load_wish_words(
     return words
 
 
+def is_kept(settings: Settings) -> bool:
+    """Return whether wishes are stored and shown at all."""
+    return bool(settings.record_wishes and settings.enable_saved_memory)
+
+
 def read_wishes(
     text: str, settings: Settings, *, role: str = "user", excluded: bool = False
 ) -> tuple[tuple[Wish, bool], ...]:
     """Return the wishes of a message, each with whether the screening hook flags it.
 
-    None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES is off or
-    MEMORY_MODE saves nothing of what is said.
+    None of what people did not say themselves or what is left out of everything, and none where RECORD_WISHES or
+    ENABLE_SAVED_MEMORY is off or MEMORY_MODE saves nothing of what is said.
 
     Never raises: a message is stored whatever becomes of its wishes.
     """
     if role != "user" or excluded:
         return ()
-    if not settings.record_wishes or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
+    if not is_kept(settings) or not MODES[settings.memory_mode].saves or len(text) > MOST_CHARS:
         return ()
     try:
         wishes = find_wishes(text, load_wish_words(text, settings.languages, settings.templates_dir))

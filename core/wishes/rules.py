@@ -37,10 +37,16 @@ Kind = str
 """name, pronouns, address, diet, abstain, allergy, access, instruction, preference."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_SPACELESS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]")
+_QUOTED_NAME = 6
+"""Characters of a name that is quoted in a script without spaces; what is longer is a sentence."""
 _QUOTED = re.compile('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
 _SENTENCE = re.compile("[^.!?…。！？;；\n]+[.!?…。！？;；\n]*")
 _CLAUSE = re.compile("[,，:：()（）–—]| - ")
 _ASKS = re.compile("[?？][!?！？\\s]*$")
+_MENTION = re.compile(r"^((?:[^\W\d_]{1,12}[,!]? ){0,2})(?:(?:<@[!&]?\w+>|@[\w.\-]+)[\s,:]*)+")
+"""Whom a message is addressed to, at its beginning or after a greeting."""
+_MOST_PIECES = 12
 _MOST_SENTENCES = 40
 _MOST_LEADS = 4
 
@@ -78,8 +84,10 @@ def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
         return []
     found: dict[str, Wish] = {}
     for sentence in _sentences(said):
-        wish = next((w for of in words.values() if (w := _wish_in(sentence, of)) is not None), None)
-        if wish is not None:
+        if _is_ruled_out(sentence, next(iter(words.values()))):
+            continue  # what its own language rules out is no wish for looking like one of another
+        wishes = next((made for of in words.values() if (made := _wishes_in(sentence, of))), [])
+        for wish in wishes[: MOST_WISHES - len(found)]:
             found.pop(wish.topic, None)
             found[wish.topic] = wish
         if len(found) >= MOST_WISHES:
@@ -87,12 +95,16 @@ def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
     return list(found.values())
 
 
+def _is_ruled_out(sentence: _Sentence, words: WishWords) -> bool:
+    return words.is_ruled_out(tokens_of(sentence.text, words.spaced).bare)
+
+
 def _sentences(said: str) -> Iterator[_Sentence]:
     plain = _QUOTED.sub(_unquoted, _CODE.sub("\n", said))
     for at, match in enumerate(_SENTENCE.finditer(plain)):
         if at >= _MOST_SENTENCES:
             return
-        text = match.group().strip()
+        text = _MENTION.sub(r"\1", match.group().strip())
         if text and len(text) <= SENTENCE_CHARS:
             clauses = tuple(part for part in _CLAUSE.split(text) if part.strip())
             yield _Sentence(text, bool(_ASKS.search(text)), clauses)
@@ -101,7 +113,34 @@ def _sentences(said: str) -> Iterator[_Sentence]:
 def _unquoted(match: re.Match[str]) -> str:
     """Return a quoted name without its marks; a quoted sentence is somebody's words, and goes."""
     inner = match.group(1)
-    return inner if len(inner.split()) <= 2 and len(inner) <= 24 else " … "
+    most = _QUOTED_NAME if _SPACELESS.search(inner) else 24
+    return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
+
+
+def _wishes_in(sentence: _Sentence, words: WishWords) -> list[Wish]:
+    """Return the wishes of a sentence: what it is as a whole, or each of several that are strung together in it.
+
+    `I'm vegan and allergic to nuts` are two; what one subject says stands in front of each.
+    """
+    whole = _wish_in(sentence, words)
+    if whole is None or not words.spaced:
+        return [] if whole is None else [whole]
+    subject, made = "", dict[str, Wish]()
+    pieces = [piece for clause in sentence.clauses for piece in words.split(clause)]
+    for at, piece in enumerate(pieces[:_MOST_PIECES]):
+        asks = sentence.asks and at == len(pieces) - 1
+        told = next(
+            (
+                wish
+                for text in (piece, f"{subject} {piece}" if subject else "")
+                if text and (wish := _wish_in(_Sentence(text, asks, (text,)), words)) is not None
+            ),
+            None,
+        )
+        if told is not None:
+            made.setdefault(told.topic, Wish(sentence.text, told.topic, told.kind))
+        subject = words.subject(tokens_of(piece, True), _MOST_LEADS) or subject
+    return list(made.values()) if len(made) > 1 else [whole]
 
 
 def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
@@ -135,7 +174,7 @@ def _readings(sentence: _Sentence, whole: Tokens, words: WishWords) -> Iterator[
     rest = [tokens_of(" ".join(sentence.clauses[at:]), True) for at in range(1, len(sentence.clauses))]
     for tokens, is_end in (*((t, True) for t in (whole, *rest)), *((t, t is parts[-1]) for t in parts)):
         # What may lead up to a wish may also begin one: Spanish `no` is both.
-        for said in (tokens, words.without_lead(tokens, _MOST_LEADS)):
+        for said in words.leads(tokens, _MOST_LEADS):
             if said.bare and said.bare not in seen:
                 seen.add(said.bare)
                 yield said, is_end

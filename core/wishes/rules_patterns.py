@@ -311,12 +311,47 @@ class WishWords:
         """Return words as one text."""
         return (" " if self.spaced else "").join(tokens)
 
+    def split(self, text: str) -> Sequence[str]:
+        """Return the pieces of a text between the words of the list `and`."""
+        tokens = tokens_of(text, True)
+        said = tokens.said or tokens.bare
+        joints = self.list("and")
+        pieces: list[list[str]] = [[]]
+        at = 0
+        while at < len(tokens.bare):
+            end = next(joints.ends(tokens.bare, at), at)
+            if end > at:
+                pieces.append([])
+                at = end
+            else:
+                pieces[-1].append(said[at])
+                at += 1
+        return [" ".join(piece).replace("' ", "'") for piece in pieces if piece]
+
+    def subject(self, tokens: Tokens, most: int) -> str:
+        """Return who a piece speaks of and how, as its first words say it: `I'm`; blank where it does not."""
+        rest = self.without_lead(tokens, most)
+        end = next(self.list("iam").ends(rest.bare, 0), 0)
+        return " ".join(rest.bare[:end]).replace("' ", "'")
+
     def without_lead(self, tokens: Tokens, most: int) -> Tokens:
         """Return the words after what leads up to a wish: `hey`, `by the way`, `just so you know`."""
+        *_, last = self.leads(tokens, most)
+        return last
+
+    def leads(self, tokens: Tokens, most: int) -> Iterator[Tokens]:
+        """Yield the words, then these without each further phrase that leads up to a wish.
+
+        What leads up to one may also begin one: Spanish `no` is both.
+        """
+        yield tokens
         at = 0
         for _ in range(most):
-            at = next(self.list("lead").ends(tokens.bare, at), at)
-        return Tokens(tokens.bare[at:], tokens.said[at:])
+            end = next(self.list("lead").ends(tokens.bare, at), at)
+            if end == at:
+                return
+            at = end
+            yield Tokens(tokens.bare[at:], tokens.said[at:])
 
     def name_ends(self, said: Tokens, place: int, last: bool) -> Iterator[int]:
         """Yield where a name that begins at a place may end; words beyond it are allowed after `name_ends` alone."""

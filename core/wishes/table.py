@@ -70,12 +70,17 @@ class NewWish:
 
 
 def build_wish(
-    wish: Wish, *, at: datetime, source: str = SAID, quarantined: bool = False, message_id: int | None = None
+    wish: Wish,
+    *,
+    at: datetime,
+    source: str = SAID,
+    quarantined: bool = False,
+    sources: Sequence[int | str] | None = None,
 ) -> NewWish:
     """Return a wish ready to be stored, pinned so that nothing prunes it.
 
     Args:
-        message_id: row of the message it was said in.
+        sources: the messages it was said in.
     """
     made = new_item.read(
         wish.text,
@@ -86,7 +91,7 @@ def build_wish(
         kind=KIND,
         pinned=True,
         quarantined=quarantined,
-        source_message_ids=None if message_id is None else [message_id],
+        source_message_ids=list(sources) if sources else None,
         metadata={"topic": wish.topic, "kind": wish.kind},
     )
     assert made is not None
@@ -144,7 +149,7 @@ def _record_wish(
         return WriteResult(False, None, "unchanged", notes=(NEWER,))
     if same is not None and not memory.quarantined:
         at = max(memory.at, same.at or memory.at)
-        memories_table.renew(connection, db, scope.persona, same.id, at)
+        memories_table.renew(connection, db, scope.persona, same.id, at, memory.source_message_ids)
         by_topic[wish.topic] = [item._replace(at=at) if item is same else item for item in about]
         return WriteResult(False, same.id, "duplicate")
     row_id = db.ids.one()

@@ -10,8 +10,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, select
+from sqlalchemy import Integer, bindparam, or_, select
 
+from ..audience import own_words
 from ..audience.view import Viewer
 from ..database.dialects import ID, Key
 from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
@@ -37,10 +38,11 @@ SHOWN = Shape(FIRST + 24, StoredWish, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
-def _part(known: bool, family: str) -> Part:
+def _part(known: bool, of_servers: bool, family: str) -> Part:
+    seen = _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
     made = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        or_(seen, own_words.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         wishes.match_person(known, False),
         *wishes.match_holding(),
@@ -48,10 +50,16 @@ def _part(known: bool, family: str) -> Part:
     return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
-def section_part(viewer: Viewer) -> Branch:
-    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ."""
+def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
+    """Return what brings the wishes of who is asking with the last statement of a prompt, the newest MOST_READ.
+
+    Args:
+        server_in_direct: SERVER_IN_DIRECT.
+    """
     known, values = wishes.describe_person(viewer)
-    return Branch(SHOWN, lambda family: _part(known, family), values, memories.name)
+    own = own_words.values_of(viewer, server_in_direct)
+    values |= own or {}
+    return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
 
 
 def read_items(stored: Sequence[StoredWish]) -> list[wishes.Item]:

@@ -166,6 +166,7 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     quarantined TINYINT NOT NULL DEFAULT 0,
     archived_at DATETIME(6),
     content_hash BINARY(32),
+    source_message_ids JSON,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     -- recent entries, walk of a search (96 bytes)
@@ -621,4 +622,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0005');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0006');

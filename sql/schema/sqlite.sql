@@ -171,11 +171,13 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     quarantined INTEGER DEFAULT 0 NOT NULL,
     archived_at TEXT,
     content_hash BLOB,
+    source_message_ids TEXT,
     -- the row (8 bytes)
     PRIMARY KEY (id),
     CONSTRAINT ck_diary_context_tags CHECK (context_tags IS NULL OR json_valid(context_tags)),
     CONSTRAINT ck_diary_emotions CHECK (emotions IS NULL OR json_valid(emotions)),
-    CONSTRAINT ck_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users))
+    CONSTRAINT ck_diary_involved_users CHECK (involved_users IS NULL OR json_valid(involved_users)),
+    CONSTRAINT ck_diary_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids))
 );
 -- recent entries, walk of a search (96 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_audience ON ai_diary (persona_id, audience_id, archived_at, timestamp, id);
@@ -639,4 +641,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0005');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0006');

@@ -22,7 +22,7 @@ class Origin:
     server: str = ""
     conversation: str | None = None
     person: str | None = None
-    """Whose direct message it is, or whom it is about; one name for all linked identities."""
+    """Whose direct message it is, whom it is about, or who said it in public; one name for all linked identities."""
     local_only: bool = False
 
 
@@ -50,7 +50,7 @@ def server_of(asker: Asker) -> str:
     return "" if asker.kind == "direct" else asker.server
 
 
-def may_see(asker: Asker, row: Origin, *, stays_private: bool = True) -> bool:
+def may_see(asker: Asker, row: Origin, *, stays_private: bool = True, server_in_direct: bool = False) -> bool:
     """Return whether a row may be shown to who asks (F1, F2, F12, F14, F16, F18).
 
     >>> c9 = Origin("p", "restricted", "s1", "d/c9")
@@ -68,7 +68,8 @@ def may_see(asker: Asker, row: Origin, *, stays_private: bool = True) -> bool:
     if row.kind == "person":
         return row.person is not None and row.person == asker.speaker
     if row.kind == "public":
-        return row.server == server_of(asker)
+        own = server_in_direct and asker.kind == "direct" and row.person is not None and row.person == asker.person
+        return own or row.server == server_of(asker)
     if row.kind == "direct":
         own = asker.kind == "direct" and row.person == asker.person
         return own or (not stays_private and server_of(asker) == "")

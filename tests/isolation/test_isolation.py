@@ -393,6 +393,29 @@ def snapshot(world: World) -> list[Any]:
     return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
 
 
+def test_server_in_direct_shows_a_persons_own_words_and_no_more(world: World) -> None:
+    """Said in public by the one whose direct message it is; over hostile ids, on every kind of scope."""
+    for number, place in enumerate([p for p in world.places if p.origin.kind == "direct"]):
+        o, (interface, _, sender) = place.origin, place.participant.partition("/")
+        said = Origin(o.persona, "public", f"town{number % 2}", f"{interface}/square{number}", o.person)
+        chat_history_cache.save_chat_message(
+            said.conversation, world.text("chat_history_cache", said), "Who", sender,
+            db=world.db, settings=world.settings,
+            scope=Scope(o.persona, said.conversation, place.participant, said.server),
+        )  # fmt: skip
+    own = other = 0
+    for asking in world.askings:
+        for value in (False, True):
+            flags = replace(world.settings, server_in_direct=value, context_verbosity=30)
+            prompt, _ = explain_json_prompt(message(asking), db=world.db, settings=flags, scope=asking.scope)
+            for token in set(CANARY.findall(repr(prompt["context"]))):
+                origin = world.origins[token]
+                assert may_see(asking.asker, origin, server_in_direct=value), (asking, origin)
+                own += value and not may_see(asking.asker, origin)
+                other += 1
+    assert own > len([a for a in world.askings if a.asker.kind == "direct"]) // 2 and other > own
+
+
 def _foreign_writes() -> list[Any]:
     from core import stories, wishes
 

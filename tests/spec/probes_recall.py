@@ -19,14 +19,14 @@ def _record_wishes(stage: Stage, value: Any) -> object:
     settings, scope = Settings(record_wishes=bool(value)), stage.scope(HERE)
     name = f"Jo{value}"
     save_chat_message(HERE, f"Call me {name}", "Ann", "ann", db=stage.db, settings=settings, scope=scope)
-    return f"Call me {name}" in stage.context("hello").get("saved_memories", [])
+    return f"Call me {name}" in stage.context("hello").get("standing_wishes", [])
 
 
 @probe(1, 2)
 def _wishes_in_prompt(stage: Stage, value: Any) -> object:
     for text in ("Call me Jo", "I am vegan", "I don't drink coffee"):
         add_wish(text, db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant="tg/ann"))
-    return len(stage.context("hello", WISHES_IN_PROMPT=value)["saved_memories"])
+    return len(stage.context("hello", WISHES_IN_PROMPT=value)["standing_wishes"])
 
 
 @probe(82, 0)

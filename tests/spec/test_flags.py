@@ -221,6 +221,13 @@ def _private_stays_private(stage: Stage, value: Any) -> object:
     )
 
 
+@probe(0, 1)
+def _server_in_direct(stage: Stage, value: Any) -> object:
+    if not value:
+        stage.say("my zebra is striped", "tg/77", "Ann", minutes=900, server="s1")
+    return snippets(stage.context("zebra", SERVER_IN_DIRECT=value, is_private=True, path="tg/ann"))
+
+
 @probe("none", "full")
 def _privacy_default(stage: Stage, value: Any) -> object:
     return chat_history_cache.save_chat_message(

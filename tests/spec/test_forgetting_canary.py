@@ -150,6 +150,7 @@ class Planting:
             w("entry"), path=path, personal_thought=w("thought"), emotions=[w("feels")], user_message=w("message"),
             interaction_summary=w("summary"), context_tags=[w("tag")], involved_users=involved,
         )  # fmt: skip
+        self.put("ai_diary", {}, "source_message_ids")
 
     def rows(self, table: str) -> list[Any]:
         """Return the persona's rows."""

@@ -19,6 +19,7 @@ from core.conversations import (
     load_memory,
 )
 from core.errors import MessageError
+from core.scope import Scope
 from tests.spec.stage import HERE, NOW, Stage, failed, reasons, snippets
 from tests.store.world import open_db
 
@@ -175,13 +176,16 @@ def test_d35_the_sections_cost_no_round_trip(stage: Stage) -> None:
 
 def test_d2_the_lists_are_read_by_their_indexes() -> None:
     """Without statistics SQLite would walk all memories of an audience to find the few that were saved."""
+    from core.audience.rules import AudienceKey
+    from core.audience.view import Viewer
     from core.conversations import table_saved as saved
     from core.conversations import table_summaries as summaries
 
     db = open_db("sqlite://")
+    viewer = Viewer(Scope("p"), "remote", "public", None, AudienceKey("persona"), (1,))
     for index, parts_of in (
         ("ix_summaries_audience", summaries.section_parts(10)),
-        ("ix_memories_kind", saved.section_parts(50)),
+        ("ix_memories_kind", saved.section_parts(viewer, 50)),
     ):
         for part in parts_of:
             values: list[Any] = []

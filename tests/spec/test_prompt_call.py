@@ -55,6 +55,14 @@ def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
     assert prompt["context"]["history_scope"] == "local"
 
 
+def test_p2_a_message_with_a_text_alone_is_one(stage: Stage) -> None:
+    """Hosts of the original hand over an object with a text."""
+    scope = Scope(persona=stage.persona)
+    for message_of in (lambda: SimpleNamespace(text="hi"), lambda: {"text": "hi"}):
+        payload = build_json_prompt(message_of(), db=stage.db, scope=scope)["input"]["payload"]
+        assert (payload["text"], payload["timestamp"]) == ("hi", NOW.isoformat())
+
+
 def test_p2_a_namespace_is_a_message_and_an_empty_dict_names_both_fields(stage: Stage) -> None:
     scope = Scope(persona=stage.persona)
     prompt = build_json_prompt(SimpleNamespace(text="hi", message_id=1, date=None), db=stage.db, scope=scope)

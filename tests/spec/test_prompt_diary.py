@@ -90,11 +90,12 @@ def test_p41_memories_are_hits_and_labels_are_an_addition(stage: Stage) -> None:
     stage.remember("tofu is white", ["tofu"], 60)
     stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
     plain = stage.context("tofu", UNIFIED_HISTORY=0)["memories"]
-    assert [list(hit) for hit in plain] == [["source", "id", "timestamp", "snippet", "tags"]] * 2
+    keys = ["source", "id", "timestamp", "snippet", "tags"]
+    assert [list(hit) for hit in plain] == [keys, [*keys, "speaker"]]
     labelled = stage.context("tofu", UNIFIED_HISTORY=0, MEMORY_LABELS=1)["memories"]
     assert [hit["label"] for hit in labelled] == [
         "recalled from 2026-03-10 (memories)",
-        "recalled from 2026-03-07 (tg/44, chat history)",
+        "Bob, recalled from 2026-03-07 (P, chat history)",
     ]
 
 

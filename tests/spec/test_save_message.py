@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.chat_history_cache import load_chat_history, save_message
+from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import MessageError
@@ -33,10 +33,11 @@ def test_p70_replies_stand_in_the_history(db: Database) -> None:
     assert save_message(said(3, "I do, on day 3"), **by).reason == "duplicate"
     lines = load_chat_history("discord/7", 60, **by)
     assert [line["sender_name"] for line in lines] == ["Ann"] * 57
+    by["settings"] = Settings(chat_history=60, history_lines=60)
     prompt = build_json_prompt(said(58, "and now?"), history_scope="local", **by)
     shown = [line for line in prompt["context"]["history_current_chat"] if "replied to" in line]
     assert shown and all("bob" in line and "Who feeds the cat?" in line for line in shown)
-    assert len(shown) == len(prompt["context"]["history_current_chat"])
+    assert len(shown) == len(prompt["context"]["history_current_chat"]) == 57
 
 
 def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
@@ -61,3 +62,20 @@ def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
 def test_p70_without_a_conversation_nothing_is_stored(db: Database) -> None:
     with pytest.raises(MessageError, match="interface_path"):
         save_message({"message_id": "1", "date": None, "text": "hi"}, db=db, settings=Settings())
+
+
+def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(db: Database) -> None:
+    by: dict[str, Any] = {"db": db, "settings": Settings()}
+    save_chat_message("discord/9", "Who feeds the cat?", "Bob", "bob", message_id="b1", **by)
+    save_chat_message("discord/9", "I do", "Ann", "ann", reply_to="b1", metadata={"a": 1}, **by)
+    save_chat_message("discord/9", "Me too", "Cid", "cid", reply_to={"text": "I do", "username": "Ann"}, **by)
+    save_chat_message("discord/9", "Fine", "Dan", "dan", reply_to=404, **by)
+    asked = said(9, "and now?", interface_path="discord/9")
+    prompt = build_json_prompt(asked, history_scope="local", **by)
+    lines = prompt["context"]["history_current_chat"]
+    assert '[replied to Bob: "Who feeds the cat?"]: "I do"' in lines[1]
+    assert '[replied to Ann: "I do"]: "Me too"' in lines[2]
+    for wrong in (1.5, True, ["b1"]):
+        with pytest.raises(MessageError) as refused:
+            save_chat_message("discord/9", "x", "Ann", "ann", reply_to=wrong, **by)
+        assert refused.value.fields == ("reply_to",)

@@ -17,7 +17,8 @@ from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema_stories import message_recaps as recaps_table
 from core.errors import StoreWriteError
-from core.messages import new_message, table_batches, table_changes, table_hidden, table_recaps
+from core.forgetting import followers
+from core.messages import new_message, table_batches, table_hidden, table_recaps
 from core.stories import delayed_writes, token_counts
 from core.stories.recaps import inclusion
 from core.synth_core_memory import search_memories
@@ -450,6 +451,6 @@ def test_s34_what_a_deleted_break_had_hidden_is_shown_again(story: Story) -> Non
     assert story.call(stories.add_scene_break, at, recap=False).stored
     assert said(story.stage.context("what now")["history_current_chat"]) == ["four"]
     gone = story.call(chat_history_cache.delete_chat_message, at)
-    assert gone.stored and gone.notes == (table_changes.SCENE_GONE,)
+    assert gone.stored and gone.notes == (followers.SCENE_GONE,)
     assert said(story.stage.context("what now")["history_current_chat"]) == ["one", "two", "four"]
     assert story.call(chat_history_cache.delete_chat_message, story.messages[0]).notes == ()

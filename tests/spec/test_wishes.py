@@ -24,7 +24,7 @@ def listed(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **more: A
 
 
 def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
-    found: list[str] = stage.context("hello", path=path, **more).get("saved_memories", [])
+    found: list[str] = stage.context("hello", path=path, **more).get("standing_wishes", [])
     return found
 
 
@@ -141,12 +141,29 @@ def test_wishes_in_prompt_is_the_most_that_are_shown_and_the_rest_is_reported(st
     for n, food in enumerate(("pork", "beef", "fish", "garlic")):
         stage.say(f"I don't eat {food}.", minutes=90 - n)
     prompt, report = stage.explain("hello", WISHES_IN_PROMPT=2)
-    assert prompt["context"]["saved_memories"] == ["I don't eat fish.", "I don't eat garlic."]
-    cut = [one for one in report["left_out"] if one["section"] == "saved_memories"]
+    assert prompt["context"]["standing_wishes"] == ["I don't eat fish.", "I don't eat garlic."]
+    cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
     assert [one["reason"] for one in cut] == ["cut", "cut"]
-    assert "saved_memories" not in stage.context("hello", WISHES_IN_PROMPT=0)
-    assert "saved_memories" not in stage.context("hello", MEMORY_MODE="project")
-    assert len(shown(stage, ENABLE_SAVED_MEMORY=0)) == 4
+    assert "standing_wishes" not in stage.context("hello", WISHES_IN_PROMPT=0)
+    assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
+
+
+@pytest.mark.parametrize("switch", ["ENABLE_SAVED_MEMORY", "RECORD_WISHES"])
+def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: str) -> None:
+    stage.say("Call me Jo")
+    assert shown(stage) == ["Call me Jo"] and shown(stage, **{switch: 0}) == []
+    off = call(stage, **{switch.lower(): False})
+    chat_history_cache.save_chat_message(HERE, "I am vegan.", "Ann", "ann", **off)
+    assert wishes.add_wish("I don't eat pork", **off).reason == "disabled"
+    assert listed(stage) == ["Call me Jo"]
+    context = stage.context("Am I vegan?", CONTEXT_VERBOSITY=0, **{switch: 0})
+    assert "saved_memories" not in context and "standing_wishes" not in context
+
+
+def test_c12_two_wishes_in_one_sentence_are_two(stage: Stage) -> None:
+    stage.say("@Iris I'm vegan and allergic to nuts")
+    assert [item["topic"] for item in wishes.list_wishes(**call(stage))] == ["diet", "allergy:nuts"]
+    assert shown(stage) == ["I'm vegan and allergic to nuts"]
 
 
 def test_wishes_are_listed_added_changed_deleted_and_restored(stage: Stage) -> None:
@@ -221,6 +238,7 @@ def test_a_wish_that_was_saved_as_well_is_shown_once(stage: Stage) -> None:
     conversations.add_saved_memory("I am  vegan", **call(stage))
     conversations.add_saved_memory("I live in Rome", **call(stage))
     prompt, report = stage.explain("hello")
-    assert prompt["context"]["saved_memories"] == ["I am vegan", "I live in Rome"]
+    assert prompt["context"]["standing_wishes"] == ["I am vegan"]
+    assert prompt["context"]["saved_memories"] == ["I live in Rome"]
     left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
     assert left_out == ["duplicate"]

@@ -176,7 +176,8 @@ def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
     row = memory(db, scope, "tofu", tags=["Food"])
     told = said(db, scope, [("tofu too", ago(days=1))])[0]
     hits = find(db, scope, keywords=["tofu"])
-    assert [list(hit) for hit in hits] == [["source", "id", "timestamp", "snippet", "tags"]] * 2
+    keys = ["source", "id", "timestamp", "snippet", "tags"]
+    assert [list(hit) for hit in hits] == [keys, [*keys, "speaker"]]
     assert hits[0] == {
         "source": "memories", "id": row, "timestamp": "2026-03-10T12:00:00+00:00", "snippet": "tofu", "tags": ["food"],
     }  # fmt: skip

@@ -101,7 +101,7 @@ def test_g25_facts_stay_on_the_exception() -> None:
 
 def test_g25_a_message_that_lacks_its_id_and_date_is_told_of_both(db: Database) -> None:
     with pytest.raises(MessageError) as caught:
-        build_json_prompt({"text": "hello"}, db=db, settings=Settings())
+        build_json_prompt({}, db=db, settings=Settings())
     assert caught.value.fields == ("message_id", "date")
     assert "message_id" in str(caught.value) and "date" in str(caught.value)
 

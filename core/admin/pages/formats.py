@@ -44,6 +44,7 @@ SECTION_NAMES: Mapping[str, str] = {
     "tags_placeholder": "Tags",
     "relationship": "Relationship",
     "recent_conversations": "Recent conversations",
+    "standing_wishes": "Standing wishes",
     "saved_memories": "Saved memories",
     "short_term": "Said elsewhere a moment ago",
     "message_recaps": "Recaps of messages",

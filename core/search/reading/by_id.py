@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
+from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ...database import sources
 from ...database.dialects import ID, Key, Time
+from ...database.row_shapes import KEY, TEXT, Shape
+from ...database.schema import conversations, participants
 from ...database.statements import Part, aside
 from ...index.postings import Limits
 from ..ranking.people import PERSONA
@@ -39,7 +41,13 @@ def _columns_of(number: int, row: Any) -> list[Any]:
     common = {"id": row.id, "folded": folded, "digest": row.content_hash, "at_us": row.timestamp}
     if number == sources.MEMORIES.number:
         return found_rows.MEMORY.columns(
-            **common, content=cut(row.content), tags=row.tags, conversation=row.conversation_key
+            **common,
+            content=cut(row.content),
+            author=row.author,
+            person=_person(row),
+            tags=row.tags,
+            conversation=row.conversation_key,
+            participant=row.participant_key,
         )
     return found_rows.ENTRY.columns(
         **common,
@@ -49,6 +57,15 @@ def _columns_of(number: int, row: Any) -> list[Any]:
         personal_thought=cut(row.personal_thought),
         tags=row.context_tags,
     )
+
+
+def _person(row: Any) -> Any:
+    """Return the name of the person whose statement a memory is: one look-up by key for each row."""
+    p = participants.c
+    shown = select(p.display_name).where(
+        p.persona_id == row.persona_id, p.participant_key == func.coalesce(row.participant_key, literal("", Key(255)))
+    )
+    return shown.scalar_subquery()
 
 
 def _said(row: Any, size: str) -> dict[str, Any]:
@@ -122,11 +139,40 @@ class RowsWanted:
     """What holds for the rows of the stretches, as it does for the look-ups."""
     is_all: bool = True
     """Every candidate of the search is among them."""
+    has_titles: bool = False
+    """Bring what the conversations of the rows are called, too."""
 
     @property
     def sources(self) -> tuple[int, ...]:
         """Return the numbers of the sources with ids."""
         return tuple(sorted(number for number, numbers in self.ids.items() if numbers))
+
+
+class Titled(NamedTuple):
+    """What a conversation is called."""
+
+    id: int
+    title: str | None
+    conversation: str | None
+
+
+TITLES = Shape(13, Titled, title=TEXT, conversation=KEY)
+
+
+@lru_cache(maxsize=4)
+def _titles_of(number: int, family: str) -> Part:
+    source, c = sources.BY_NUMBER[number], conversations.c
+    row = source.table.c
+    place = row.interface_path if number == sources.CHAT.number else row.conversation_key
+    of_rows = select(place).where(
+        row.persona_id == bindparam("persona", type_=Key(64)),
+        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
+        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+    )
+    titled = select(*TITLES.columns(id=c.id, title=c.title, conversation=c.conversation_key)).where(
+        c.persona_id == bindparam("persona", type_=Key(64)), c.title != literal(""), c.conversation_key.in_(of_rows)
+    )
+    return Part(titled, family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +196,9 @@ def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, int
     if wanted.stretches and wanted.limits is not None:
         named = search_near.rows_around(wanted.stretches, {**values, **wanted.limits.values()}, family, into)
     made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources]
+    # A diary entry stands in no one conversation.
+    titled = [n for n in wanted.sources if wanted.has_titles and n != sources.AI_DIARY.number]
+    made += [_titles_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in titled]
     if named:
         made.append(_near_rows(family).text(values, into))
     return RowBranches(named, made)

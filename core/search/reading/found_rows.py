@@ -14,8 +14,17 @@ from typing import Any, NamedTuple
 from ...database import sources
 from ...database.dialects import microseconds, read_time
 from ...database.row_shapes import KEY, NUMBER, PLAIN, TEXT, Kind, Shape
+from ...shapes import PERSONA_SENDER
 from ...text.folding import fold
+from ...text.hits import known_name
 from ..ranking.people import NOBODY, PERSONA, Speaker
+
+DEFAULT_PERSONA = "default"
+"""Id of the persona of a host that names none."""
+NO_NAMES = frozenset(
+    {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
+)
+"""What stands as the author of a memory and names nobody."""
 
 NEAR_CHARS = 1000
 """Characters of the text of a row that was brought for its neighbour; more where a snippet needs more."""
@@ -34,9 +43,13 @@ class _Memory(NamedTuple):
     id: int
     content: str | None
     folded: str | None
+    author: str | None
+    person: str | None
+    """Name of whose statement it is."""
     tags: str | None
     digest: Any
     conversation: str | None
+    participant: str | None
     at_us: int
 
 
@@ -88,8 +101,9 @@ _WHERE = {"participant": KEY, "digest": PLAIN, "conversation": KEY, "sender": KE
 _PARTS = ("content", "interaction_summary", "user_message", "personal_thought", "folded")
 
 MEMORY = Shape(
-    sources.MEMORIES.number, _Memory, content=TEXT, folded=TEXT, tags=KEY, digest=PLAIN, conversation=KEY, at_us=_MOMENT
-)
+    sources.MEMORIES.number, _Memory, content=TEXT, folded=TEXT, author=TEXT, person=TEXT,
+    tags=KEY, digest=PLAIN, conversation=KEY, participant=KEY, at_us=_MOMENT,
+)  # fmt: skip
 ENTRY = Shape(sources.AI_DIARY.number, _Entry, **dict.fromkeys(_PARTS, TEXT), tags=KEY, digest=PLAIN, at_us=_MOMENT)
 MESSAGE = Shape(sources.CHAT.number, _Message, **_SAID, folded=TEXT, **_WHERE)
 NEIGHBOUR = Shape(9, _Neighbour, **_SAID, stretch=NUMBER, **_WHERE)
@@ -119,6 +133,8 @@ class FoundRow:
     message_id: str | None
     speaker: Speaker = NOBODY
     """Who said a chat row."""
+    said_by: str = ""
+    """Who said it, as a hit shows it; blank where nobody knows."""
     chars: int = 0
     """Length of the folded text of a chat row; 0 elsewhere."""
     stretches: list[int] = field(default_factory=list)
@@ -130,30 +146,37 @@ Rows = dict[tuple[int, int], FoundRow]
 
 
 def put_together(
-    memories: Iterable[_Memory], entries: Iterable[_Entry], said: Iterable[_Message], near: Iterable[_Neighbour]
+    persona: str,
+    memories: Iterable[_Memory],
+    entries: Iterable[_Entry],
+    said: Iterable[_Message],
+    near: Iterable[_Neighbour],
 ) -> Rows:
     """Return the rows of a search, each once: one that was brought more than once is in all its stretches.
 
     Args:
+        persona: whose rows they are; names the persona where its lines do not.
         said: messages asked for by their id; there is more of their text than of `near`.
     """
     rows: Rows = {}
     for memory in memories:
         made = _found(sources.MEMORIES.number, memory, (memory.content or "",), memory.folded or "")
         made.tags, made.conversation = memory.tags, memory.conversation or ""
+        made.said_by = name_author(memory.author or "", memory.person or "", memory.participant or "")
         rows[made.source, made.id] = made
     for entry in entries:
         parts = entry.content, entry.interaction_summary, entry.user_message, entry.personal_thought
         made = _found(sources.AI_DIARY.number, entry, tuple(part or "" for part in parts), entry.folded or "")
         made.tags = entry.tags
+        made.said_by = _name_writer(entry, persona)
         rows[made.source, made.id] = made
     for one in said:
-        made = _message(one, one.folded or "")
+        made = _message(one, one.folded or "", persona)
         rows[made.source, made.id] = made
     for each in near:
         place = sources.CHAT.number, each.id
         if place not in rows:
-            rows[place] = _message(each, fold(each.text[:NEAR_CHARS]) if each.text else "")
+            rows[place] = _message(each, fold(each.text[:NEAR_CHARS]) if each.text else "", persona)
         rows[place].stretches.append(each.stretch)
     return rows
 
@@ -164,12 +187,55 @@ def _found(source: int, row: _Memory | _Entry | _Message | _Neighbour, texts: tu
     return FoundRow(source, row.id, row.at_us, texts, folded, None, digest, "", "", None)
 
 
-def _message(row: _Message | _Neighbour, folded: str) -> FoundRow:
+def _message(row: _Message | _Neighbour, folded: str, persona: str) -> FoundRow:
     made = _found(sources.CHAT.number, row, (row.text or "",), folded)
     made.conversation, made.sender, made.message_id = row.conversation or "", row.sender or "", row.message_id
     made.chars = row.chars
     made.speaker = _speaker(row.sender_name or "", row.participant or "", bool(row.of_persona))
+    made.said_by = _name_sender(made.speaker, made.sender, persona)
     return made
+
+
+@lru_cache(maxsize=4096)
+def _name_sender(speaker: Speaker, sender: str, persona: str) -> str:
+    """Return who said a message: the name its line of the history shows, the persona's own for its own lines."""
+    if speaker.role == PERSONA or sender == PERSONA_SENDER:
+        own = speaker.name if speaker.name != PERSONA_SENDER else ""
+        return known_name(own, name_persona(persona))
+    return known_name(speaker.name, sender)
+
+
+def name_persona(persona: str) -> str:
+    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the default one.
+
+    >>> name_persona("iris"), name_persona("default")
+    ('iris', 'self')
+    """
+    return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
+
+
+@lru_cache(maxsize=4096)
+def name_author(author: str, person: str, participant: str) -> str:
+    """Return who made the statement of a memory, blank where nobody knows.
+
+    Args:
+        author: who wrote it down, as the host says it; a word of NO_NAMES is nobody's name.
+        person: name of the person whose statement it is.
+        participant: that person's key.
+
+    >>> name_author("synth", "Bob", "tg/7"), name_author("Ann", "", ""), name_author("synth", "", "tg/7")
+    ('Bob', 'Ann', '7')
+    >>> name_author("synth", "", "")
+    ''
+    """
+    own = "" if author.strip().lower() in NO_NAMES else author
+    return known_name(own, person, participant.partition("/")[2])
+
+
+def _name_writer(entry: _Entry, persona: str) -> str:
+    """Return who speaks in a diary entry: the persona, unless all there is of it is what somebody said to it."""
+    own = (entry.content, entry.interaction_summary, entry.personal_thought)
+    return name_persona(persona) if any(part and not part.isspace() for part in own) else ""
 
 
 @lru_cache(maxsize=4096)
@@ -180,3 +246,5 @@ def _speaker(name: str, participant: str, of_persona: bool) -> Speaker:
 def forget_kept() -> None:
     """Forget the names and keys of those whose rows were read."""
     _speaker.cache_clear()
+    _name_sender.cache_clear()
+    name_author.cache_clear()

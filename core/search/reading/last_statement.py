@@ -65,7 +65,7 @@ _DIARY = Shape(
     12, _Entry, content=TEXT, personal_thought=TEXT, interaction_summary=TEXT, user_message=TEXT, local_only=NUMBER,
     context_tags=TEXT_LIST, involved_users=TEXT_LIST, interface=KEY, chat_id=KEY, thread_id=KEY, at=TIME,
 )  # fmt: skip
-_SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, _CURRENT, _RECENT, _DIARY)
+_SHAPES: tuple[Shape[Any], ...] = (*found_rows.SHAPES, by_id.TITLES, _CURRENT, _RECENT, _DIARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,8 @@ class Brought:
     diary: list[DiaryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Key of a conversation to what it is called, for conversations of the rows where this was asked for."""
 
 
 def read(
@@ -123,11 +125,12 @@ def read(
     titles = {r.key: r.title for r in history.recent}
     recent = sorted(_RECENT.rows_in(rows_by_kind), key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
     return Brought(
-        rows=found_rows.put_together(*(shape.rows_in(rows_by_kind) for shape in found_rows.SHAPES)),
+        rows=found_rows.put_together(viewer.scope.persona, *(s.rows_in(rows_by_kind) for s in found_rows.SHAPES)),
         current=[_entry(row) for row in _CURRENT.rows_in(rows_by_kind)],
         recent=[_entry(row, titles.get(row.conversation, "")) for row in recent[: history.recent_most]],
         diary=[_diary_entry(row) for row in _DIARY.rows_in(rows_by_kind)],
         sections={each.shape.number: list(each.shape.rows_in(rows_by_kind)) for each in sections},
+        titles={t.conversation or "": t.title or "" for t in by_id.TITLES.rows_in(rows_by_kind)},
     )
 
 

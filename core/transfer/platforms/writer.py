@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from ...calls.call import Call
+from ...calls.call import Call, with_viewer
 from ...database import readers
 from ...errors import MessageError, StoreError, TransferError
-from ...messages import new_message, table_alternatives, table_batches, table_changes, table_known
+from ...forgetting import followers
+from ...messages import new_message, table_alternatives, table_batches, table_known
 from ...messages.new_message import NewMessage
 from ...messages.table import Wishes
 from ...messages.table_known import KnownMessage, Quoted
@@ -388,11 +389,11 @@ def _change(call: Call, edit: _Edit, outcome: Outcome) -> None:
     message = ready.message
     if ready.line.versions:
         _add_versions(call, known.id, ready.line)
-    result = table_changes.edit_message(
-        call.db, replace(call.scope, conversation=ready.key), known.id, message.text,
-        audiences={known.audience_id}, privacy_default=call.settings.privacy_default,
-        queues=call.settings.recap_on_message,
-    )  # fmt: skip
+    viewer = with_viewer(call).viewer
+    assert viewer is not None
+    # What stands in the file was read by who may write there, whatever else that scope sees.
+    viewer = replace(viewer, audiences=(known.audience_id,))
+    result = followers.edit_message(call, viewer, ready.key, known.id, message.text)
     if result.reason == "privacy":
         outcome.counts["privacy"] += 1
         return

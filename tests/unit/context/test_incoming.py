@@ -54,12 +54,12 @@ def test_p2_the_smallest_message_is_enough() -> None:
 
 
 def test_p2_f60_absent_names_are_all_named() -> None:
-    with pytest.raises(MessageError, match="message_id and no date") as error:
+    with pytest.raises(MessageError, match="none of the names") as error:
         read({})
     assert error.value.fields == ("message_id", "date")
-    with pytest.raises(MessageError) as error:
-        read(SimpleNamespace(message_id=1))
-    assert error.value.fields == ("date",)
+    with pytest.raises(MessageError):
+        read({"mood": "fine"})
+    assert (read(SimpleNamespace(message_id=1)).message_id, read({"text": "hi"}).message_id) == ("1", None)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_p2_objects_and_dicts_nest_in_any_way() -> None:
 def test_p2_attributes_that_raise_are_absent() -> None:
     assert read(Raising()).text == ""
     raising = type("Raising", (), {"message_id": property(lambda self: 1 / 0), "date": None})()
-    with pytest.raises(MessageError) as error:
-        read(raising)
-    assert error.value.fields == ("message_id",)
+    assert read(raising).message_id is None
+    with pytest.raises(MessageError):
+        read(type("Raising", (), {"message_id": property(lambda self: 1 / 0)})())
 
 
 @pytest.mark.parametrize(

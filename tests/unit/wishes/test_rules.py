@@ -23,11 +23,24 @@ def topics(text: str) -> list[str]:
     return [wish.topic for wish in found(text)]
 
 
+HUNDREDS = ("en", "de", "fr", "es", "it", "pt", "nl", "ja")
+
+
 @pytest.mark.parametrize("half", [0, 1], ids=["development", "held_out"])
-def test_wishes_are_found_with_few_mistakes(half: int) -> None:
+@pytest.mark.parametrize("language", HUNDREDS)
+def test_c12_wishes_are_found_with_few_mistakes(language: str, half: int) -> None:
     """A wish missed is said again; a wish invented stands in every prompt from then on."""
-    assert len(WISHES) >= 150
-    assert len(OTHERS) >= 300
+    mine = [text for code, text in WISHES if code == language]
+    others = [text for code, text in OTHERS if code == language]
+    assert len(mine) >= 100 and len(others) >= 100
+    right = sum(bool(found(text)) for text in mine[half::2])
+    wrong = sum(bool(found(text)) for text in others[half::2])
+    assert right / len(mine[half::2]) >= 0.9
+    assert right / (right + wrong) >= 0.98
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["development", "held_out"])
+def test_wishes_are_found_with_few_mistakes_in_all_languages(half: int) -> None:
     hits = wrong = wished = 0
     for language in LINES:
         mine = [text for code, text in WISHES if code == language][half::2]
@@ -38,6 +51,26 @@ def test_wishes_are_found_with_few_mistakes(half: int) -> None:
         assert right / len(mine) >= 0.7, language
     assert hits / (hits + wrong) >= 0.96
     assert hits / wished >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "wished"),
+    [
+        ("Please remember that I'm vegetarian", ["diet"]),
+        ("Don't forget that I'm allergic to nuts", ["allergy:nuts"]),
+        ("<@999> call me Jo", ["name"]),
+        ("@Iris I'm vegan and allergic to nuts", ["diet", "allergy:nuts"]),
+        ("Hey @Iris, call me Jo and always answer in metric units", ["name", "units"]),
+        ("I'm allergic to nuts, eggs and milk", ["allergy:nuts eggs and milk"]),
+        ("Please always answer in French, said the teacher", []),
+        ("I'm allergic to Mondays", []),
+        ("If I were vegan", []),
+        ("Are you vegan?", []),
+        ("I was vegan for years", []),
+    ],
+)
+def test_c12_what_is_said_in_front_beside_and_around_a_wish(text: str, wished: list[str]) -> None:
+    assert topics(text) == wished
 
 
 @pytest.mark.parametrize(

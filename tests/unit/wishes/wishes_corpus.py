@@ -1,9 +1,12 @@
 """Messages that do (`+`) or do not (`-`) hold a wish, in ten languages.
 
-Every second line of each sign and language is held out: never looked at while the patterns were tuned.
+Every second line of each sign and language is held out: never looked at while the patterns were tuned. Lines of the
+folder `corpus` are added to those here: a hundred of each sign in eight languages.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 LINES = {
     "en": """
@@ -604,6 +607,9 @@ LINES = {
 - 我想成为素食者
 """,
 }
+
+for _file in sorted((Path(__file__).parent / "corpus").glob("*.txt")):
+    LINES[_file.stem] += "\n" + _file.read_text(encoding="utf-8")
 
 
 def _cases(sign: str) -> list[tuple[str, str]]:

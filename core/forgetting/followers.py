@@ -1,0 +1,139 @@
+"""A message changed or deleted with everything made of it, in one transaction.
+
+Each concerns rows whose audience is among those the caller's scope sees; others are as if they were not there. Called
+by `chat_history_cache`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..audience import table_conversations
+from ..audience.view import Viewer
+from ..calls.call import Call
+from ..conversations import memory_files
+from ..database import rows
+from ..database.sources import CHAT
+from ..memories import table_recalls
+from ..messages import table_changes, table_story_rows
+from ..shapes import WriteResult
+from ..text.folding import fold
+from ..wishes import recognition
+from ..wishes import table as wishes_table
+from . import table, table_followers, table_targets, table_words
+from .table_followers import Message
+from .table_rows import Removal
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+SCENE_GONE = "the scene that ended with the message is deleted, with every version of its recap"
+"""Note of a deletion."""
+NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
+_Work = Callable[[Removal, Any], WriteResult]
+
+
+def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
+    """Delete a visible message with what was made of it; `unchanged` where there is none.
+
+    Raises:
+        StoreWriteError: nothing was deleted.
+    """
+
+    def work(removal: Removal, row: Any) -> WriteResult:
+        message = _read_message(row)
+        scenes = table_story_rows.delete_rows(removal.connection, call.persona, [row_id])
+        table_followers.remove_followers(removal, message)
+        removal.delete_rows(CHAT, [row_id])
+        table_followers.drop_summaries(removal, message)
+        return WriteResult(True, row_id, notes=(SCENE_GONE,) if scenes else ())
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
+    """Give a visible message another text, and bring what was made of it in step.
+
+    Returns:
+        `unchanged` where there is no such message or it says that already; `privacy` where nothing of its sender may be
+        kept any more.
+
+    Raises:
+        MessageError: a text over 16 MB.
+        StoreWriteError: nothing was changed.
+    """
+    rows.check_size(fold(text), "message_text in its folded form")
+    flags = call.settings
+
+    def work(removal: Removal, row: Any) -> WriteResult:
+        connection, db, persona = removal.connection, removal.db, removal.persona
+        if table_changes.is_private(connection, persona, row, flags.privacy_default):
+            return WriteResult(False, row_id, "privacy")
+        if row.message_text == text:
+            return WriteResult(False, row_id, "unchanged")
+        message = _read_message(row)
+        table_followers.change_followers(removal, message, text)
+        table_changes.rewrite_message(connection, db, persona, row, text)
+        table_story_rows.mark_changed(
+            connection, db, persona, conversation, row_id, text, role=row.role, queues=flags.recap_on_message
+        )
+        table_followers.drop_summaries(removal, message)
+        _recognise_wishes(call, removal, row, text)
+        removal.note_words(row.message_text)
+        removal.counts[CHAT.table.name] += 1
+        return WriteResult(True, row_id)
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def _read_message(row: Any) -> Message:
+    return Message(
+        row.id, row.interface_path, row.audience_id, row.message_id, row.participant_key, row.message_text,
+        row.timestamp,
+    )  # fmt: skip
+
+
+def _recognise_wishes(call: Call, removal: Removal, row: Any, text: str) -> None:
+    """Store what the message wishes as it reads now, as if it had been said so when it was."""
+    found = recognition.read_wishes(text, call.settings, role=row.role, excluded=bool(row.excluded))
+    if not found:
+        return
+    facts = table_conversations.find(removal.connection, removal.persona, row.interface_path)
+    place = table_conversations.Place(row.audience_id, facts is not None and facts.local_only)
+    whose = replace(call.scope, conversation=row.interface_path, participant=row.participant_key)
+    wishes_table.record_wishes(
+        removal.connection,
+        removal.db,
+        whose,
+        place,
+        [
+            wishes_table.build_wish(wish, at=row.timestamp, sources=[row.id], quarantined=flagged)
+            for wish, flagged in found
+        ],
+        privacy_default=call.settings.privacy_default,
+    )
+
+
+def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _Work) -> WriteResult:
+    """Do the work on a message that is held, settle what many rows share, and what is kept elsewhere."""
+    db, persona = call.db, call.persona
+
+    def run(connection: Connection) -> tuple[WriteResult, Removal, list[str]]:
+        removal = Removal(connection, db, persona)
+        table_targets.lock_conversations(connection, persona, [conversation])
+        row = table_changes.hold_message(connection, persona, row_id)
+        if row is None or row.audience_id not in viewer.audiences:
+            return NO_MESSAGE, removal, []
+        result = work(removal, row)
+        return result, removal, table.finish(removal, thoroughly=False) if result.stored else []
+
+    result, removal, words = db.repeat(run, source="chat_history_cache")
+    if result.stored:
+        table_words.teach_again(db, words)
+        table_recalls.forget(db, persona, removal.items)
+        if removal.counts["memories"] or removal.counts["conversation_summaries"]:
+            for folder in memory_files.find_folders(db, call.settings):
+                memory_files.rewrite_folder(folder, db, call.settings, persona, (), ())
+    return result

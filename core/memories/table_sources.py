@@ -1,0 +1,70 @@
+"""Which stored message a text stands on, as its host names it.
+
+Called by every function that saves something made of a message; what a message takes along when it is changed or
+deleted is found by these ids (`forgetting.table_followers`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import chat_history_cache
+from ..errors import MessageError
+from ..scope import Scope, key_text
+
+MESSAGE_ID_BYTES = 191
+_C = chat_history_cache.c
+_BY_MESSAGE = select(_C.id).where(
+    _C.persona_id == bindparam("persona", type_=Key(64)),
+    _C.interface_path == bindparam("conversation", type_=Key(512)),
+    _C.message_id == bindparam("message", type_=Key(MESSAGE_ID_BYTES)),
+)
+_BY_ROW = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), _C.id == bindparam("row", type_=ID))
+
+
+def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | str] | None:
+    """Return what a row keeps of the message it stands on; None where none is named.
+
+    Args:
+        scope: its conversation is where the message was said.
+        message_id: the platform's id of the message, or the row id that saving it returned.
+
+    Returns:
+        The row id; where no such message is stored yet, the platform's id as a text.
+
+    Raises:
+        MessageError: a value that can be neither.
+        StoreReadError: nothing could be read.
+    """
+    if message_id is None:
+        return None
+    if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):
+        raise MessageError(
+            f"message_id is of type {type(message_id).__name__}. It must be the platform's id of the message, or the "
+            "row id that saving it returned.",
+            fields=("message_id",),
+        )
+    named = key_text(message_id, "message_id", MESSAGE_ID_BYTES, required=True)
+    if scope.conversation is not None:
+        values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
+        if found := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
+            return [int(found[0].id)]
+    if isinstance(message_id, int) and 0 <= message_id < 2**63:
+        values = {"persona": scope.persona, "row": message_id}
+        if db.read(_BY_ROW, values, source="chat_history_cache"):
+            return [message_id]
+    return [named]
+
+
+def join_sources(*listed: Any) -> list[int | str] | None:
+    """Return the messages of several lists, each once, in their order; None where there are none.
+
+    >>> join_sources([1, "m2"], None, [1, 3]), join_sources(None)
+    ([1, 'm2', 3], None)
+    """
+    given = [each for one in listed if isinstance(one, (list, tuple)) for each in one]
+    return list(dict.fromkeys(each for each in given if isinstance(each, (int, str)))) or None

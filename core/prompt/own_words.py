@@ -1,0 +1,75 @@
+"""Hits of what a person said in public channels of servers, for a prompt of their own direct messages.
+
+Called by `prompt.pipeline`. They take the places of the lowest ranked hits, at most a third of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..context.history import HistoryLists
+from ..database import sources
+from ..database.row_shapes import Branch
+from ..messages import table_own_words
+from ..messages.table_own_words import OwnRow
+from ..search.reading.found_rows import name_author
+from ..shapes import Hit
+from ..text.folding import collapsed, fold
+from ..text.hits import content_digest, hit, known_name, snippet
+from .call import PromptCall, Sight
+from .search import Recalled
+
+
+def plan(call: PromptCall, seeing: Sight) -> list[Branch]:
+    """Return what brings the rows; none without SERVER_IN_DIRECT, or outside of direct messages."""
+    s = call.settings
+    if seeing.viewer is None or not s.enable_memories:
+        return []
+    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    return table_own_words.branches(seeing.viewer, words, server_in_direct=s.server_in_direct)
+
+
+def choose(
+    call: PromptCall,
+    seeing: Sight,
+    brought: Mapping[int, Sequence[Any]],
+    lists: HistoryLists,
+    recalled: Recalled,
+) -> Sequence[Hit]:
+    """Return the hits of the search, and in the place of the lowest ranked what the person said elsewhere.
+
+    Args:
+        brought: rows by number of their kind.
+    """
+    rows: Sequence[OwnRow] = table_own_words.SHOWN.rows_in(brought)
+    if not rows:
+        return recalled.hits
+    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    own = _rank(rows, words, {content_digest(entry.text) for entry in lists.visible})
+    known = {collapsed(found["snippet"]) for found in recalled.hits}
+    made = [found for row in own if collapsed((found := _hit(call, row))["snippet"]) not in known]
+    most = max(1, call.caps.memories // 3)
+    kept = made[: max(most, call.caps.memories - len(recalled.hits))]
+    rank = {(one.hit["source"], one.hit["id"]): one.rank for one in recalled.chosen}
+    best = sorted(recalled.hits, key=lambda found: rank.get((found["source"], found["id"]), 0))
+    stays = {id(found) for found in best[: max(0, call.caps.memories - len(kept))]}
+    return [*(found for found in recalled.hits if id(found) in stays), *kept]
+
+
+def _rank(rows: Sequence[OwnRow], words: Sequence[str], visible: Collection[bytes]) -> list[OwnRow]:
+    """Return the rows that are not visible elsewhere, each text once: more of the words first, then the newest."""
+    by_text: dict[str, OwnRow] = {}
+    ordered = sorted(rows, key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
+    for row in sorted(ordered, key=lambda row: -sum(word in (row.folded or "") for word in words)):
+        if content_digest(row.text or "") not in visible:
+            by_text.setdefault(collapsed(row.text or ""), row)
+    return list(by_text.values())
+
+
+def _hit(call: PromptCall, row: OwnRow) -> Hit:
+    source = sources.BY_NUMBER[row.source]
+    is_chat = source is sources.CHAT
+    who = (row.participant or "").partition("/")[2]
+    speaker = known_name(row.name or "", who) if is_chat else name_author(row.name or "", call.message.sender.name, who)
+    return hit(source.name, row.id, row.at, snippet(row.text or "", call.settings.snippet_chars), row.tags, speaker)

@@ -1,0 +1,187 @@
+"""P69: what was made of a message follows it when it is changed or deleted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, wishes
+from core.config import Settings
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
+from core.db import insert_memory
+from core.short_term.writer import write_turn
+from core.synth_core_memory import search_memories, silently_record_memory
+from tests.spec.stage import HERE, Stage
+
+CANARY = "Zyxwvut"
+JOB = f"I am looking for another job, at {CANARY}"
+
+
+def by(stage: Stage, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]:
+    return {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(HERE, participant=who)}
+
+
+def left(stage: Stage, canary: str = CANARY) -> set[str]:
+    """Return the tables in which the canary still stands, those shared by all personas too."""
+    found = set()
+    for entry in REGISTRY:
+        if not entry.texts:
+            continue
+        table = metadata.tables[entry.table]
+        rows = select(*(table.c[name] for name in entry.texts))
+        if entry.scoped == "persona":
+            rows = rows.where(table.c.persona_id == stage.persona)
+        if canary.lower() in str([tuple(row) for row in stage.db.read(rows, source=entry.table)]).lower():  # type: ignore[union-attr]
+            found.add(entry.table)
+    return found
+
+
+def everything(stage: Stage, said: int, **more: Any) -> None:
+    """Make all that is made of a message: of this one alone, and of others too."""
+    named = by(stage)
+    silently_record_memory(JOB, message_id=said, **named)
+    insert_memory(
+        f"Ann wants to go to {CANARY}.", "synth", "chat", ["job"], named["scope"], message_id=said, db=stage.db
+    )
+    conversations.add_saved_memory(f"Ann applies at {CANARY}", message_id="m1", **named)
+    conversations.run_tool_call(
+        conversations.parse_tool_call(
+            f"<use_tool><name>memoryTool</name><memoryContent>{CANARY} is her dream</memoryContent></use_tool>"
+        )[0],
+        message_id=said,
+        **named,
+    )
+    wishes.add_wish(f"Never mention {CANARY}", message_id="m1", **named)
+    lifelong.add_facts_with_meta([f"Ann dreams of {CANARY}"], message_id=said, **named)
+    ai_diary.add_diary_entry(f"Ann spoke of {CANARY}.", f"{CANARY}!", message_id="m1", **named)
+    ai_diary.add_diary_entry("A quiet day.", user_message=JOB, **named)
+    insert_memory(
+        f"Ann leaves for {CANARY} soon.", "synth", "consolidation", [], named["scope"], db=stage.db,
+        provenance="model", source_message_ids=[said, more["other"]],
+    )  # fmt: skip
+
+
+def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
+    other = stage.say("The weather is fine.", minutes=50)
+    said = stage.say(JOB, minutes=40, message_id="m1")
+    quoting = {"reply_to": {"text": JOB, "username": "Ann"}}
+    stage.say("Good luck!", who="Bob", minutes=30, metadata=quoting)
+    everything(stage, said, other=other)
+    turn = {"messages": [{"role": "user", "content": JOB}], "channel": HERE, "user": "tg/ann"}
+    write_turn(turn, JOB, **by(stage))
+    told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
+    conversations.close_conversation(HERE, model=lambda messages: told, wait=True, **by(stage, None))
+    texts = {"memories", "ai_diary", "chat_history_cache", "short_term_memories", "conversation_summaries"}
+    assert texts <= left(stage)
+    assert CANARY in json.dumps(stage.context(f"where does she go, {CANARY}?"))
+    result = chat_history_cache.delete_chat_message(said, **by(stage))
+    assert result.stored
+    assert left(stage) == set()
+    asked = stage.context("where is she going for another job?", history_scope="unified")
+    assert CANARY not in json.dumps(asked)
+    assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
+    # what is not of this message is as it was
+    assert "The weather is fine." in json.dumps(asked) and "Good luck!" in json.dumps(asked)
+    waiting = [
+        job for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE)) if job["type"] == "CONSOLIDATION"
+    ]
+    assert len(waiting) == 1
+
+
+def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
+    other = stage.say("The weather is fine.", minutes=50)
+    said = stage.say(JOB, minutes=40, message_id="m1")
+    stage.say("Good luck!", who="Bob", minutes=30, metadata={"reply_to": {"text": JOB, "username": "Ann"}})
+    everything(stage, said, other=other)
+    assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
+    context = stage.context("what is she looking for, a job?", MEMORY_LABELS=1)
+    assert CANARY not in json.dumps(context)
+    assert "I am looking for a cat" in json.dumps(context["history_current_chat"][-1])
+    assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
+    # what an operation made of others too is put away until it is made anew
+    assert left(stage) == {"memories"}
+    found = search_memories(keywords=["looking"], include_chat=False, db=stage.db, scope=stage.scope(HERE))
+    assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
+    types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
+    assert types.count("CONSOLIDATION") == 1
+
+
+def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
+    said = stage.say("I'm vegetarian.")
+    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["I'm vegetarian."]
+    chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
+    assert wishes.list_wishes(former=True, **by(stage)) == []
+    chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
+    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
+    assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
+
+
+def test_p69_what_a_deleted_wish_took_the_place_of_holds_again(stage: Stage) -> None:
+    stage.say("Call me Jo", minutes=50)
+    later = stage.say("Call me Kim", minutes=40)
+    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Kim"]
+    chat_history_cache.delete_chat_message(later, **by(stage))
+    assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
+
+
+def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None:
+    first, second = stage.say("I am vegan", minutes=90), stage.say("i am  vegan", minutes=20)
+    for row in (first, second):
+        silently_record_memory("I like kale", message_id=row, **by(stage))
+    chat_history_cache.delete_chat_message(first, **by(stage))
+    assert len(wishes.list_wishes(**by(stage))) == 1
+    assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
+    chat_history_cache.delete_chat_message(second, **by(stage))
+    assert wishes.list_wishes(former=True, **by(stage)) == []
+    assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
+
+
+def test_p69_what_was_captured_without_an_id_is_known_by_its_words(stage: Stage) -> None:
+    """Hosts of the original hand over the text alone."""
+    said = stage.say(JOB)
+    again = stage.say("I like tea", who="Bob", minutes=9)
+    silently_record_memory(JOB, **by(stage))
+    silently_record_memory("I like tea", **by(stage))
+    chat_history_cache.delete_chat_message(said, **by(stage))
+    chat_history_cache.delete_chat_message(again, **by(stage))
+    kept = search_memories(keywords=["tea", CANARY], include_chat=False, db=stage.db, scope=stage.scope(HERE))
+    assert [hit["snippet"] for hit in kept] == ["I like tea"]
+
+
+def test_p69_a_platforms_id_is_one_of_its_conversation(stage: Stage) -> None:
+    """Telegram counts messages in each chat by itself."""
+    here = stage.say("Tea for me", message_id="7")
+    stage.say("Coffee for me", "tg/43", message_id="7")
+    insert_memory("Ann drinks tea", "synth", "chat", [], stage.scope(HERE), message_id=7, db=stage.db)
+    insert_memory("Ann drinks coffee", "synth", "chat", [], stage.scope("tg/43"), message_id="7", db=stage.db)
+    late = insert_memory("Ann drinks water", "synth", "chat", [], stage.scope(HERE), message_id="8", db=stage.db)
+    chat_history_cache.delete_chat_message(here, **by(stage))
+    found = search_memories(keywords=["drinks"], limit=9, db=stage.db, scope=stage.scope(HERE))
+    assert {hit["snippet"] for hit in found} == {"Ann drinks coffee", "Ann drinks water"}
+    # a message that is stored after what was made of it
+    there = stage.say("Water for me", message_id="8")
+    chat_history_cache.delete_chat_message(there, **by(stage))
+    found = search_memories(keywords=["drinks"], limit=9, db=stage.db, scope=stage.scope(HERE))
+    assert late not in {hit["id"] for hit in found} and len(found) == 1
+
+
+@pytest.mark.parametrize("given", [True, 1.5, ["m1"], "x" * 192])
+def test_p69_a_message_id_that_is_none_is_refused_and_nothing_is_stored(stage: Stage, given: Any) -> None:
+    from core.errors import MessageError
+
+    for save in (
+        lambda: silently_record_memory("tea", message_id=given, **by(stage)),
+        lambda: insert_memory("tea", None, None, [], stage.scope(HERE), message_id=given, db=stage.db),
+        lambda: conversations.add_saved_memory("tea", message_id=given, **by(stage)),
+        lambda: wishes.add_wish("tea", message_id=given, **by(stage)),
+        lambda: ai_diary.add_diary_entry("tea", message_id=given, **by(stage)),
+        lambda: lifelong.add_facts_with_meta(["tea"], message_id=given, **by(stage)),
+    ):
+        with pytest.raises(MessageError) as refused:
+            save()
+        assert refused.value.fields == ("message_id",)
+    assert left(stage, "tea") <= {"search_vocab", "search_count", "search_term"}
