@@ -40,8 +40,12 @@ def find_values(
     """Return the values of these names that there are.
 
     Args:
+        names: namespace and name of each, compared exactly and in case; any number of them.
         kind: `entry` or `file`.
         refresh: values with a time to live begin it anew.
+
+    Returns:
+        The values by name. A name without a value in the scope is not in it; empty where there is none.
 
     Raises:
         MessageError: a name that fits no column.
@@ -77,8 +81,13 @@ def list_values(
 
     Args:
         prefix: whole parts, compared exactly and in case; `()` is everything.
+        kind: `entry` or `file`.
         limit: most values; None for all.
+        offset: how many to leave out before the first, where there is a `limit`.
         refresh: as in `find_values`.
+
+    Returns:
+        The values, maybe none.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -109,6 +118,14 @@ def search_values(
     """Return the values below a namespace whose texts fit what is looked for, the best first, each with its score.
 
     It is the search of memories over all that the scope sees, of which only values of its own are given.
+
+    Args:
+        query: what is looked for, in words.
+        prefix: whole parts of a namespace, compared exactly and in case; `()` is everything.
+        kind: `entry` or `file`.
+
+    Returns:
+        At most 200 values with their `score`, the highest first; of equal ones the newest. Empty where none fits.
 
     Raises:
         StoreReadError: nothing could be read.
@@ -144,6 +161,12 @@ def list_value_namespaces(
 ) -> list[tuple[str, ...]]:
     """Return the namespaces that hold values, sorted.
 
+    Args:
+        kind: `entry` or `file`.
+
+    Returns:
+        The parts of each namespace, each namespace once; empty where the scope has no values.
+
     Raises:
         StoreReadError: nothing could be read.
 
@@ -171,6 +194,7 @@ def change_values(
     Args:
         work: gets a `Change` with `find`, `list_below`, `put`, `rename` and `delete`. It may be run again where the
             server asks for it, so it has no other effect.
+        kind: `entry` or `file`.
 
     Returns:
         What `work` returned; `(False, None, "privacy")` where nothing may be kept of who is speaking.
@@ -207,6 +231,12 @@ def delete_expired_values(
     """Delete the values of the scope whose time to live is over, at most 500 at once, and return how many.
 
     They are read no more from the moment it is over; this frees what they take.
+
+    Args:
+        kind: `entry` or `file`.
+
+    Returns:
+        How many were deleted, 0 to 500; call again while it is 500.
 
     Raises:
         StoreWriteError: nothing was deleted.
