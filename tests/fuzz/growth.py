@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 import core
+from tests import package_modules
 from tests.fuzz.targets import TEXT_TARGETS
 
 START = 2_000
@@ -44,15 +44,12 @@ PIECES = (
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Yield every compiled pattern that a module of the package holds, in a name or a container, with its place."""
     seen: set[int] = set()
-    for found in walk_packages(core.__path__, "core."):
-        if found.name.startswith(("core.aio", "core.cli.__main__")):
-            continue
-        module = import_module(found.name)
+    for module in package_modules.load_all():
         for name, value in sorted(vars(module).items()):
             for each in _flat(value, 3):
                 if id(each) not in seen and isinstance(each.pattern, str):
                     seen.add(id(each))
-                    yield f"{found.name}.{name}", each
+                    yield f"{module.__name__}.{name}", each
 
 
 def _flat(value: object, depth: int) -> Iterator[re.Pattern[str]]:

@@ -36,6 +36,7 @@ DOORS = (
     "core.tokens",
     "core.transcripts",
     "core.transfer.items",
+    "core.values",
     "core.db",
     "core.doctor",
 )

@@ -6,8 +6,6 @@ readers of the registry send on their way; each part of it by itself, table by t
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from core import forgetting, jobs
 from core.database.engine import Database
 from core.database.schema_base import metadata
 from core.database.statements import dialect_of
+from tests import package_modules
 from tests.isolation.readers import READERS, walked
 from tests.isolation.statements import SCOPE_OF, parts_for_all, unscoped
 from tests.isolation.world import World
@@ -72,14 +71,11 @@ SENDERS = ("database.engine", "database.readers", "database.bulk")
 
 def ready_made() -> Iterator[tuple[str, str]]:
     """Yield the text of every statement that a module holds as a value, with the module's name."""
-    for found in pkgutil.walk_packages(core.__path__, "core."):
-        if found.name.endswith("__main__"):
-            continue
-        module = importlib.import_module(found.name)
+    for module in package_modules.load_all():
         for value in vars(module).values():
             for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Executable) and hasattr(each, "compile"):
-                    yield from _compiled(found.name.removeprefix("core."), each)
+                    yield from _compiled(module.__name__.removeprefix("core."), each)
 
 
 def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:

@@ -47,7 +47,7 @@ def test_build_keeps_to_its_options(kitchen: Command) -> None:
 def test_a_message_file_that_is_no_message_is_refused(run: Command, tmp_path: Path) -> None:
     """F60 and F78: what the file holds is at fault, or that it is no JSON."""
     file = tmp_path / "message.json"
-    file.write_text('{"text": "hi"}')
+    file.write_text('{"txet": "hi"}')
     ran = run("build", "--message-file", file)
     assert (ran.code, "message_id" in ran.err) == (1, True)
     file.write_text("hi")
