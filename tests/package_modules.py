@@ -13,7 +13,7 @@ import core
 def load_all() -> Iterator[ModuleType]:
     """Yield each module, imported; of the adapters those whose framework is installed.
 
-    The extra `test` leaves out a framework for its size. Any other module that cannot be imported is a fault: it raises.
+    The extra `test` leaves out a framework for its size. Any other module that cannot be imported raises.
     """
     for found in pkgutil.walk_packages(core.__path__, "core."):
         if found.name.endswith("__main__"):
