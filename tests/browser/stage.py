@@ -26,7 +26,8 @@ LONG = " ".join(
 )
 PEOPLE = ("discord/jonas", "discord/mira", "telegram_bot/ada", "webui/tom", "discord/yuki", "telegram_bot/sanaa")
 NAMES = ("Jonas", "Mira", "Ada", "Tom", "Yuki 雪", "Sanaa سناء")
-SETTINGS = {"ADMIN_TOKEN": "a-token-of-the-browser-tests", "SESSION_TTL_SEC": 604800}
+SETTINGS = {"ADMIN_TOKEN": "a-token-of-the-browser-tests", "SESSION_TTL_SEC": 604800, "PRUNE_MAX_AGE_DAYS": 90}
+"""Nothing here is a year old, and pruning has to find some."""
 
 _FACTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "FactsAboutUser": (

@@ -27,7 +27,7 @@ from core.scope import Scope
 from tests.store.world import NOW, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
-MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0}
+MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_values": 0}
 """Tables whose rows move too, and of which these conversations have none."""
 
 
