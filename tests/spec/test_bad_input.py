@@ -38,13 +38,21 @@ def _call(stage: Stage, function: Callable[..., Any], *arguments: Any, **more: A
     return function(*arguments, db=stage.db, scope=more.pop("scope", stage.scope()), **more)
 
 
-@pytest.mark.parametrize("message", [None, "a text", 7, [], {"text": "x"}, {"message_id": "1"}, {"date": "2026-03-10"}])
+@pytest.mark.parametrize("message", [None, "a text", 7, [], {}, {"mood": "fine"}, {"Text": "x", "id": "1"}])
 def test_f60_what_is_no_message_is_refused_by_the_call(stage: Stage, message: Any) -> None:
-    """Missing names are named, else the type that was seen."""
+    """The names that are looked for are named, else the type that was seen."""
     with pytest.raises(MessageError) as raised:
         _call(stage, build_json_prompt, message, {})
-    wanted = [name for name in ("message_id", "date") if isinstance(message, dict) and name not in message]
-    assert all(name in str(raised.value) for name in wanted or [type(message).__name__])
+    wanted = ["text", "message_id", "date"] if isinstance(message, dict) else [type(message).__name__]
+    assert all(name in str(raised.value) for name in wanted)
+
+
+@pytest.mark.parametrize("message", [{"text": "x"}, {"message_id": "1"}, {"date": "2026-03-10"}])
+def test_f60_one_of_the_names_is_enough(stage: Stage, message: Any) -> None:
+    """What is not said is unknown: hosts hand over messages with a text alone."""
+    payload = _call(stage, build_json_prompt, message, {})["input"]["payload"]
+    assert payload["text"] == message.get("text", "")
+    assert payload["source"]["message_id"] == message.get("message_id")
 
 
 @pytest.mark.parametrize("date", ["soon", 1e30, -1e30, "0001-01-01", "9999-12-31T23:59:59", math.nan, [1]])

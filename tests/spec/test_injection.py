@@ -22,7 +22,7 @@ pytestmark = pytest.mark.engines("sqlite")
 
 FLAGS: dict[str, Any] = {
     "recent_in_prompt": 10, "short_term_max_channels": 5, "max_prompt_chars": 0, "save_debounce_seconds": 0,
-    "memory_labels": True, "prompt_overflow": "return", "record_recalls": False,
+    "memory_labels": True, "prompt_overflow": "return", "record_recalls": False, "diary_chars": 30_000,
 }  # fmt: skip
 
 
@@ -40,6 +40,8 @@ def plant(stage: Stage, text: str) -> None:
     stage.remember(f"tofu is {text}", ["tofu", f"tofu {short[:40]}"], 300)
     stage.diary(f"day of tofu {text}", 90, personal_thought=f"thought {text}", interaction_summary=f"sum {text}",
                 user_message=f"said {text}", involved_users=[f"n {short}"])  # fmt: skip
+    # The entry is longer than DIARY_CHARS: its thought alone is shown.
+    stage.diary("long day " * 5000, 100, personal_thought=f"other thought {text}")
     conversations.add_saved_memory(f"tofu saved {short}", **by())
     wishes.add_wish(f"Please call me {short}", **by())
     answer = json.dumps({"title": f"title {short}", "summary": f"summary {text}"})

@@ -57,10 +57,10 @@ def environment(tmp_path: Path) -> Environment:
 
 
 def run_ten_lines(environment: Environment, folder: Path) -> str:
-    """Return what the ten lines of the README print in an environment, in a new folder of their own."""
+    """Return what the ten lines of the README print in a new folder of their own, and what their prompt remembers."""
     assert TEN_LINES is not None
     folder.mkdir()
-    return environment.run(WORKS + TEN_LINES[1], folder)
+    return environment.run(WORKS + TEN_LINES[1] + 'print(prompt["context"]["memories"][0]["snippet"])\n', folder)
 
 
 def names_in(wheel: Path) -> set[str]:
@@ -90,7 +90,9 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
 
 def _says_core(text: str) -> list[str]:
     return re.findall(
-        r"""(?:^|\s)(?:from|import) core\b.*|["'`]core[.:]\w.*|\bcore\.(?:\w+\.)*\w+ import""", text, re.MULTILINE
+        r"""(?:^|\s)(?:from|import) core\b.*|["'`]core[.:]\w.*|(?<![\w.])core\.(?:\w+\.)*\w+ import""",
+        text,
+        re.MULTILINE,
     )
 
 
@@ -105,12 +107,13 @@ def test_r1_nothing_inside_says_core(part: str) -> None:
     }
     assert told == {}
     assert _says_core("from core.db import x") and _says_core('x = "core.db:run"')
+    assert _says_core("'from' core.db import x") and not _says_core("from another.core.db import x")
 
 
 @pytest.mark.slow
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     """Installed before, after, and removed again, it takes nothing from ours, nor ours from it."""
-    said = "Ann's cat is called Tofu.\n"
+    said = "Your cat is called Tofu.\nAnn's cat is called Tofu.\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
     environment.install(other)
     environment.install(wheel)

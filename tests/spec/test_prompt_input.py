@@ -21,18 +21,19 @@ def test_f60_what_is_no_message_is_refused_with_its_type(stage: Stage, wrong: An
 
 
 @pytest.mark.parametrize(
-    ("given", "fields"),
-    [
-        ({}, ("message_id", "date")),
-        ({"message_id": 1}, ("date",)),
-        ({"date": None, "text": "hi"}, ("message_id",)),
-        (SimpleNamespace(text="hi"), ("message_id", "date")),
-    ],
+    "given", [{}, {"mood": "fine"}, SimpleNamespace(), SimpleNamespace(mood="fine", id=1), {"TEXT": "hi"}]
 )
-def test_f60_missing_names_are_all_named(stage: Stage, given: Any, fields: tuple[str, ...]) -> None:
+def test_f60_without_any_name_that_is_looked_for_all_are_named(stage: Stage, given: Any) -> None:
     with pytest.raises(MessageError) as caught:
         build_json_prompt(given, db=stage.db, scope=stage.scope())
-    assert caught.value.fields == fields
+    assert caught.value.fields == ("message_id", "date")
+    assert all(name in str(caught.value) for name in ("text", "message_id", "date"))
+
+
+@pytest.mark.parametrize("given", [{"message_id": 1}, {"date": None, "text": "hi"}, SimpleNamespace(text="hi")])
+def test_p2_one_name_that_is_looked_for_is_enough(stage: Stage, given: Any) -> None:
+    prompt = build_json_prompt(given, db=stage.db, scope=stage.scope())
+    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
 
 
 @pytest.mark.parametrize(

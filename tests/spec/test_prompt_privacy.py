@@ -158,8 +158,9 @@ def test_f18_local_only_rows_enter_local_prompts_alone(stage: Stage) -> None:
     assert "canary" not in str(stage.context("canary"))
     inside = stage.context("canary", destination="local")
     assert "canary kept local" in str(inside["memories"])
-    assert inside["thoughts"]
-    assert inside["ai_diary"]
+    assert "canary day" in str(inside["ai_diary"]) and "canary thought" in str(inside["ai_diary"])
+    assert "canary" not in str(stage.context("canary", AI_DIARY_FULL=0))
+    assert "canary thought" in str(stage.context("canary", destination="local", AI_DIARY_FULL=0)["thoughts"])
     by_scope = Scope(persona=stage.persona, destination="local")
     assert "canary kept local" in str(stage.context("canary", scope=by_scope))
     assert "canary kept local" in str(stage.context("canary", PROMPT_DESTINATION="local"))

@@ -101,7 +101,11 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     link_participants("discord/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
     linked = shown(stage, "discord/ann", **direct)
     assert {each["channel"] for each in linked} == {"tg/ann", "tg/open"}
-    assert [each["channel"] for each in shown(stage, "tg/closed", is_private=True)] == ["tg/pub"]
+    # A closed channel sees its threads, in which there may be fewer people; a thread sees neither it nor others.
+    closed = {"is_private": True}
+    assert {each["channel"] for each in shown(stage, "tg/closed", **closed)} == {"tg/closed/7", "tg/pub"}
+    assert [each["channel"] for each in shown(stage, "tg/closed/7", **closed)] == ["tg/pub"]
+    assert [each["channel"] for each in shown(stage, "tg/closed/8", **closed)] == ["tg/pub"]
     assert shown(Stage(stage.db)) == []
 
 
