@@ -50,6 +50,7 @@ FIGURES = {
     "core.stories.get_scene_range",
     "core.synth_core_memory.preview_search",
     "core.synth_tagging.expand_tags",
+    "core.tokens.list_tokens",
 }
 """Readers that give numbers, ids and words of the caller; the others must show canaries, or nothing was tried."""
 

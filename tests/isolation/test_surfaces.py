@@ -137,15 +137,20 @@ COMMANDS = {
     "db check": ["db", "check"],
     "jobs show": ["jobs", "show"],
     "memory health": ["memory", "health"],
+    "recap show": ["recap", "show"],
+    "recap refused": ["recap", "refused"],
     "doctor": None,
     "mcp": None,
 }
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
+IN_A_CONVERSATION = ("build", "explain", "search", "recap show", "recap refused")
+"""What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
     "db init", "db migrate", "db reindex", "db verify", "db maintenance", "config show", "config check", "config write",
     "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
+    "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
 
@@ -179,8 +184,12 @@ def test_f12_no_command_shows_what_is_not_seen(
             if words is None:
                 continue
             more = ["--persona-id", scope.persona]
-            if name in ("build", "explain", "search"):
-                more += ["--conversation", str(scope.conversation)]
+            if name in IN_A_CONVERSATION:
+                more += (
+                    [str(scope.conversation)]
+                    if name.startswith("recap")
+                    else ["--conversation", str(scope.conversation)]
+                )
                 more += ["--server", scope.server] if scope.server else []
             capsys.readouterr()
             core.cli.main([*words, *more, "--json"])
@@ -189,7 +198,7 @@ def test_f12_no_command_shows_what_is_not_seen(
                 seen += 1
                 origin = world.origins[token]
                 assert origin.persona == scope.persona, name
-                assert name not in ("build", "explain", "search") or may_see(asking.asker, origin), (name, origin)
+                assert name not in IN_A_CONVERSATION or may_see(asking.asker, origin), (name, origin)
     assert seen > 10
 
 
