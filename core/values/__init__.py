@@ -15,6 +15,7 @@ from typing import TypeVar
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database import readers
 from ..database.engine import Database
+from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import WriteResult
 from . import table
@@ -48,7 +49,7 @@ def find_values(
         The values by name. A name without a value in the scope is not in it; empty where there is none.
 
     Raises:
-        MessageError: a name that fits no column.
+        MessageError: a name that is none or fits no column, or a kind there is not.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -59,7 +60,7 @@ def find_values(
     '"tea"'
     >>> db.close()
     """
-    wanted = [table.check_name(*each) for each in names]
+    wanted = table.check_names(names)
     call = open_call(db, settings, scope)
     address = _address(call, kind)
     found = table.find_values(_reader(call), address, wanted, call.db.clock())
@@ -90,6 +91,7 @@ def list_values(
         The values, maybe none.
 
     Raises:
+        MessageError: a prefix that is no list of texts, or another argument out of its range.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -100,9 +102,12 @@ def list_values(
     ([], 1)
     >>> db.close()
     """
+    below = table.check_namespace(prefix, "prefix")
+    most = None if limit is None else table.check_count(limit, "limit")
+    skipped = table.check_count(offset, "offset")
     call = open_call(db, settings, scope)
     address = _address(call, kind)
-    rows = table.list_values(_reader(call), address, prefix, call.db.clock(), limit=limit, offset=offset)
+    rows = table.list_values(_reader(call), address, below, call.db.clock(), limit=most, offset=skipped)
     return _refreshed(call, address, rows, refresh)
 
 
@@ -128,6 +133,7 @@ def search_values(
         At most 200 values with their `score`, the highest first; of equal ones the newest. Empty where none fits.
 
     Raises:
+        MessageError: a prefix that is no list of texts, or a kind there is not.
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -141,7 +147,9 @@ def search_values(
     """
     from ..synth_core_memory import explain_search  # noqa: PLC0415 - loads the search, which most calls do not need
 
+    below = table.check_namespace(prefix, "prefix")
     call = open_call(db, settings, scope)
+    address = _address(call, kind)
     _, report = explain_search(
         query=query, include_chat=False, limit=MOST_HITS, ranking="relevance",
         db=call.db, settings=call.settings, scope=call.scope,
@@ -151,7 +159,7 @@ def search_values(
     for twin in report["folded"]:
         if twin["source"] == "memories" and twin["into"][0] == "memories" and twin["into"][1] in scores:
             scores.setdefault(twin["id"], scores[twin["into"][1]])
-    found = table.find_by_items(_reader(call), _address(call, kind), prefix, scores, call.db.clock())
+    found = table.find_by_items(_reader(call), address, below, scores, call.db.clock())
     hits = [replace(value, score=scores[item]) for item, value in found.items()]
     return sorted(hits, key=lambda hit: (-(hit.score or 0.0), -hit.id))
 
@@ -200,7 +208,7 @@ def change_values(
         What `work` returned; `(False, None, "privacy")` where nothing may be kept of who is speaking.
 
     Raises:
-        MessageError: a name that fits no column.
+        MessageError: a name that fits no column, a kind there is not, or no function.
         StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
@@ -212,6 +220,8 @@ def change_values(
     []
     >>> db.close()
     """
+    if not callable(work):
+        raise MessageError.of_type("work", work, "a function that gets the change")
     call = open_call(db, settings, scope)
     started = call.db.ids.one()  # by it a change is told to be older than a call of `forget`
     address = _address(call, kind)
@@ -258,7 +268,7 @@ def _address(call: Call, kind: Kind) -> Address:
     viewer = with_viewer(call).viewer
     assert viewer is not None
     owners = table.find_owners(_reader(call), call.persona, call.scope.participant)
-    return Address(call.persona, viewer.own, owners, kind, viewer.sees_local_only)
+    return Address(call.persona, viewer.own, owners, table.check_kind(kind), viewer.sees_local_only)
 
 
 def _reader(call: Call) -> readers.Reader:

@@ -27,6 +27,7 @@ from ..database.schema import audiences, conversations, memories, participants
 from ..database.schema_recent import item_history
 from ..database.schema_values import NAME_BYTES, NAMESPACE_BYTES, stored_values
 from ..database.sources import MEMORIES
+from ..errors import MessageError
 from ..index import indexed
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory
@@ -39,19 +40,72 @@ Kind = Literal["file", "entry"]
 
 SOURCE = "stored_values"
 AT_ONCE = 500
+MOST_COUNT = 2**31 - 1
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
 """Where the items of values come from."""
 _V, _M = stored_values.c, memories.c
 
 
-def check_name(namespace: tuple[str, ...], name: str) -> ValueName:
+def check_name(namespace: Sequence[str], name: str) -> ValueName:
     """Return a name that fits its columns.
 
     Raises:
         MessageError: it does not.
     """
-    key_text(write_namespace(namespace), "namespace", NAMESPACE_BYTES)
-    return ValueName(namespace, key_text(name, "key", NAME_BYTES))
+    return ValueName(check_namespace(namespace, "namespace"), key_text(name, "key", NAME_BYTES))
+
+
+def check_names(names: Iterable[ValueName]) -> list[ValueName]:
+    """Return names that fit their columns.
+
+    Raises:
+        MessageError: one is no pair of a namespace and a key, or does not fit.
+    """
+    given: object = names
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise MessageError.of_type("names", names, "a list of pairs of a namespace and a key")
+    checked = []
+    for each in names:
+        if not isinstance(each, (tuple, list)) or len(each) != 2:
+            raise MessageError.of_type("names", each, "a list of pairs of a namespace and a key")
+        checked.append(check_name(*each))
+    return checked
+
+
+def check_namespace(namespace: Sequence[str], field: str) -> tuple[str, ...]:
+    """Return a namespace, or the beginning of one, that fits its column.
+
+    Raises:
+        MessageError: it is no list of texts, or does not fit.
+    """
+    if not isinstance(namespace, (tuple, list)) or not all(isinstance(part, str) for part in namespace):
+        raise MessageError.of_type(field, namespace, "a tuple of texts")
+    key_text(write_namespace(namespace), field, NAMESPACE_BYTES)
+    return tuple(namespace)
+
+
+def check_kind(kind: Kind) -> Kind:
+    """Return a kind that there is.
+
+    Raises:
+        MessageError: there is no such kind.
+    """
+    if kind not in _SOURCES:
+        raise MessageError(f"kind is {str(kind)[:40]!r}. It must be 'entry' or 'file'.", fields=("kind",))
+    return kind
+
+
+def check_count(value: int, field: str) -> int:
+    """Return how many, 0 or more.
+
+    Raises:
+        MessageError: it is no whole number of 0 or more.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MessageError.of_type(field, value, "a whole number")
+    if not 0 <= value <= MOST_COUNT:
+        raise MessageError(f"{field} is out of range. It must be a whole number, 0 to {MOST_COUNT}.", fields=(field,))
+    return value
 
 
 class ValueName(NamedTuple):

@@ -177,6 +177,8 @@ def test_p19_no_text_changes_the_structure(stage: Stage, hostile: str) -> None:
         one.say(f"tofu there {text}", ELSEWHERE, "Bob", minutes=30, title=f"t {text}"[:60].replace("\x00", ""))
         one.remember(f"tofu is {text}", [f"tofu {text}"[:40], "tofu"], 300)
         one.diary(f"day of tofu {text}", 90, personal_thought=f"thought {text}", interaction_summary=f"sum {text}")
+        # The entry is longer than DIARY_CHARS: its thought alone is shown.
+        one.diary("long day " * 5000, 100, personal_thought=f"other thought of tofu {text}")
         live = {HERE: [{"sender_name": f"Ann {text}", "text": f"live {text}"}]}
         set_hook("static_injections", lambda: {"mood": text})
         return one.prompt(
@@ -184,9 +186,11 @@ def test_p19_no_text_changes_the_structure(stage: Stage, hostile: str) -> None:
             live,
             from_user={"id": "9", "username": f"u {text}", "full_name": f"n {text}"},
             reply_to_message={"text": f"r {text}", "from_user": {"username": f"b {text}"}},
+            DIARY_CHARS=30_000,
         )
 
     harmless, harmful = built("quiet words", 1), built(hostile, 2)
+    assert harmless["context"]["ai_diary"] and harmless["context"]["thoughts"]
     assert shape(harmful) == shape(harmless)
     assert harmful["instructions"] == harmless["instructions"]
     assert harmful["actions"] == {}
