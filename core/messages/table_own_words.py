@@ -42,7 +42,7 @@ class OwnRow(NamedTuple):
 
 
 SHOWN = Shape(
-    FIRST + 30, OwnRow, text=TEXT, name=TEXT, folded=TEXT, source=NUMBER,
+    FIRST + 50, OwnRow, text=TEXT, name=TEXT, folded=TEXT, source=NUMBER,
     tags=KEY, conversation=KEY, digest=PLAIN, participant=KEY, at=TIME,
 )  # fmt: skip
 
