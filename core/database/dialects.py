@@ -142,6 +142,7 @@ LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="utf8mb4", collation=CO
 FLAG = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
 SMALL = Integer().with_variant(mysql.TINYINT(), "mysql", "mariadb")
 COUNT16 = Integer().with_variant(mysql.SMALLINT(unsigned=True), "mysql", "mariadb")
+PACKED = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 HASH = LargeBinary().with_variant(mysql.BINARY(32), "mysql", "mariadb")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, Numeric, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import COUNT16, HASH, ID, LONG_TEXT, SMALL, Time, name_type
+from .dialects import COUNT16, HASH, ID, LONG_TEXT, PACKED, SMALL, Time, name_type
 from .schema_base import checks, flag, json_text, key, persona, table
 
 audiences: Table = table(
@@ -249,6 +249,55 @@ search_term: Table = table(
     flag("local_only"),
     # newest rows with a word or pair
     PrimaryKeyConstraint("audience_id", "term", "source", "at_us", "row_id"),
+    clustered=True,
+)
+
+search_fresh: Table = table(
+    "search_fresh",
+    Column("audience_id", ID, nullable=False),
+    Column("source", SMALL, nullable=False),
+    Column("row_id", ID, nullable=False),
+    Column("at_us", ID, nullable=False),
+    Column("words", COUNT16, nullable=False),
+    flag("local_only"),
+    # rows of an audience whose postings stand in search_term and search_tag, until they are packed
+    PrimaryKeyConstraint("audience_id", "source", "row_id"),
+    clustered=True,
+)
+
+search_segment: Table = table(
+    "search_segment",
+    Column("audience_id", ID, nullable=False),
+    # row 0 of an audience has no rows: it counts the segments made, and is locked while they change
+    Column("segment_id", ID, nullable=False),
+    Column("stamp", ID, nullable=False),
+    Column("docs", Integer, nullable=False),
+    Column("head", PACKED, nullable=False),
+    # packed rows of an audience
+    PrimaryKeyConstraint("audience_id", "segment_id"),
+)
+
+search_block: Table = table(
+    "search_block",
+    Column("audience_id", ID, nullable=False),
+    Column("segment_id", ID, nullable=False),
+    Column("kind", SMALL, nullable=False),
+    key("term", 255),
+    Column("postings", PACKED, nullable=False),
+    # where a word (kind 0) or tag (kind 1) stands in a segment
+    PrimaryKeyConstraint("audience_id", "segment_id", "kind", "term"),
+    clustered=True,
+)
+
+search_gone: Table = table(
+    "search_gone",
+    Column("audience_id", ID, nullable=False),
+    Column("source", SMALL, nullable=False),
+    Column("row_id", ID, nullable=False),
+    # no segment up to this one holds the row any more
+    Column("segment_id", ID, nullable=False),
+    # packed rows that changed or went since
+    PrimaryKeyConstraint("audience_id", "source", "row_id"),
     clustered=True,
 )
 

@@ -7,7 +7,7 @@ rows are read once more and the postings of these words are compared one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -17,22 +17,26 @@ from sqlalchemy import Integer, bindparam, func, select
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import search_count, search_stats, search_tag, search_term, search_vocab
+from ..database.schema import search_count, search_fresh, search_stats, search_tag, search_term, search_vocab
 from .entries import RANGE, Progress, all_entries
-from .table import TAG, UNLISTED, WORD, Entry
+from .lookups import UNLISTED
+from .table import TAG, WORD, Entry
 
 PAGE = 20_000
 """Words summed up at once."""
 AT_ONCE = 1_000_000
 """Most postings held to be compared one by one."""
 _P, _Q = 100_003, 99_991
+MOST_TIMES = 255
+"""A segment counts a word in a row up to this."""
+_64_BITS = 2**64 - 1
 _SHIFT = 2**62
 """Added to a time, so that it is never negative: what is left of a negative number is not the same everywhere."""
 
-Kind = Literal["missing", "extra", "stale", "count", "total", "word"]
-"""missing: a posting that a row gives is not there. extra: a posting without its row. stale: a posting that tells other
-numbers than its row. count: search_count is wrong. total: search_stats is wrong. word: a word of a posting is not known
-to search_vocab, or not by all its endings."""
+Kind = Literal["missing", "extra", "stale", "count", "total", "word", "damaged"]
+"""damaged: a segment cannot be read. missing: a posting that a row gives is not there. extra: one without its row.
+stale: a posting that tells other numbers than its row. count: search_count is wrong. total: search_stats is wrong.
+word: a word of a posting is not known to search_vocab, or not by all its endings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,16 @@ def _sign(entry: Entry, kind: int) -> int:
     return mixed + 17 * entry.words if kind == WORD else mixed
 
 
+def packed_sign(entry: Entry) -> int:
+    """Return a number that tells what a segment holds of a row from nearly everything else it could hold.
+
+    It holds for one run of the program alone.
+    """
+    terms = sum(hash((WORD, term)) * min(n, MOST_TIMES) for term, n in entry.terms.items())
+    tags = sum(hash((TAG, tag)) for tag in set(entry.tags))
+    return (terms + tags + hash((entry.at_us, entry.words, entry.local_only))) & _64_BITS
+
+
 _TABLES: tuple[tuple[int, Any, str], ...] = ((WORD, search_term, "term"), (TAG, search_tag, "tag"))
 
 
@@ -102,20 +116,36 @@ class _Given:
     """What the rows give, by kind, audience and place: how many postings, and the sum of their signs."""
 
     places: tuple[dict[int, _Sums], dict[int, _Sums]]
+    """Of rows that are not packed."""
+    docs: tuple[dict[int, dict[tuple[str, int], int]], dict[int, dict[tuple[str, int], int]]]
+    """In how many rows each word or tag stands."""
+    fresh: dict[tuple[int, int], tuple[int, int]]
+    """Source and id of rows that are not packed to audience and time."""
+    packed: dict[tuple[int, int], tuple[int, int]]
+    """Source and id of packed rows to audience and sign."""
     totals: dict[tuple[int, int], list[int]]
     """(audience, source) to rows and words."""
 
 
-def _summed(entries: Iterable[Entry]) -> _Given:
-    made = _Given(({}, {}), {})
+def _summed(entries: Iterable[Entry], packed: Container[tuple[int, int, int]]) -> _Given:
+    made = _Given(({}, {}), ({}, {}), {}, {}, {})
     for entry in entries:
+        place, is_packed = (entry.source, entry.row_id), (entry.audience_id, entry.source, entry.row_id) in packed
+        if is_packed:
+            made.packed[place] = (entry.audience_id, packed_sign(entry))
+        else:
+            made.fresh[place] = (entry.audience_id, entry.at_us)
         total = made.totals.setdefault((entry.audience_id, entry.source), [0, 0])
         total[0] += 1
         total[1] += entry.words
         for kind, keys in ((WORD, entry.terms.items()), (TAG, ((tag, 0) for tag in entry.tags))):
             places = made.places[kind].setdefault(entry.audience_id, {})
             sign = _sign(entry, kind)
+            docs = made.docs[kind].setdefault(entry.audience_id, {})
             for key, times in keys:
+                docs[key, entry.source] = docs.get((key, entry.source), 0) + 1
+                if is_packed:
+                    continue
                 found = places.get((key, entry.source))
                 if found is None:
                     places[key, entry.source] = [1, sign + 13 * times]
@@ -172,15 +202,21 @@ def differences(db: Database, progress: Progress | None = None) -> Iterator[Diff
     Rows that change while they are compared may be listed; `search_repair.mend` looks again before it writes.
     """
     tell = progress or _quiet
-    given = _summed(all_entries(db, tell))
+    from . import check_packed  # noqa: PLC0415 - loads numpy
+
+    packed = check_packed.read_packed(db, tell)
+    given = _summed(all_entries(db, tell), packed.rows)
+    yield from check_packed.compare(packed, given.packed)
+    yield from _fresh_rows(db, given.fresh)
     audiences = _audiences(db, given)
     for kind, table, _ in _TABLES:
         unequal: dict[Place, int] = {}
         counts: list[Difference] = []
         for done, audience in enumerate(audiences, 1):
-            _compare_audience(db, kind, audience, given.places[kind].get(audience, {}), unequal, counts)
+            own = given.places[kind].get(audience, {})
+            _compare_audience(db, kind, audience, own, given.docs[kind].get(audience, {}), unequal, counts)
             tell(table.name, done, len(audiences))
-        yield from _one_by_one(db, kind, unequal, tell)
+        yield from _one_by_one(db, kind, unequal, packed.rows, tell)
         yield from counts
     yield from _totals(db, given.totals)
     yield from _unknown_words(db)
@@ -203,6 +239,7 @@ def _compare_audience(
     kind: int,
     audience: int,
     given: _Sums,
+    docs_given: Mapping[tuple[str, int], int],
     unequal: dict[Place, int],
     counts: list[Difference],
 ) -> None:
@@ -216,27 +253,47 @@ def _compare_audience(
                 unequal[Place(audience, *place)] = found[0] + wanted[0]
     unequal |= {Place(audience, *place): docs for place, (docs, _) in given.items() if place not in there}
     stored = _stored_counts(db, kind, audience)
-    wrong = [p for p in given.keys() | stored.keys() if given.get(p, (0, 0))[0] != stored.get(p, 0)]
+    wrong = [p for p in docs_given.keys() | stored.keys() if docs_given.get(p, 0) != stored.get(p, 0)]
     table = _TABLES[kind][1].name
     counts += [Difference("count", table, audience, key, source) for key, source in sorted(wrong)]
 
 
-def _one_by_one(db: Database, kind: int, unequal: Mapping[Place, int], tell: Progress) -> Iterator[Difference]:
+def _one_by_one(
+    db: Database, kind: int, unequal: Mapping[Place, int], packed: Container[tuple[int, int, int]], tell: Progress
+) -> Iterator[Difference]:
     """Yield the postings that differ in these places; of very many places, some at a time."""
     part: dict[Place, int] = {}
     for place in sorted(unequal):
         part[place] = unequal[place]
         if sum(part.values()) >= AT_ONCE:
-            yield from _of_places(db, kind, part.keys(), tell)
+            yield from _of_places(db, kind, part.keys(), packed, tell)
             part = {}
     if part:
-        yield from _of_places(db, kind, part.keys(), tell)
+        yield from _of_places(db, kind, part.keys(), packed, tell)
 
 
-def _of_places(db: Database, kind: int, asked: Iterable[Place], tell: Progress) -> Iterator[Difference]:
+def _fresh_rows(db: Database, given: Mapping[tuple[int, int], tuple[int, int]]) -> Iterator[Difference]:
+    """Yield rows that are neither packed nor listed to be, and those that are listed and are not there."""
+    f = search_fresh.c
+    stored = {
+        (row[1], row[2]): (row[0], row[3])
+        for row in db.read(select(f.audience_id, f.source, f.row_id, f.at_us), source="search_fresh")
+    }
+    for place in sorted(given.keys() | stored.keys()):
+        if stored.get(place) != given.get(place):
+            kind: Kind = "missing" if place not in stored else "extra" if place not in given else "stale"
+            audience, at_us = stored.get(place) or given[place]
+            yield Difference(kind, "search_fresh", audience, "", place[0], place[1], at_us)
+
+
+def _of_places(
+    db: Database, kind: int, asked: Iterable[Place], packed: Container[tuple[int, int, int]], tell: Progress
+) -> Iterator[Difference]:
     table = _TABLES[kind][1].name
     given: dict[Place, set[_Posting]] = {place: set() for place in asked}
     for entry in all_entries(db, tell):
+        if (entry.audience_id, entry.source, entry.row_id) in packed:
+            continue
         for place, posting in _postings(entry, kind):
             if place in given:
                 given[place].add(posting)

@@ -1,20 +1,29 @@
-"""What is looked for in the search tables, and how rare it is: the shapes that the two plans of look-ups share.
-
-`search.ranking.lookups_recency` and `search.ranking.lookups_relevance` decide which look-ups answer a search;
-`index.postings` runs them. Called by `search`; reads no database.
-"""
+"""What is looked for in the search tables, and how rare it is. Called by `search`; reads no database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Kind = Literal["words", "tags", "walk"]
-"""words, tags: postings of keys. walk: rows themselves, newest first, for texts that no known word leads to."""
-
+HELD = "search.held"
+"""In the caches of a database handle: what the process holds of packed rows."""
 UNLISTED = "\x01"
 """The index term of rows that hold a word which is not in the index."""
+
+
+NO_MATCH = "\x02"
+"""A pattern no stored text matches: fills the places of a statement that are not needed."""
+
+
+class Segment(NamedTuple):
+    """A segment of the packed index."""
+
+    audience_id: int
+    segment_id: int
+    stamp: int
+    """Tells it from every other one there was."""
+    docs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +34,8 @@ class Wanted:
     """Folded."""
     is_keyword: bool
     is_tag: bool
+    whole_only: bool = False
+    """It counts as a whole word alone: so few letters stand in many words that have nothing to do with it."""
     is_minor: bool = False
     """Words of the message beside those asked for, which lend a row weight: `text` is how they begin."""
     stem: str = ""
@@ -53,43 +64,6 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """One branch of the statement that reads candidates."""
-
-    kind: Kind
-    audiences: tuple[int, ...]
-    keys: tuple[str, ...]
-    sources: tuple[int, ...]
-    limit: int | None
-    """Newest rows taken; None for all."""
-    groups: tuple[tuple[int, ...], ...] = ()
-    """Indexes of texts: the row must hold one of each group, compared with LIKE."""
-    tagged: bool = False
-    """The row must hold one of the tags asked for."""
-    proves: int = -1
-    """Index of the text that every row found holds; -1 where the keys tell."""
-    distinct: bool = False
-    """Each row once, without its keys: a row with two of them would take two of the `limit` places."""
-    first_tier: bool = False
-    """Its rows match a tag and a keyword."""
-    also: tuple[str, ...] = ()
-    """Known words of which the row must hold one beside its key."""
-    between: tuple[int, int] | None = None
-    """Only rows from the first time on and before the second, in microseconds, whatever else limits the search."""
-    scan: int | None = None
-    """Newest postings or rows that are compared at all; None for as many as it takes to fill `limit`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The look-ups of one search."""
-
-    lookups: tuple[Lookup, ...]
-    complete: bool
-    """Where no look-up comes back full, they bring every matching row."""
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
     """What is known of the visible rows before any is read."""
 
@@ -108,11 +82,6 @@ class Known:
         """Return the counts of these words in a source."""
         wanted = set(keys)
         return [c for c in self.words if c.source == source and c.key in wanted]
-
-
-def plain_terms(words: Sequence[Wanted], which: Iterable[int]) -> set[str]:
-    """Return the known words that prove a match of one of these texts by standing in a row."""
-    return {t for i in which if not (words[i].verify or words[i].walk) for t in words[i].terms}
 
 
 def total(cells: Iterable[Count]) -> int:

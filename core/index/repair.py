@@ -94,6 +94,13 @@ def _index_range(db: Database, source: SourceTable, ids: Sequence[int], connecti
 
 def mend(db: Database, found: Sequence[Difference]) -> int:
     """Put the places right that `differences` listed; return how many there were."""
+    from . import packing  # noqa: PLC0415 - loads numpy
+
+    damaged = [d for d in found if d.kind == "damaged"]
+    for d in damaged:
+        db.transaction(partial(packing.drop_segment, d.audience_id, int(d.key)), source="search_segment")
+    if damaged:  # what its rows are missing is told by looking once more
+        found = list(differences(db))
     rows: dict[tuple[int, int], list[Difference]] = {}
     for d in found:
         if d.kind in ("missing", "extra", "stale"):
@@ -120,6 +127,8 @@ def _kind(difference: Difference) -> int:
 
 def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Difference]], connection: Connection) -> None:
     """Take out the postings listed as extra or stale, and put in what the rows, locked, give now."""
+    from . import packing  # noqa: PLC0415 - loads numpy
+
     source = sources.BY_NUMBER.get(number)
     entries = {}
     if source is not None:
@@ -131,6 +140,8 @@ def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Differen
         entries = {r[0]: entry_of(source, r) for r in found if search_index.is_indexed(waiting, r[0])}
     for row_id, differences_ in listed.items():
         for d in differences_:
+            if d.table in ("search_segment", "search_fresh"):
+                continue
             if d.kind == "stale" or (d.kind == "extra" and not _gives(entries.get(row_id), d)):
                 table = search_tag if d.table == "search_tag" else search_term
                 key = table.c.tag if d.table == "search_tag" else table.c.term
@@ -142,6 +153,10 @@ def _mend_rows(db: Database, number: int, listed: Mapping[int, Sequence[Differen
                     table.c.row_id == d.row_id,
                 )
                 connection.execute(delete(table).where(*place))
+        # Wherever it stood, it stands by itself from now on, and is packed anew.
+        for audience in sorted({d.audience_id for d in differences_}):
+            packing.note_gone(connection, db.family, audience, [(number, row_id)])
+            packing.drop_fresh_row(connection, audience, number, row_id)
     search_index.add_postings(connection, db.family, entries.values())
 
 
@@ -154,6 +169,8 @@ def _gives(entry: Entry | None, d: Difference) -> bool:
 
 def _recount(db: Database, places: Sequence[tuple[int, int, str, int]], connection: Connection) -> None:
     """Set counts to what the postings say; the rows of the counts are locked first, since writers change them too."""
+    from . import packing  # noqa: PLC0415 - loads numpy
+
     for audience, kind, key, number in places:
         table = search_tag if kind == TAG else search_term
         column = table.c.tag if kind == TAG else table.c.term
@@ -163,6 +180,7 @@ def _recount(db: Database, places: Sequence[tuple[int, int, str, int]], connecti
             table.c.audience_id == audience, column == bindparam("k", type_=Key(255)), table.c.source == number
         )
         docs = connection.execute(counted, {"k": key}).scalar_one()
+        docs += packing.count_packed(connection, audience, kind, key, number)
         connection.execute(upsert(search_count, db.family, update=["docs"]), {**place, "docs": docs})
         if not docs:
             n = search_count.c

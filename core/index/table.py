@@ -13,18 +13,35 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, Integer, bindparam, delete, select
 
-from ..database import dialects
+from ..base import logs
+from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
-from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term, search_vocab
+from ..database.schema import (
+    search_count,
+    search_fresh,
+    search_progress,
+    search_stats,
+    search_tag,
+    search_term,
+    search_vocab,
+)
+from ..database.sources import SourceTable
 from ..text.words import index_terms
+from .lookups import UNLISTED
 
 TERM_BYTES = 160
 TERMS_PER_ROW = 5000
 """A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
-UNLISTED = "\x01"
-"""Term of rows that hold a word which is not in the index (too long, or beyond TERMS_PER_ROW). No text holds it."""
+PACK_FROM = 256
+"""Rows of an audience with postings of their own that are packed together."""
+MANY_WRITTEN = 256
+"""Rows of an audience, written at once, that are packed without postings of their own first."""
+LOOKED_AFTER = 32
+"""Writes to an audience after which a process looks whether there is something to pack."""
+MOST_AUDIENCES = 10_000
+"""Audiences whose writes are counted."""
 MANY = 100
 """From so many rows on their postings are deleted in the order they lie in."""
 WORD, TAG = 0, 1
@@ -79,6 +96,7 @@ def _statement(name: str, family: str) -> Any:
     made: dict[str, Any] = {
         "term": lambda: dialects.insert_ignore(search_term, family),
         "tag": lambda: dialects.insert_ignore(search_tag, family),
+        "fresh": lambda: dialects.upsert(search_fresh, family, update=["at_us", "words", "local_only"]),
         "vocab": lambda: dialects.insert_ignore(search_vocab, family),
         "count": lambda: dialects.upsert(search_count, family, add=["docs"]),
         "stats": lambda: dialects.upsert(search_stats, family, add=["docs", "words"]),
@@ -88,6 +106,7 @@ def _statement(name: str, family: str) -> Any:
 
 _TERM = ("audience_id", "term", "source", "at_us", "row_id", "tf", "words", "local_only")
 _TAG = ("audience_id", "tag", "source", "at_us", "row_id", "local_only")
+_FRESH = ("audience_id", "source", "row_id", "at_us", "words", "local_only")
 _COUNT = ("audience_id", "kind", "term", "source", "docs")
 
 
@@ -97,14 +116,45 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     Shared rows (counts, words, totals) are written in sorted order and last, so that writers do not deadlock and hold
     each other up for the shortest time.
     """
-    entries = list(entries)
-    if not entries:
+    by_audience: dict[int, list[Entry]] = {}
+    for entry_ in entries:
+        by_audience.setdefault(entry_.audience_id, []).append(entry_)
+    if not by_audience:
         return
-    add_postings(connection, family, entries)
-    counts = sorted((*k, n) for k, n in _counts(entries, family).items())
+    many = [some for some in by_audience.values() if len(some) >= MANY_WRITTEN]
+    few = [e for some in by_audience.values() if len(some) < MANY_WRITTEN for e in some]
+    add_postings(connection, family, few)
+    every = [e for some in by_audience.values() for e in some]
+    if many:
+        from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
+
+        for some in many:
+            packing.pack_entries(connection, family, some[0].audience_id, some)
+        learn(connection, family, {t for some in many for e in some for t in e.terms})
+    counts = sorted((*k, n) for k, n in _counts(every, family).items())
     write_many(connection, _statement("count", family), _COUNT, counts)
-    stats = sorted((*k, *n) for k, n in _totals(entries).items())
+    stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+    _pack(connection, family, by_audience)
+
+
+def _pack(connection: Connection, family: str, audiences: Iterable[int]) -> None:
+    """Pack the rows of audiences that have enough of them; what cannot be packed stays as it is."""
+    for audience in sorted(audiences):
+        if not _is_due(audience):
+            continue
+        waiting = connection.execute(_WAITING, {"audience": audience}).scalars().all()
+        if len(waiting) < PACK_FROM:
+            continue
+        from . import packing  # noqa: PLC0415 - as above
+
+        step = connection.begin_nested()
+        try:
+            packing.pack_due(connection, family, audience)
+            step.commit()
+        except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
+            step.rollback()
+            logs.warning("search_unpacked", audience=audience, error=str(error))
 
 
 def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
@@ -117,6 +167,8 @@ def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) 
         for t, n in e.terms.items()
     )
     write_many(connection, _statement("term", family), _TERM, terms)
+    fresh = sorted((e.audience_id, e.source, e.row_id, e.at_us, e.words, e.local_only) for e in entries)
+    write_many(connection, _statement("fresh", family), _FRESH, fresh)
     tags = sorted(
         (e.audience_id, key(t, family), e.source, e.at_us, e.row_id, e.local_only) for e in entries for t in e.tags
     )
@@ -125,15 +177,20 @@ def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) 
     learn(connection, family, {t for e in entries for t in e.terms})
 
 
-def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten."""
+def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
+    """Delete the index rows of `entries` and lower the counts; words stay known until they are forgotten.
+
+    Returns:
+        Those that had postings of their own; the others are packed, and noted as gone.
+    """
     entries = list(entries)
     if not entries:
-        return
-    if family == "sqlite" and len(entries) >= MANY:
-        _drop_in_order(connection, entries)
+        return []
+    fresh = _drop_fresh(connection, family, entries)
+    if family == "sqlite" and len(fresh) >= MANY:
+        _drop_in_order(connection, fresh)
     else:
-        for e in entries:
+        for e in fresh:
             place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
             for part in chunks(sorted(e.terms), 500):
                 connection.execute(_DROP_TERM, {**place, "keys": part})
@@ -149,6 +206,28 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> Non
             connection.execute(_DROP_COUNT, {"audience": audience, "kind": kind, "keys": part})
     stats = sorted((*k, -n[0], -n[1]) for k, n in _totals(entries).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
+    return fresh
+
+
+def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Return those of the entries that have postings of their own, which are no longer listed; note the others as gone
+    from the segment that holds them."""
+    from . import packing  # noqa: PLC0415 - as in `add`
+
+    places: dict[tuple[int, int], list[Entry]] = {}
+    for e in entries:
+        places.setdefault((e.audience_id, e.source), []).append(e)
+    fresh: list[Entry] = []
+    for (audience, source), some in sorted(places.items()):
+        held = packing.find_fresh(connection, audience, source, [e.row_id for e in some])
+        fresh += [e for e in some if e.row_id in held]
+        packed = [(source, e.row_id) for e in some if e.row_id not in held]
+        if packed:
+            packing.note_gone(connection, family, audience, packed)
+        write_many(
+            connection, _DROP_FRESH, ("audience", "source", "row"), [(audience, source, i) for i in sorted(held)]
+        )
+    return fresh
 
 
 def _drop_in_order(connection: Connection, entries: Sequence[Entry]) -> None:
@@ -176,6 +255,28 @@ def _drop_one(table: Any, key: Any) -> Any:
 
 _DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
 _DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
+
+
+def _is_due(audience: int) -> bool:
+    """Return whether to look how many rows of an audience wait: after every LOOKED_AFTER that this process wrote."""
+    written = _written.get(audience, 0) + 1
+    if len(_written) > MOST_AUDIENCES:
+        _written.clear()
+    _written[audience] = written % LOOKED_AFTER
+    return written >= LOOKED_AFTER
+
+
+_written: dict[int, int] = {}
+_WAITING = (
+    select(search_fresh.c.row_id)
+    .where(search_fresh.c.audience_id == bindparam("audience"))
+    .limit(bindparam("most", PACK_FROM, type_=Integer()))
+)
+_DROP_FRESH = delete(search_fresh).where(
+    search_fresh.c.audience_id == bindparam("audience"),
+    search_fresh.c.source == bindparam("source"),
+    search_fresh.c.row_id == bindparam("row"),
+)
 
 
 def _drop(table: Any, key: Any) -> Any:
@@ -257,3 +358,13 @@ _PROGRESS = select(search_progress.c.ready, search_progress.c.next_id, search_pr
 def is_indexed(waiting: tuple[int, int] | None, row_id: int) -> bool:
     """Return whether a row that is there is in the index, given `unindexed`."""
     return waiting is None or not waiting[0] < row_id <= waiting[1]
+
+
+def place_columns(source: SourceTable) -> tuple[Any, ...]:
+    """Return the columns that tell where a row was said and by whom: conversation, name, participant key, role."""
+    row = source.table.c
+    if source is sources.CHAT:
+        return row.interface_path, row.sender_name, row.participant_key, row.role
+    if source is sources.MEMORIES:
+        return row.conversation_key, row.author, row.participant_key, row.scope
+    return row.interface, row.chat_id, row.thread_id, row.interface

@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
--- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_count, search_stats.
+-- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats.
 -- Cost: reads the search index of the persona twice, and each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
@@ -114,6 +114,25 @@ WHERE persona_id = @persona
 DELETE FROM item_history
 WHERE persona_id = @persona
   AND item_table = 'memories' AND item_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+-- of packed rows: that they are gone; `prompt-engine db pack` takes them out of the packed index
+
+REPLACE INTO search_gone (audience_id, source, row_id, segment_id)
+SELECT m.audience_id, 0, m.id, s.docs
+FROM memories AS m
+JOIN search_segment AS s ON s.audience_id = m.audience_id AND s.segment_id = 0
+WHERE m.persona_id = @persona AND m.pinned = 0
+  AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+  AND NOT EXISTS (SELECT 1 FROM search_fresh AS f
+    WHERE f.audience_id = m.audience_id AND f.source = 0 AND f.row_id = m.id)
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+DELETE FROM search_fresh
+WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
   AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;

@@ -227,6 +227,46 @@ CREATE TABLE IF NOT EXISTS search_term (
     PRIMARY KEY (audience_id, term, source, at_us, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
+CREATE TABLE IF NOT EXISTS search_fresh (
+    audience_id BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    at_us BIGINT NOT NULL,
+    words SMALLINT UNSIGNED NOT NULL,
+    local_only TINYINT NOT NULL DEFAULT 0,
+    -- rows of an audience whose postings stand in search_term and search_tag, until they are packed (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_segment (
+    audience_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    stamp BIGINT NOT NULL,
+    docs INTEGER NOT NULL,
+    head MEDIUMBLOB NOT NULL,
+    -- packed rows of an audience (16 bytes)
+    PRIMARY KEY (audience_id, segment_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_block (
+    audience_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    kind TINYINT NOT NULL,
+    term VARBINARY(255) NOT NULL DEFAULT '',
+    postings MEDIUMBLOB NOT NULL,
+    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    PRIMARY KEY (audience_id, segment_id, kind, term)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_gone (
+    audience_id BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    segment_id BIGINT NOT NULL,
+    -- packed rows that changed or went since (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
 CREATE TABLE IF NOT EXISTS search_count (
     audience_id BIGINT NOT NULL,
     kind TINYINT NOT NULL,

@@ -236,6 +236,46 @@ CREATE TABLE IF NOT EXISTS search_term (
     PRIMARY KEY (audience_id, term, source, at_us, row_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE IF NOT EXISTS search_fresh (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    at_us INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    local_only INTEGER DEFAULT 0 NOT NULL,
+    -- rows of an audience whose postings stand in search_term and search_tag, until they are packed (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_segment (
+    audience_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    docs INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    -- packed rows of an audience (16 bytes)
+    PRIMARY KEY (audience_id, segment_id)
+);
+
+CREATE TABLE IF NOT EXISTS search_block (
+    audience_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    term TEXT DEFAULT '' NOT NULL,
+    postings BLOB NOT NULL,
+    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    PRIMARY KEY (audience_id, segment_id, kind, term)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS search_gone (
+    audience_id INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    segment_id INTEGER NOT NULL,
+    -- packed rows that changed or went since (20 bytes)
+    PRIMARY KEY (audience_id, source, row_id)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS search_count (
     audience_id INTEGER NOT NULL,
     kind INTEGER NOT NULL,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0004"
-down_revision = "0002"
+down_revision = "0003"
 
 SERVER = """
 CREATE TABLE IF NOT EXISTS access_tokens (

@@ -1,0 +1,418 @@
+"""Packs rows into segments (`index.segment`), and segments into larger ones.
+
+A row is written with postings of its own and noted in search_fresh. Where an audience has PACK_FROM such rows, whoever
+writes the next one packs them in the same transaction; MOST_OF_A_SIZE segments of a size become one. Row 0 of
+search_segment is locked meanwhile, so that segments of one audience change one after another; readers see either what
+was or what is. A packed row that changes or goes is noted in search_gone at once and leaves its segment with the next
+merge; `rewrite` takes it out of the bytes before forgetting reports.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
+
+from ..database import dialects, sources
+from ..database.bulk import chunks, write_many
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag, search_term
+from ..database.sources import SourceTable
+from . import entries as index_entries
+from .segment import (
+    MOST_ROWS,
+    Blocks,
+    PackedRow,
+    Rows,
+    Said,
+    merge_segments,
+    pack_rows,
+    read_block,
+    read_head,
+    write_head,
+)
+from .table import PACK_FROM, TAG, WORD, Entry, place_columns
+
+MOST_OF_A_SIZE = 8
+"""Segments of a size that become one."""
+MOST_IN_A_WRITE = 20_000
+"""Rows that a writer merges at the end of its transaction; larger segments are made by a worker or `pack`."""
+_AT_ONCE = 500
+_F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
+_A = bindparam("audience", type_=ID)
+
+
+class Packed(NamedTuple):
+    """A segment as it is listed."""
+
+    segment_id: int
+    docs: int
+
+
+# Where a row stands
+
+
+def find_fresh(connection: Connection, audience: int, source: int, ids: Sequence[int]) -> set[int]:
+    """Return which of the rows are not packed, held until the transaction ends."""
+    found: set[int] = set()
+    for part in chunks(sorted(ids), _AT_ONCE):
+        found.update(connection.execute(_HELD, {"audience": audience, "source": source, "ids": part}).scalars())
+    return found
+
+
+_HELD = (
+    select(_F.row_id)
+    .where(
+        _F.audience_id == _A,
+        _F.source == bindparam("source"),
+        _F.row_id.in_(bindparam("ids", expanding=True)),
+    )
+    .with_for_update()
+)
+
+
+def note_gone(connection: Connection, family: str, audience: int, rows: Iterable[tuple[int, int]]) -> None:
+    """Note that no segment there is holds these rows, `(source, id)`, any more."""
+    last = connection.execute(_LAST_SHARED, {"audience": audience}).scalar()
+    if not last:
+        return
+    made = sorted((audience, source, row_id, int(last)) for source, row_id in rows)
+    upsert = dialects.upsert(search_gone, family, update=["segment_id"])
+    write_many(connection, upsert, ("audience_id", "source", "row_id", "segment_id"), made)
+
+
+_LAST_SHARED = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update(read=True)
+
+
+# Packing
+
+
+def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
+    """Pack what is there to pack of an audience, and return how many rows were packed or merged.
+
+    Args:
+        most: rows that are merged at most.
+    """
+    count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
+    done = pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
+    while done and (merged := merge_due(connection, family, audience, most)):
+        done += merged
+    return done
+
+
+_COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == _A)
+
+
+def pack_fresh(connection: Connection, family: str, audience: int) -> int:
+    """Pack the rows of an audience that are not packed, and return how many there were."""
+    number = _next_segment(connection, family, audience)
+    listed = connection.execute(_FRESH, {"audience": audience, "most": MOST_ROWS}).all()
+    made: list[PackedRow] = []
+    for source in sources.ALL:
+        ids = [row.row_id for row in listed if row.source == source.number]
+        for part in chunks(ids, _AT_ONCE):
+            held = find_fresh(connection, audience, source.number, part)
+            made += read_packed_rows(connection, source, [i for i in part if i in held])
+    if not made:
+        return 0
+    _drop_fresh(connection, family, audience, made)
+    _write(connection, family, audience, number, *pack_rows(made))
+    return len(made)
+
+
+_FRESH = (
+    select(_F.source, _F.row_id)
+    .where(_F.audience_id == _A)
+    .order_by(_F.source, _F.row_id)
+    .limit(bindparam("most", type_=Integer()))
+)
+
+
+def pack_entries(connection: Connection, family: str, audience: int, entries: Sequence[Entry]) -> None:
+    """Pack rows that were just written, without noting them one by one first."""
+    made: list[PackedRow] = []
+    for source in sources.ALL:
+        of_source = [entry for entry in entries if entry.source == source.number]
+        for part in chunks(of_source, _AT_ONCE):
+            places = _read_places(connection, source, [entry.row_id for entry in part])
+            made += [_packed_row(entry, *places.get(entry.row_id, _NOWHERE)) for entry in part]
+    for some in chunks(made, MOST_ROWS):
+        _write(connection, family, audience, _next_segment(connection, family, audience), *pack_rows(some))
+
+
+def read_packed_rows(connection: Connection, source: SourceTable, ids: Sequence[int]) -> list[PackedRow]:
+    """Return rows as they are packed; those that are gone are missing."""
+    if not ids:
+        return []
+    row = source.table.c
+    found = connection.execute(select(*index_entries.indexed_columns(source)).where(row.id.in_(list(ids)))).all()
+    places = _read_places(connection, source, ids)
+    return [_packed_row(index_entries.entry_of(source, one), *places.get(one[0], _NOWHERE)) for one in found]
+
+
+_NOWHERE = ("", Said("", "", ""))
+
+
+def _packed_row(entry: Entry, thread: str, speaker: Said) -> PackedRow:
+    terms = {(WORD, term): n for term, n in entry.terms.items()} | {(TAG, tag): 1 for tag in entry.tags}
+    return PackedRow(entry.source, entry.row_id, entry.at_us, entry.words, entry.local_only, thread, speaker, terms)
+
+
+def _read_places(connection: Connection, source: SourceTable, ids: Sequence[int]) -> dict[int, tuple[str, Said]]:
+    """Return the conversation and the speaker of rows."""
+    columns = place_columns(source)
+    found = connection.execute(select(source.table.c.id, *columns).where(source.table.c.id.in_(list(ids)))).all()
+    return {row[0]: place_of(source.number, *row[1:]) for row in found}
+
+
+def place_of(source: int, conversation: Any, name: Any, key: Any, role: Any) -> tuple[str, Said]:
+    """Return where a row was said and by whom. Only the chat has neighbours: what else belongs to it is kept apart."""
+    if source == sources.CHAT.number:
+        return str(conversation or ""), Said(str(name or ""), str(key or ""), str(role or ""))
+    if source == sources.MEMORIES.number:
+        return "\x00" + str(conversation or ""), Said("", str(key or ""), "")
+    return "\x00", Said("", "", "")
+
+
+def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequence[PackedRow]) -> None:
+    """Delete the postings that rows had of their own."""
+    keys = sorted((audience, row.source, row.row_id) for row in rows)
+    write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
+    if family == "sqlite":
+        for column, kind in (("term", WORD), ("tag", TAG)):
+            places = sorted(
+                (audience, term, row.source, row.at_us, row.row_id)
+                for row in rows
+                for of, term in row.terms
+                if of == kind
+            )
+            if places:
+                write_many(connection, _DROP_POSTING[column], ("audience", "key", "source", "at", "row"), places)
+        return
+    for table in (search_term, search_tag):
+        for source in sorted({row.source for row in rows}):
+            for part in chunks(sorted(row.row_id for row in rows if row.source == source), _AT_ONCE):
+                c = table.c
+                connection.execute(
+                    delete(table).where(c.audience_id == audience, c.source == source, c.row_id.in_(part))
+                )
+
+
+def _drop_posting(table: Any, key: Any) -> Any:
+    c = table.c
+    return delete(table).where(
+        c.audience_id == _A,
+        key == bindparam("key"),
+        c.source == bindparam("source"),
+        c.at_us == bindparam("at"),
+        c.row_id == bindparam("row"),
+    )
+
+
+_DROP_FRESH = delete(search_fresh).where(
+    _F.audience_id == _A, _F.source == bindparam("source"), _F.row_id == bindparam("row")
+)
+_DROP_POSTING = {
+    "term": _drop_posting(search_term, search_term.c.term),
+    "tag": _drop_posting(search_tag, search_tag.c.tag),
+}
+
+
+def _next_segment(connection: Connection, family: str, audience: int) -> int:
+    """Lock the segments of an audience until the transaction ends, and return the number of the next one."""
+    none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b""}
+    connection.execute(dialects.insert_ignore(search_segment, family), none)
+    last = connection.execute(_LAST, {"audience": audience}).scalar_one()
+    connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
+    return int(last) + 1
+
+
+_LAST = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
+_SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(docs=bindparam("last"))
+
+
+def _write(connection: Connection, family: str, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:
+    stamp = secrets.randbelow(2**62) + 1
+    head = {"audience_id": audience, "segment_id": number, "stamp": stamp, "docs": len(rows), "head": write_head(rows)}
+    connection.execute(search_segment.insert(), head)
+    as_key = dialects.as_key
+    made = [(audience, number, kind, as_key(term, family), block) for (kind, term), block in blocks.items()]
+    made.sort(key=lambda one: one[2:4])
+    write_many(connection, search_block.insert(), ("audience_id", "segment_id", "kind", "term", "postings"), made)
+
+
+# Merging
+
+
+def list_segments(connection: Connection, audience: int) -> list[Packed]:
+    """Return the segments of an audience."""
+    return [Packed(*row) for row in connection.execute(_LISTED, {"audience": audience})]
+
+
+_LISTED = select(_S.segment_id, _S.docs).where(_S.audience_id == _A, _S.segment_id > 0).order_by(_S.segment_id)
+
+
+def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
+    """Return the segments to join next: MOST_OF_A_SIZE of about one size, the smallest first; none where none are due.
+
+    Args:
+        most: rows of the segment they become.
+
+    >>> [one.segment_id for one in choose_merge([Packed(n, 256) for n in range(1, 10)])]
+    [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> choose_merge([Packed(1, 2048), *(Packed(n, 256) for n in range(2, 9))])
+    []
+    """
+    sizes: dict[int, list[Packed]] = {}
+    for one in segments:
+        size = 0
+        while one.docs >= PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
+            size += 1
+        sizes.setdefault(size, []).append(one)
+    for size in sorted(sizes):
+        chosen = sizes[size][:MOST_OF_A_SIZE]
+        if len(chosen) < MOST_OF_A_SIZE:
+            continue
+        while len(chosen) > 1 and sum(one.docs for one in chosen) > min(most, MOST_ROWS):
+            chosen.pop()
+        if len(chosen) > MOST_OF_A_SIZE // 4:
+            return chosen
+    return []
+
+
+def merge_due(connection: Connection, family: str, audience: int, most: int = MOST_ROWS) -> int:
+    """Join segments of an audience where some are due, and return how many rows they had."""
+    chosen = choose_merge(list_segments(connection, audience), most)
+    if chosen:
+        rewrite(connection, family, audience, [one.segment_id for one in chosen])
+    return sum(one.docs for one in chosen)
+
+
+def rewrite(connection: Connection, family: str, audience: int, numbers: Collection[int]) -> None:
+    """Write segments anew as one, without the rows that are gone; one with none left is no more."""
+    number = _next_segment(connection, family, audience)
+    gone = read_gone(connection, audience)
+    parts = []
+    for one in sorted(numbers):
+        rows, blocks = read_segment(connection, audience, one)
+        parts.append((rows, blocks, find_staying(rows, one, gone)))
+    for one in sorted(numbers):
+        where = {"audience": audience, "segment": one}
+        connection.execute(_DROP_SEGMENT, where)
+        connection.execute(_DROP_BLOCKS, where)
+    rows, blocks = merge_segments(parts)
+    if len(rows):
+        _write(connection, family, audience, number, rows, blocks)
+    oldest = min((one.segment_id for one in list_segments(connection, audience)), default=number + 1)
+    connection.execute(delete(search_gone).where(_G.audience_id == audience, _G.segment_id < oldest))
+
+
+_SEGMENT = bindparam("segment", type_=ID)
+_DROP_SEGMENT = delete(search_segment).where(_S.audience_id == _A, _S.segment_id == _SEGMENT)
+_DROP_BLOCKS = delete(search_block).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
+
+
+def read_gone(connection: Connection, audience: int) -> dict[tuple[int, int], int]:
+    """Return the packed rows that are gone, `(source, id)`, with the last segment that may hold them."""
+    found = connection.execute(select(_G.source, _G.row_id, _G.segment_id).where(_G.audience_id == audience))
+    return {(row[0], row[1]): row[2] for row in found}
+
+
+def find_staying(rows: Rows, segment_id: int, gone: Mapping[tuple[int, int], int]) -> Any:
+    """Return for each row of a segment whether it is still there."""
+    stays = np.ones(len(rows), bool)
+    ids = [row_id for (_, row_id), last in gone.items() if last >= segment_id]
+    for place in np.flatnonzero(np.isin(rows.row_id, np.array(ids, np.int64))).tolist() if ids else ():
+        stays[place] = gone.get((int(rows.source[place]), int(rows.row_id[place])), 0) < segment_id
+    return stays
+
+
+def read_segment(connection: Connection, audience: int, number: int) -> tuple[Rows, Blocks]:
+    """Return a segment whole.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    where = {"audience": audience, "segment": number}
+    head = connection.execute(_HEAD, where).scalar_one()
+    return read_head(bytes(head)), {(r[0], r[1]): bytes(r[2]) for r in connection.execute(_BLOCKS, where)}
+
+
+_HEAD = select(_S.head).where(_S.audience_id == _A, _S.segment_id == _SEGMENT)
+_BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
+
+
+# For operators and workers
+
+
+def pack_all(db: Database, progress: index_entries.Progress | None = None) -> int:
+    """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched.
+
+    Raises:
+        StoreWriteError: an audience could not be packed; those before it are.
+    """
+    audiences = {row[0] for row in db.read(select(_F.audience_id).distinct(), source="search_fresh")}
+    audiences |= {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
+    done = 0
+    for n, audience in enumerate(sorted(audiences), 1):
+        while packed := db.transaction(partial(_step, db.family, audience), source="the search index"):
+            done += packed
+        if progress is not None:
+            progress("search_segment", n, len(audiences))
+    return done
+
+
+def _step(family: str, audience: int, connection: Connection) -> int:
+    count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
+    if count >= PACK_FROM:
+        return pack_fresh(connection, family, audience)
+    return merge_due(connection, family, audience)
+
+
+def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
+    """Write every segment anew that holds a row which is gone, and return how many there were."""
+    done = 0
+    for audience in sorted(set(audiences)):
+        if connection.execute(_LAST, {"audience": audience}).scalar() is None:
+            continue
+        gone = read_gone(connection, audience)
+        for one in list_segments(connection, audience) if gone else ():
+            head = connection.execute(_HEAD, {"audience": audience, "segment": one.segment_id}).scalar_one()
+            if not find_staying(read_head(bytes(head)), one.segment_id, gone).all():
+                rewrite(connection, family, audience, [one.segment_id])
+                done += 1
+        connection.execute(delete(search_gone).where(_G.audience_id == audience))
+    return done
+
+
+def drop_segment(audience: int, number: int, connection: Connection) -> None:
+    """Delete a segment that is damaged."""
+    where = {"audience": audience, "segment": number}
+    connection.execute(_DROP_SEGMENT, where)
+    connection.execute(_DROP_BLOCKS, where)
+
+
+def drop_fresh_row(connection: Connection, audience: int, source: int, row_id: int) -> None:
+    """Take a row from those that are not packed; its postings stay."""
+    connection.execute(_DROP_FRESH, {"audience": audience, "source": source, "row": row_id})
+
+
+def count_packed(connection: Connection, audience: int, kind: int, term: str, source: int) -> int:
+    """Return in how many packed rows of a source a word or tag stands."""
+    gone, count = read_gone(connection, audience), 0
+    blocks = select(_B.segment_id, _B.postings).where(
+        _B.audience_id == audience,
+        _B.segment_id.in_([one.segment_id for one in list_segments(connection, audience)]),
+        _B.kind == kind,
+        _B.term == bindparam("term", type_=Key(255)),
+    )
+    for number, postings in connection.execute(blocks, {"term": term}).all():
+        head = connection.execute(_HEAD, {"audience": audience, "segment": number}).scalar_one()
+        rows, places = read_head(bytes(head)), read_block(bytes(postings))["place"]
+        count += int(np.count_nonzero(find_staying(rows, number, gone)[places] & (rows.source[places] == source)))
+    return count
