@@ -104,7 +104,7 @@ DOORS = {
     ".config": "set_value",
     ".db": """
         check_server configure current_database default_database forget insert_memory migrate open_database
-        reindex verify_index
+        pack_index reindex verify_index
     """,
 }
 """Module to the names it is asked for: every function of its `__all__`, and what `HistoryEngine()` does."""

@@ -1921,6 +1921,9 @@ async def open_database(
 ) -> Database:
     """Return a handle on a database, brought up to date where it is empty."""
 
+async def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
+    """Pack the search index: rows that wait to be packed, and small segments into large ones."""
+
 async def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists."""
 

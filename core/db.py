@@ -41,6 +41,7 @@ __all__ = [
     "insert_memory",
     "migrate",
     "open_database",
+    "pack_index",
     "reindex",
     "verify_index",
 ]
@@ -255,7 +256,35 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
     """
     handle = defaults.handle(db)
     done = search_repair.backfill(handle, progress)
+    if done:
+        pack_index(handle, progress=progress)
     return done + search_repair.mend(handle, list(search_repair.differences(handle, progress)))
+
+
+def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
+    """Pack the search index: rows that wait to be packed, and small segments into large ones.
+
+    Writers pack by themselves; what they leave, since it would take them long, is done here. Others read and write
+    meanwhile. Interrupted, what was packed stays.
+
+    Args:
+        db: None is the database of the process.
+        progress: called with what is being done, how many audiences are done and how many there are.
+
+    Returns:
+        How many rows were packed or moved to a larger segment; 0 where nothing was due.
+
+    Raises:
+        StoreError: the database cannot be reached.
+
+    >>> from prompt_engine import open_database
+    >>> from prompt_engine.db import pack_index
+    >>> pack_index(open_database("sqlite://"))
+    0
+    """
+    from .index import packing  # noqa: PLC0415 - loads numpy
+
+    return packing.pack_all(defaults.handle(db), progress)
 
 
 def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:

@@ -191,7 +191,11 @@ def report(result: searching.Result) -> dict[str, Any]:
             {"source": sources.BY_NUMBER[c.source].name, "id": c.id, "into": [sources.BY_NUMBER[o.source].name, o.id]}
             for c, o in result.choice.folded.items()
         ],
-        "notes": [*query.notes, *([str(error)] if (error := result.round.meaning_error) else [])],
+        "notes": [
+            *query.notes,
+            *([str(error)] if (error := result.round.meaning_error) else []),
+            *(f"left aside, too many rows hold it: {word}" for word in result.round.gathered.left_aside),
+        ],
     }
 
 

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 from ..database import statements
 from ..database.dialects import from_key
 from ..database.engine import Database
-from ..index.postings import NO_MATCH
-from ..index.table import TAG, TERM_BYTES, UNLISTED, WORD
+from ..index.lookups import NO_MATCH, UNLISTED
+from ..index.table import TAG, TERM_BYTES, WORD
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..text.words import Fragment

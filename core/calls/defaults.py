@@ -6,7 +6,6 @@ Every door calls `handle`, `settings_for` and `scope_for`, in this order, once a
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from ..base import logs
 from ..config import Settings, database_values_of, resolve
 from ..database import config_table
 from ..database.engine import Database
-from ..errors import ConfigError, StoreError
+from ..errors import StoreError
 from ..scope import Scope, _current, current_scope
 from ..shapes import IncomingMessage, now_utc
 
@@ -58,7 +57,7 @@ def configure(
             none, and then nothing is embedded.
 
     Raises:
-        ConfigError: the connection string cannot be used, or the extra `semantic` is not installed.
+        ConfigError: the connection string cannot be used.
         TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
 
     >>> from prompt_engine import configure, open_database
@@ -116,8 +115,6 @@ def check_embedder(embedder: Any) -> None:
             f"The embedder's name is {str(name)[:40]!r}. It must be a text of 1 to {MODEL_NAME_BYTES} bytes that "
             "changes when the model does: vectors of different names are never compared."
         )
-    if importlib.util.find_spec("numpy") is None:
-        raise ConfigError("An embedder needs numpy. Install it with the extra: pip install 'prompt-engine[semantic]'")
 
 
 def _can_be_stored(name: str) -> bool:

@@ -108,6 +108,7 @@ _add_group(
         "check": db.check,
         "stats": db.stats,
         "reindex": db.reindex,
+        "pack": db.pack,
         "verify": db.verify,
         "maintenance": db.run_script,
         "backup": db.backup,

@@ -160,6 +160,18 @@ def reindex(run: Run) -> None:
     run.answer({"done": done}, said)
 
 
+def pack(run: Run) -> None:
+    """Pack the search index.
+
+    Writers do so by themselves; large segments are made here, while others read and write.
+    """
+    from .. import db as door
+
+    with output.bar() as bar:
+        done = door.pack_index(run.db, progress=bar)
+    run.answer({"done": done}, f"{done} rows were packed." if done else "There was nothing to pack.")
+
+
 def verify(run: Run) -> None:
     """Compare the search index with the rows.
 

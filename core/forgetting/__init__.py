@@ -18,6 +18,7 @@ from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
 from ..errors import MessageError
+from ..index.lookups import HELD
 from ..memories import table_recalls
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
@@ -212,6 +213,7 @@ def _empty_caches(call: Call, done: Done) -> None:
         private.pop(key, None)
     for conversation in sorted(done.conversations):
         delayed_writes.get_saver(db).forget(persona, conversation)
+    db.caches.pop(HELD, None)
     for module in (rules_index, stems, near_duplicates, people, found_rows, language):
         module.forget_kept()
 

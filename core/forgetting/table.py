@@ -24,7 +24,11 @@ from ..database.schema import (
     chat_history_cache,
     memories,
     participants,
+    search_block,
     search_count,
+    search_fresh,
+    search_gone,
+    search_segment,
     search_stats,
     search_tag,
     search_term,
@@ -157,6 +161,7 @@ def finish(removal: Removal, *, thoroughly: bool) -> list[str]:
     if not +removal.counts:
         return []
     removal.settle_counts()
+    removal.purge_index()
     if thoroughly:
         words = sorted(table_words.find_orphans(removal.connection))
         rows = table_words.remove(removal.connection, words)
@@ -325,7 +330,8 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         ]
         if any(connection.execute(each).first() is not None for each in held):
             continue
-        for table in (search_tag, search_term, search_count, search_stats):
+        packed = (search_fresh, search_segment, search_block, search_gone)
+        for table in (search_tag, search_term, *packed, search_count, search_stats):
             gone = connection.execute(delete(table).where(table.c.audience_id == room))
             # What went with its row was counted with it.
             removal.counts[table.name] += int(gone.rowcount) if table in (search_tag, search_term) else 0

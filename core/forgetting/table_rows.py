@@ -58,6 +58,8 @@ class Removal:
     _docs: Counter[tuple[int, int]] = field(default_factory=Counter)
     _lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
     _tags: Counter[str] = field(default_factory=Counter)
+    _audiences: set[int] = field(default_factory=set)
+    """Those whose rows went or changed."""
 
     # Any table
 
@@ -118,9 +120,11 @@ class Removal:
 
     def _drop_entries(self, entries: Sequence[Entry]) -> None:
         """Delete what the index holds of rows; many at once lie close together in it."""
-        index_table.remove(self.connection, self.db.family, entries)
+        fresh = index_table.remove(self.connection, self.db.family, entries)
+        self.counts["search_fresh"] += len(fresh)
         for entry in entries:
             self._tally(entry)
+        for entry in fresh:
             self.counts["search_term"] += len(entry.terms)
             self.counts["search_tag"] += len(set(entry.tags))
 
@@ -133,11 +137,14 @@ class Removal:
             if before.id not in inside:
                 continue
             was, now = before.entry(source), after.entry(source)
-            index_table.remove(self.connection, self.db.family, [was])
+            fresh = index_table.remove(self.connection, self.db.family, [was])
             index_table.add(self.connection, self.db.family, [now])
             self._tally(was)
             self._tally(now, by=1)
+            if not fresh:
+                continue
             same = was.words == now.words
+            self.counts["search_fresh"] += not same
             self.counts["search_term"] += sum(not same or now.terms.get(term) != n for term, n in was.terms.items())
 
     def index_rows(self, source: SourceTable, held: Sequence[Stored]) -> None:
@@ -156,6 +163,8 @@ class Removal:
 
     def _tally(self, entry: Entry, by: int = -1) -> None:
         place, number = entry.audience_id, entry.source
+        if by < 0:
+            self._audiences.add(place)
         for kind, keys in ((WORD, entry.terms), (TAG, set(entry.tags))):
             for key in keys:
                 self._index[place, kind, key, number] += by
@@ -193,6 +202,12 @@ class Removal:
         )
         if self._tags:
             self._settle_tags()
+
+    def purge_index(self) -> None:
+        """Write the packed parts of the index anew without the rows that went."""
+        from ..index import packing  # noqa: PLC0415 - loads numpy
+
+        packing.purge(self.connection, self.db.family, self._audiences)
 
     def _was_there(self, key: tuple[int, int, str, int], more: int) -> bool:
         """Return whether a count that has grown was there before: a new one is no change of a row."""

@@ -13,9 +13,10 @@ from sqlalchemy import Integer, bindparam, func, select
 from ..audience.view_statement import LAST_CHAR
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import audiences, search_count, search_progress, search_term, search_vocab
+from ..database.schema import audiences, search_count, search_progress, search_vocab
 from ..database.sources import MEMORIES
-from ..index.table import TERM_BYTES, UNLISTED, WORD
+from ..index.lookups import UNLISTED
+from ..index.table import TERM_BYTES, WORD
 from ..text.words import Fragment, fragments
 
 MOST_IDS = 2000
@@ -54,8 +55,9 @@ def candidates(db: Database, persona: str, seen: Sequence[int] | None, words: Se
             best, fewest = terms, docs
     if best is None:
         return None
-    values = {"audiences": own, "terms": best, "source": MEMORIES.number, "most": MOST_IDS + 1}
-    found = {int(row[0]) for row in db.read(_IDS, values, source="search_term")}
+    from ..index import held  # noqa: PLC0415 - loads numpy
+
+    found = held.find_ids(db, persona, own, MEMORIES.number, best)
     return sorted(found) if len(found) <= MOST_IDS else None
 
 
@@ -91,7 +93,7 @@ def _ranges(piece: Fragment) -> list[tuple[int, str, str]]:
     return made
 
 
-_P, _V, _N, _T = search_progress.c, search_vocab.c, search_count.c, search_term.c
+_P, _V, _N = search_progress.c, search_vocab.c, search_count.c
 _READY = select(_P.ready).where(_P.source == bindparam("source"), _P.ready == 1)
 _OWN = select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona", type_=Key(64)))
 _KNOWN = (
@@ -111,9 +113,4 @@ _TERMS = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
 _SOURCE = bindparam("source", type_=Integer())
 _DOCS = select(func.sum(_N.docs)).where(
     _N.audience_id.in_(_OWNED), _N.term.in_(_TERMS), _N.source == _SOURCE, _N.kind == WORD
-)
-_IDS = (
-    select(_T.row_id)
-    .where(_T.audience_id.in_(_OWNED), _T.term.in_(_TERMS), _T.source == _SOURCE)
-    .limit(bindparam("most", type_=Integer()))
 )

@@ -148,10 +148,10 @@ def _probes(search: Search, groups: Sequence[int], worth: Sequence[float]) -> li
             continue
         chat_only = not (w.is_keyword or w.is_minor)
         always = w.verify or not w.text.isalnum() or passages.is_spaceless(w.text)
-        alike = made.setdefault((group, always, w.is_minor), [])
+        alike = made.setdefault((group, always, w.is_minor or w.whole_only), [])
         same = next((p for p in alike if p.text in w.text and p.chat_only <= chat_only), None)
         if same is None:
-            same = Probe(group, w.text, {}, chat_only, always, w.is_minor)
+            same = Probe(group, w.text, {}, chat_only, always, w.is_minor or w.whole_only)
             alike.append(same)
         for term, is_whole in w.terms.items():
             same.terms[term] = is_whole or same.terms.get(term, False)

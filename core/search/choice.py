@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..database import sources
 from ..database.dialects import from_microseconds
@@ -12,7 +12,8 @@ from ..index import lookups
 from ..shapes import Hit
 from ..text import hits
 from ..text.near_duplicates import group_near_duplicates
-from .asked import build_asked, mean_turn_words, tag_docs, visible_rows
+from ..text.words import index_terms
+from .asked import build_asked, tag_docs, visible_rows
 from .candidates import Gathered, is_first_tier
 from .question.question import Question
 from .ranking import ranking, relevance
@@ -20,12 +21,11 @@ from .ranking.meaning import Meaning
 from .ranking.ranking import Candidate
 from .ranking.rows import Asked, PlainRow, Row
 from .ranking.scores import rank_rows
-from .ranking.surroundings import stretches
 from .ranking.times import HALF, on_days
-from .ranking.weights import share_of_long, weights_for
+from .ranking.weights import weights_for
 from .reading.by_id import RowsWanted
 from .reading.found_rows import FoundRow
-from .terms import FOLDED_CHARS, Search
+from .terms import FOLDED_CHARS, Search, is_form
 
 Place = tuple[int, int]
 """Source and id of a row."""
@@ -81,10 +81,11 @@ def rows_wanted(
         depth: how often too few hits came out before.
     """
     chosen: Sequence[Candidate] = gathered.candidates
-    is_all, around = True, []
+    is_all, around = True, list[int]()
     if search.query.ranking == "relevance":
-        _by_own_words(search, chosen)
-        _favour_days(question, chosen)
+        if gathered.asked is None or not search.query.text:
+            _by_own_words(search, chosen)
+            _favour_days(question, chosen)
         _favour_meaning(meaning, chosen)
         best = ranking.best_first(chosen)
         least = LEAST_READ_OF_MESSAGE if search.query.text else LEAST_READ
@@ -95,13 +96,12 @@ def rows_wanted(
                 kept |= {(c.source, c.id) for c in [x for x in best if x.source == source.number][: 2 + extra // 4]}
             chosen = [c for c in chosen if (c.source, c.id) in kept]
         is_all = len(best) <= len(kept)
-        reach = search.settings.context_reach if search.query.text else 0
-        # By its meaning a turn before tells as much as one after: it is read as among long turns.
-        around = stretches(best, _CHAT, reach, max(share_of_long(mean_turn_words(search)), share_of(meaning)))
+        read = {c.id for c in chosen if c.source == _CHAT}
+        around = [row_id for row_id in gathered.around if row_id not in read]
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
-    return RowsWanted(ids, search.chars, FOLDED_CHARS, around if _CHAT in ids else (), search.limits, is_all)
+    return RowsWanted(ids, search.chars, FOLDED_CHARS, around, is_all)
 
 
 def share_of(meaning: Meaning | None) -> float:
@@ -158,20 +158,21 @@ def choose_hits(
     asked: Asked | None = None
     ranked: dict[Place, Row] = {}
     if search.query.text and not recent:
-        asked = build_asked(search, question, [row.speaker.name for row in rows.values()], share_of(meaning))
-        pairs, ranked = rank_candidates(search, asked, gathered.candidates, rows, meaning)
+        asked = gathered.asked or build_asked(search, question, [row.speaker.name for row in rows.values()])
+        asked = replace(asked, by_meaning=share_of(meaning))
+        pairs, ranked = rank_candidates(search, asked, gathered, rows, meaning)
     else:
         pairs = [(c, row) for c in gathered.candidates if (row := rows.get((c.source, c.id))) is not None]
         if recent:
             pairs, complete = _pools(search, pairs, gathered.cut)
     kept: list[Pair] = []
     for c, row in pairs:
+        if asked is None:
+            _complete_match(search, c, row)
         reason = _reason_to_drop(search, c, row, drop)
         if reason:
             left.append((c, reason))
             continue
-        if asked is None:
-            _complete_match(search, c, row)
         if (c.tags or search.tag_numbers) and is_first_tier(search, c):
             c.tier = 1
         kept.append((c, row))
@@ -200,7 +201,7 @@ def choose_hits(
 def rank_candidates(
     search: Search,
     asked: Asked,
-    candidates: Iterable[Candidate],
+    gathered: Gathered,
     rows: Mapping[Place, FoundRow],
     meaning: Meaning | None,
 ) -> tuple[list[Pair], dict[Place, Row]]:
@@ -208,7 +209,7 @@ def rank_candidates(
 
     Rows that match nothing and stand close to a matching row become candidates of their own, marked `context`.
     """
-    by_place = {(c.source, c.id): c for c in candidates}
+    by_place = {(c.source, c.id): c for c in gathered.candidates}
     vectors = meaning.vectors(list(rows)) if meaning is not None else {}
     excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
     plain = []
@@ -226,10 +227,14 @@ def rank_candidates(
             0 if c is None else c.words,
             is_chat,
             row.speaker,
-            row.stretches,
+            (),
             None if c is None else c.matched,
             is_left_out=place in excluded,
         )
+        known = gathered.places.get(place)
+        if known is not None:
+            one.windows, one.words = (known.run,), known.words
+            one.session_worth, one.long, one.near = known.session, known.long, known.near
         if c is not None:
             one.tags = c.tags
         if asked.question.days:
@@ -259,6 +264,9 @@ def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
     for i, text, verify in search.said_in_chat if c.source == _CHAT else search.said_elsewhere:
         if text in folded and i not in matched:
             c.match(i, 1, verify)
+    for i, text, languages in search.said_whole:
+        if i not in matched and text in folded and any(is_form(term, text, languages) for term in index_terms(folded)):
+            c.match(i, 1, whole=True)
     c.holds_more = False
     if c.context and (matched or c.tags):
         c.context = False
@@ -320,6 +328,8 @@ def _pools(search: Search, pairs: Sequence[Pair], cut: Iterable[int]) -> tuple[l
 def _reason_to_drop(search: Search, c: Candidate, row: FoundRow, drop: Drop | None) -> str:
     if c.source == _CHAT and row.conversation in search.query.exclude.conversations:
         return "excluded"
+    if search.said_whole and not (c.matched or c.tags or c.context or c.by_meaning) and row.chars <= FOLDED_CHARS:
+        return "no match"  # the plain predicates find letters inside words too
     return "" if drop is None else drop(c, row)
 
 

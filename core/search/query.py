@@ -107,7 +107,6 @@ class Query:
             since_us=AT_LEAST if self.since is None else microseconds(self.since),
             until_us=AT_MOST if self.until is None else microseconds(self.until),
             local_only=local_only,
-            tags=self.tags,
             without_conversations=tuple(sorted(self.exclude.conversations)),
             here=here,
         )

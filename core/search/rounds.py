@@ -134,9 +134,9 @@ def read_rows(
         rows: dict[Place, FoundRow] = {}
         errors = {}
         for number, ids in wanted.ids.items():
-            around = wanted.stretches if number == sources.CHAT.number else ()
+            around = wanted.around if number == sources.CHAT.number else ()
             try:
-                one = replace(wanted, ids={number: ids}, stretches=around)
+                one = replace(wanted, ids={number: ids}, around=around)
                 rows |= last_statement.read(db, search.viewer, one, nothing).rows
             except StoreReadError as error:
                 log_unread(number, error)

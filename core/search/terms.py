@@ -17,7 +17,7 @@ from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
 from ..index.postings import Limits
 from ..index.table import TAG
 from ..text.near_spelling import choose_nearest
-from ..text.words import Fragment, fragments, stem
+from ..text.words import Fragment, fragments, is_short_word, stem
 from .language import with_languages_of
 from .query import ENOUGH_WORDS, Minor, Near, Query, pieces
 
@@ -55,13 +55,18 @@ class Search:
     """Which of `words` are keywords, and which are tags looked for as words."""
     said_in_chat: Sequence[tuple[int, str, bool]] = field(init=False)
     said_elsewhere: Sequence[tuple[int, str, bool]] = field(init=False)
+    said_whole: Sequence[tuple[int, str, tuple[str, ...]]] = field(init=False)
+    """Texts that count as whole words alone: index, text, the languages whose endings count."""
     """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", tuple(w.text for w in self.words))
         object.__setattr__(self, "keyword_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_keyword))
         object.__setattr__(self, "tag_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_tag))
-        said = [(i, w) for i, w in enumerate(self.words) if not w.is_minor]
+        said = [(i, w) for i, w in enumerate(self.words) if not (w.is_minor or w.whole_only)]
+        languages = tuple(self.settings.languages)
+        whole = [(i, w.text, languages) for i, w in enumerate(self.words) if w.whole_only]
+        object.__setattr__(self, "said_whole", whole)
         object.__setattr__(self, "said_in_chat", [(i, w.text, w.verify) for i, w in said])
         object.__setattr__(self, "said_elsewhere", [(i, w.text, w.verify) for i, w in said if w.is_keyword])
 
@@ -132,6 +137,16 @@ def _counts(found: Iterable[WordCount]) -> list[Count]:
     return list(dict.fromkeys(Count(c.audience_id, c.term, c.source, c.docs) for c in found))
 
 
+def is_form(term: str, text: str, languages: Sequence[str]) -> bool:
+    """Return whether a word is a text looked for, or has its stem.
+
+    >>> is_form("cats", "cat", ["en"]), is_form("category", "cat", ["en"])
+    (True, False)
+    """
+    word = term.strip("_")
+    return word == text or stem(word, languages) in (stem(text, languages), text)
+
+
 @dataclass(frozen=True, slots=True)
 class _Vocabulary:
     """The known words a viewer brought, by the piece that was asked for."""
@@ -149,14 +164,17 @@ class _Vocabulary:
         known = [self.words_with(piece) for piece in pieces(text)]
         usable = [i for i, (_, cut) in enumerate(known) if not (cut and self.exact)]
         if not usable:
-            return replace(plain, walk=True)
+            return replace(plain, walk=True, whole_only=not self.exact and is_short_word(text))
         terms, cut = known[min(usable, key=lambda i: (known[i][1], sum(known[i][0].values()), i))]
         if len(every) > 1 or every[0].text != text:
             return replace(plain, terms=dict.fromkeys(terms, True), verify=True, cut=cut)
         if every[0].kind != "word":
             return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
         form = stem(text, self.languages)
-        return replace(plain, terms={t: self._is_whole(t, text, form) for t in terms}, cut=cut)
+        held = {t: self._is_whole(t, text, form) for t in terms}
+        if self.exact or not is_short_word(text):
+            return replace(plain, terms=held, cut=cut)
+        return replace(plain, terms={t: True for t, is_whole in held.items() if is_whole}, whole_only=True)
 
     def respelt(self, near: Near, asked: Sequence[Wanted]) -> list[Wanted]:
         """Return what is asked with a keyword that stands nowhere replaced by the known word that is meant.

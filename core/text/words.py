@@ -302,6 +302,21 @@ def _symbols(between: str) -> Iterator[Fragment]:
             yield Fragment(char, "symbol", False, False)
 
 
+MOST_LETTERS = 3
+"""A word of no more letters stands inside many that have nothing to do with it."""
+
+
+def is_short_word(text: str) -> bool:
+    """Return whether a text is a word of so few letters that it is looked for as a whole word alone.
+
+    Of alphabets with capitals: elsewhere a letter is a syllable, or words are written together with others.
+
+    >>> is_short_word("eat"), is_short_word("eats"), is_short_word("10%"), is_short_word("宿題"), is_short_word("한국")
+    (True, False, False, False, False)
+    """
+    return len(text) <= MOST_LETTERS and text.isalpha() and all(c.upper() != c.lower() for c in text)
+
+
 SHORTEST_STEM = 3
 """A shorter stem would be found inside too many words."""
 SHORTEST_HANGUL = 2

@@ -19,7 +19,7 @@ from ..database import registry
 from ..database.connections import is_local
 from ..database.dialects import ID, Key, Time, read_time
 from ..database.engine import Database
-from ..database.schema import memories, search_tag, search_term
+from ..database.schema import audiences, memories, search_fresh, search_tag, search_term
 from ..database.schema_recent import short_term_memories
 from ..database.schema_stories import memory_jobs
 from ..database.sources import ALL, SourceTable
@@ -220,11 +220,29 @@ def _sampled(db: Database, source: SourceTable) -> list[search_index.Entry]:
 
 
 def _is_indexed(db: Database, entry: search_index.Entry) -> bool:
+    fresh = {"audience": entry.audience_id, "source": entry.source, "row": entry.row_id}
+    if not db.read(_FRESH, fresh, source="search_fresh"):
+        from ..index import held  # noqa: PLC0415 - loads numpy
+
+        whose = db.read(_PERSONA, {"audience": entry.audience_id}, source="audiences")
+        words = list(entry.terms)[:SAMPLED_WORDS] if whose else ()
+        found = [held.find_ids(db, whose[0][0], [entry.audience_id], entry.source, [word]) for word in words]
+        return all(entry.row_id in ids for ids in found)
     terms = {(term, times, entry.words) for term, times in entry.terms.items()}
     t = search_term.c
-    held = db.read(_of_row(search_term, "term", t.tf, t.words), _place(entry, entry.terms), source="search_term")
+    held_terms = db.read(_of_row(search_term, "term", t.tf, t.words), _place(entry, entry.terms), source="search_term")
     tags = db.read(_of_row(search_tag, "tag"), _place(entry, entry.tags), source="search_tag")
-    return {tuple(each) for each in held} >= terms and {each[0] for each in tags} >= set(entry.tags)
+    return {tuple(each) for each in held_terms} >= terms and {each[0] for each in tags} >= set(entry.tags)
+
+
+_PERSONA = select(audiences.c.persona_id).where(audiences.c.audience_id == bindparam("audience", type_=ID))
+SAMPLED_WORDS = 3
+"""Words of a packed row that are looked for."""
+_FRESH = select(search_fresh.c.row_id).where(
+    search_fresh.c.audience_id == bindparam("audience", type_=ID),
+    search_fresh.c.source == bindparam("source", type_=Integer()),
+    search_fresh.c.row_id == bindparam("row", type_=ID),
+)
 
 
 def _of_row(table: Any, name: str, *more: Any) -> Any:

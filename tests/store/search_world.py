@@ -19,20 +19,24 @@ from core.ai_diary import table as diary
 from core.audience import table_conversations as conversations
 from core.audience import view_statement as looking
 from core.audience.view import Request, Viewer
+from core.calls.call import Call
 from core.config import Settings
 from core.database.dialects import microseconds
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import conversations as conversations_table
 from core.database.schema import memories as memories_table
+from core.forgetting import followers
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
+from core.search.terms import is_form
 from core.synth_core_memory import explain_search, search_memories
 from core.text.folding import fold
 from core.text.hits import content_digest, diary_snippet_text, matches_keyword, matches_tag, stored_tags
+from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
 DEFAULTS = Settings(context_reach=0)
@@ -204,10 +208,16 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     return [replace(row, digest=content_digest(row.text)) for row in made]
 
 
-def tier(row: Row, tags: Sequence[str], keywords: Sequence[str]) -> int:
+def tier(row: Row, tags: Sequence[str], keywords: Sequence[str], *, whole: bool = False) -> int:
     """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23)."""
-    tagged = partial(matches_keyword, row.folded) if row.source == "chat_history" else partial(matches_tag, row.tags)
-    tag, keyword = any(map(tagged, tags)), any(matches_keyword(row.folded, k) for k in keywords)
+
+    def holds(text: str) -> bool:
+        if not (whole and is_short_word(fold(text))):
+            return matches_keyword(row.folded, text)
+        return any(is_form(term, fold(text), DEFAULTS.languages) for term in index_terms(row.folded))
+
+    tagged = holds if row.source == "chat_history" else partial(matches_tag, row.tags)
+    tag, keyword = any(map(tagged, tags)), any(map(holds, keywords))
     return 1 if tag and keyword else 2 if tag or keyword else 0
 
 
@@ -225,7 +235,9 @@ def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer) -> lis
         left_out = expired or excluded
         return row.source in names and row.audience in seen and in_time and not left_out and local >= row.local_only
 
-    found = [r for r in rows if looked_at(r) and tier(r, query.tags, query.keywords)]
+    # Where hits are ranked, a word of few letters is found as a whole word alone (T21).
+    whole = query.ranking == "relevance"
+    found = [r for r in rows if looked_at(r) and tier(r, query.tags, query.keywords, whole=whole)]
     return sorted(found, key=lambda r: r.order)
 
 
@@ -252,3 +264,13 @@ def by_recency(rows: Sequence[Row], query: searching.Query) -> list[Place]:
 def stored_tags_of(row: Row) -> list[str]:
     """Return the tags a hit of the row shows."""
     return [] if row.source == "chat_history" else stored_tags(row.tags)
+
+
+def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequence[int]) -> None:
+    """Give a message another text, as somebody who sees these audiences."""
+    c = chat_history_cache.c
+    chosen = select(c.interface_path).where(c.persona_id == scope.persona, c.id == row_id)
+    seen = viewer_of(db, scope, searching.prepare(keywords=["x"], settings=DEFAULTS))
+    viewer = replace(seen, audiences=tuple(audiences))
+    for row in db.read(chosen, source="chat_history_cache"):
+        followers.edit_message(Call(db, DEFAULTS, scope), viewer, row[0], row_id, text)

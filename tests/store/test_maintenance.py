@@ -227,7 +227,7 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
         assert re.search(rf"^{word}: .+\.$", script.head, re.MULTILINE), word
     assert script.values["persona"] == "default"
     kinds = [statement.split()[0] for statement in script.statements]
-    assert set(kinds) <= {"SELECT", "UPDATE", "DELETE"}
+    assert set(kinds) <= {"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"}
     assert kinds == sorted(kinds, key=lambda kind: kind != "SELECT")
     changes = [one for one in script.statements if not one.startswith("SELECT")]
     assert all("@apply = 1" in one for one in changes)

@@ -18,7 +18,6 @@ from core.database.sources import AI_DIARY, MEMORIES
 from core.db import verify_index
 from core.index import indexed
 from core.memories import table as memories
-from core.messages import table_changes as chat_changes
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from tests.store.search_world import (
@@ -28,6 +27,7 @@ from tests.store.search_world import (
     all_rows,
     by_recency,
     distinct,
+    edited,
     entered,
     explain,
     find,
@@ -145,9 +145,7 @@ class World:
         chats = [r for r in rows if r.source == "chat_history"]
         audiences = sorted({r.audience for r in rows})
         for row in rng.sample(chats, min(12, len(chats))):
-            chat_changes.edit_message(
-                db, self.views[0], row.id, self.text() or "x", audiences=[row.audience], privacy_default="none"
-            )
+            edited(db, self.views[0], row.id, self.text() or "x", [row.audience])
         items = [r for r in rows if r.source == "memories"]
         memories.remove(db, self.persona, [r.id for r in rng.sample(items, min(8, len(items)))])
         moved = [r.id for r in rng.sample(items, min(8, len(items)))]
@@ -248,7 +246,7 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
             assert set(places(found)) <= {(r.source, r.id) for r in wanted}, told
             assert len(found) == min(query.limit, len(distinct(wanted))), told
         report = explain(db, scope, **arguments)[1]
-        tiers = {(r.source, r.id): tier(r, query.tags, query.keywords) for r in wanted}
+        tiers = {(r.source, r.id): tier(r, query.tags, query.keywords, whole=True) for r in wanted}
         long = {(r.source, r.id) for r in rows if len(r.folded) > 4000}
         for one in report["hits"]:
             place = one["source"], one["id"]

@@ -18,10 +18,9 @@ from core.index import indexed
 from core.index import table as search_index
 from core.index.table import TERMS_PER_ROW, UNLISTED, entry
 from core.memories import table as memories
-from core.messages import table_changes as chat_changes
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
-from tests.store.search_world import ago, all_rows, entered, memory, open_quick, remember, said
+from tests.store.search_world import ago, all_rows, edited, entered, memory, open_quick, remember, said
 from tests.store.world import NOW, index_differences, own_scope
 
 
@@ -141,7 +140,7 @@ def test_d15_any_mix_of_changes_leaves_no_difference(db: Database, scope: Scope,
     def change() -> None:
         for row in of("chat_history", 4):
             audiences = {r.audience for r in all_rows(db, scope.persona)}
-            chat_changes.edit_message(db, inside, row, text(), audiences=audiences, privacy_default="none")
+            edited(db, inside, row, text(), sorted(audiences))
 
     def delete() -> None:
         memories.remove(db, scope.persona, of("memories", 2))

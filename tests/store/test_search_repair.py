@@ -14,8 +14,12 @@ from sqlalchemy import delete, insert, select, update
 from core.database.engine import Database
 from core.database.schema import (
     chat_history_cache,
+    search_block,
     search_count,
+    search_fresh,
+    search_gone,
     search_progress,
+    search_segment,
     search_stats,
     search_tag,
     search_term,
@@ -26,12 +30,12 @@ from core.db import reindex, verify_index
 from core.index import entries as search_entries
 from core.index import repair as search_repair
 from core.memories import table as memories
-from core.messages import table_changes as chat_changes
 from core.scope import Scope
 from tests.store.search_world import (
     RECENCY,
     ago,
     all_rows,
+    edited,
     entered,
     find,
     find_plainly,
@@ -44,7 +48,10 @@ from tests.store.search_world import (
 )
 from tests.store.world import index_differences, own_scope
 
-INDEX = (search_term, search_tag, search_count, search_stats, search_vocab)
+INDEX = (
+    search_term, search_tag, search_fresh, search_segment, search_block, search_gone, search_count, search_stats,
+    search_vocab,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +138,7 @@ def test_d15_one_harm_is_one_difference_and_is_mended(db: Database, scope: Scope
     assert sorted(d.kind for d in found) == kinds
     assert reindex(db) == len(found)
     assert verify_index(db) == [] == index_differences(db, scope.persona)
-    assert ids(find(db, scope, keywords=["ofu"])) == [row] == ids(find(db, scope, tags=["food"]))
+    assert ids(find(db, scope, keywords=["ofu"], ranking="recency")) == [row] == ids(find(db, scope, tags=["food"]))
 
 
 def test_d15_a_lost_index_is_listed_and_made_anew(db: Database, scope: Scope) -> None:
@@ -242,7 +249,7 @@ def test_d16_writers_go_on_while_the_index_is_built(
             while not done.is_set():
                 row = rng.choice(old)
                 text = f"bird {rng.random()} tofu"
-                chat_changes.edit_message(db, scope, row, text, audiences=audiences, privacy_default="none")
+                edited(db, scope, row, text, sorted(audiences))
                 memory(db, scope, f"fresh {rng.random()} tofu", tags=["food", f"t{rng.randrange(9)}"])
                 items = [r[0] for r in db.read(select(memories_table.c.id).limit(400), source="memories")]
                 memories.remove(db, scope.persona, [rng.choice(items)])

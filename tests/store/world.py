@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy import select
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, search_count, search_stats, search_tag, search_term
 from core.database.sources import AI_DIARY, ALL, CHAT
+from core.index import packing, segment
 from core.index import table as search_index
 from core.index.indexed import DIARY_TEXTS, SEPARATOR
 from core.scope import Scope
@@ -96,6 +97,29 @@ def index_differences(db: Database, persona: str) -> list[str]:
     return _compare(db, mine, entries)
 
 
+def packed_postings(db: Database, audiences_: Collection[int], name: str) -> list[tuple[Any, ...]]:
+    """Return the postings of packed rows that are still there, in the columns of search_term or search_tag."""
+
+    def work(connection: Any) -> list[tuple[Any, ...]]:
+        made: list[tuple[Any, ...]] = []
+        for audience in sorted(audiences_):
+            gone = packing.read_gone(connection, audience)
+            for one in packing.list_segments(connection, audience):
+                rows, blocks = packing.read_segment(connection, audience, one.segment_id)
+                stays = packing.find_staying(rows, one.segment_id, gone)
+                for (kind, term), block in blocks.items():
+                    if kind != ("term", "tag").index(name):
+                        continue
+                    for place, times in segment.read_block(block).tolist():
+                        if stays[place]:
+                            where = [int(column[place]) for column in (rows.source, rows.at_us, rows.row_id)]
+                            more = [times, int(rows.words[place])] if name == "term" else []
+                            made.append((audience, term, *where, *more, int(rows.local_only[place])))
+        return made
+
+    return db.transaction(work, source="test")
+
+
 def _compare(db: Database, mine: set[int], entries: list[search_index.Entry]) -> list[str]:
     wanted: dict[str, Counter[Any]] = {name: Counter() for name in ("term", "tag", "count", "stats")}
     for e in entries:
@@ -109,6 +133,7 @@ def _compare(db: Database, mine: set[int], entries: list[search_index.Entry]) ->
     there: dict[str, Counter[Any]] = {name: Counter() for name in wanted}
     for name, table in (("term", search_term), ("tag", search_tag)):
         there[name].update(tuple(row) for row in _of(db, table, mine))
+        there[name].update(packed_postings(db, mine, name))
     for row in _of(db, search_count, mine):
         there["count"][row.audience_id, row.kind, row.term, row.source] += row.docs
     for row in _of(db, search_stats, mine):

@@ -25,7 +25,10 @@ TABLES = ddl.list_tables()
 
 EXEMPT = {"schema_version", "config", "search_vocab", "search_progress"}
 """About the database, not about anybody (D1)."""
-BY_AUDIENCE = {"search_tag", "search_term", "search_count", "search_stats", "search_vector"}
+BY_AUDIENCE = {
+    "search_tag", "search_term", "search_fresh", "search_segment", "search_block", "search_gone", "search_count",
+    "search_stats", "search_vector",
+}  # fmt: skip
 """Lead with audience_id, which belongs to one persona."""
 
 FORBIDDEN = [

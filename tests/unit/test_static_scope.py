@@ -32,6 +32,8 @@ WHOLE_DATABASE = {
     "index.check": "compares them range by range",
     "index.entries": "reads the rows of those ranges",
     "index.table": "the words of a range while the index is built",
+    "index.check_packed": "compares the packed rows of everybody, segment by segment",
+    "index.packing": "packs the rows of one audience after another, of any persona",
     "upkeep.migration": "brings the tables of everybody to the present schema",
     "upkeep.adoption": "takes over the tables of another application",
     "upkeep.adopted_rows": "the same",

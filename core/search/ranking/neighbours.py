@@ -183,7 +183,8 @@ def sessions(found: Threads, asked: Asked) -> None:
         value = sum([worth.get(i, 0.0) * saturation(times, size, mean) for i, times in held.items()]) / total
         value += max([row.tags for row in session]) / asked.total
         for row in session:
-            row.reasons["session"] = value
+            told = row.plain.session_worth
+            row.reasons["session"] = value if told is None else told
 
 
 def besides(found: Threads) -> None:

@@ -46,6 +46,12 @@ class PlainRow:
     """That vector, of length 1; None where it has none."""
     is_left_out: bool = False
     """It may become no hit."""
+    session_worth: float | None = None
+    """What its session is worth, where all of that was looked at."""
+    long: float | None = None
+    """How far the turns of its conversation are long ones, where all of these were looked at."""
+    near: float = 0.0
+    """How near it stands to who asks: 1 in the conversation asked in, less in others of the person."""
 
 
 _ALONE = PlainRow((0, 0), "", 0)

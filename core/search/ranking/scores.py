@@ -68,7 +68,7 @@ def _tell_lengths(rows: Sequence[Row], asked: Asked) -> None:
     }
     elsewhere = share_of_long(usual)
     for row in rows:
-        row.long = long.get(row.thread, elsewhere)
+        row.long = long.get(row.thread, elsewhere) if row.plain.long is None else row.plain.long
 
 
 def _may_be_hit(row: Row, asked: Asked) -> bool:
@@ -135,6 +135,7 @@ def _add_reasons(rows: Sequence[Row], asked: Asked) -> None:
                 if speaker not in persons:
                     persons[speaker] = person_of(question, asked.asker, speaker)
                 reasons["person"] = persons[speaker]
+        reasons["near"] = plain.near
         if question.days:
             reasons.update(on_days(question.days, plain.said))
         relevance.weigh(row, weights_of[row.long])

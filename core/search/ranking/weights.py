@@ -30,6 +30,7 @@ WEIGHTS: dict[str, Weight] = {
     "meaning_near": Weight(4.5, 0.0),
     "meaning_after": Weight(0.0, 2.5),
     "person": Weight(1.5, 0.75),
+    "near": Weight(1.0, 1.0),
     "first": Weight(0.0, 3.0),
     "length": Weight(1.0, 0.0),
     "time": Weight(2.0, 0.0),

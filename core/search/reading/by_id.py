@@ -18,11 +18,8 @@ from ...database.dialects import ID, Key, Time
 from ...database.row_shapes import KEY, TEXT, Shape
 from ...database.schema import conversations, participants
 from ...database.statements import Part, aside
-from ...index.postings import Limits
 from ..ranking.people import PERSONA
-from ..ranking.surroundings import Stretch
 from . import found_rows
-from . import near as search_near
 from .found_rows import NEAR_CHARS
 
 FILLED_TO = 8
@@ -110,17 +107,12 @@ def _rows_of(number: int, family: str) -> Part:
 def _near_rows(family: str) -> Part:
     c = sources.CHAT.table.c
     # Most rows that are near become no hits: their text is brought once and folded here.
-    columns = found_rows.NEIGHBOUR.columns(**_said(c, "near_chars"), stretch=search_near.NEAR.c.stretch)
-    joined = search_near.NEAR.join(sources.CHAT.table, c.id == search_near.NEAR.c.id)
-    made = (
-        select(*columns)
-        .select_from(joined)
-        .where(
-            aside(c.persona_id, family) == bindparam("persona", type_=Key(64)),
-            aside(c.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
-        )
-    )
-    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    where = [
+        aside(c.persona_id, family) == bindparam("persona", type_=Key(64)),
+        c.id.in_(bindparam("around", expanding=True, type_=ID)),
+        aside(c.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+    ]
+    return Part(select(*found_rows.NEIGHBOUR.columns(**_said(c, "near_chars"))).where(*where), family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +125,8 @@ class RowsWanted:
     """Most characters of each text."""
     folded_chars: int
     """Most characters of the folded text, 0 for none."""
-    stretches: Sequence[Stretch] = ()
-    """Stretches of conversations to bring beside them."""
-    limits: Limits | None = None
-    """What holds for the rows of the stretches, as it does for the look-ups."""
+    around: Sequence[int] = ()
+    """Ids of messages that stand around them."""
     is_all: bool = True
     """Every candidate of the search is among them."""
     has_titles: bool = False
@@ -175,33 +165,21 @@ def _titles_of(number: int, family: str) -> Part:
     return Part(titled, family)
 
 
-@dataclass(frozen=True, slots=True)
-class RowBranches:
-    """What brings the rows."""
-
-    named: str = ""
-    """A CTE of the statement; its values come before those of all branches."""
-    branches: Sequence[str] = ()
-
-
-def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> RowBranches:
-    """Return the texts of one branch per source that brings rows by id and one for all stretches, values into `into`.
+def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, into: list[Any]) -> list[str]:
+    """Return the texts of one branch per source that brings rows by id, and one for those around, values into `into`.
 
     Args:
         shared: persona, audiences and now.
     """
     near_chars = max(wanted.chars, NEAR_CHARS)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
-    named = ""
-    if wanted.stretches and wanted.limits is not None:
-        named = search_near.rows_around(wanted.stretches, {**values, **wanted.limits.values()}, family, into)
     made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources]
     # A diary entry stands in no one conversation.
     titled = [n for n in wanted.sources if wanted.has_titles and n != sources.AI_DIARY.number]
     made += [_titles_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in titled]
-    if named:
-        made.append(_near_rows(family).text(values, into))
-    return RowBranches(named, made)
+    if wanted.around:
+        made.append(_near_rows(family).text({**values, "around": _filled(wanted.around, family)}, into))
+    return made
 
 
 def _filled(ids: Sequence[int], family: str) -> Sequence[int]:

@@ -7,7 +7,7 @@ packed into one text by the server they cost MariaDB 3 ms more and MySQL the sam
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -86,8 +86,6 @@ class _Neighbour(NamedTuple):
     sender_name: str | None
     chars: int
     of_persona: int
-    stretch: int
-    """Number of the stretch it was read in."""
     participant: str | None
     digest: Any
     conversation: str | None
@@ -106,7 +104,7 @@ MEMORY = Shape(
 )  # fmt: skip
 ENTRY = Shape(sources.AI_DIARY.number, _Entry, **dict.fromkeys(_PARTS, TEXT), tags=KEY, digest=PLAIN, at_us=_MOMENT)
 MESSAGE = Shape(sources.CHAT.number, _Message, **_SAID, folded=TEXT, **_WHERE)
-NEIGHBOUR = Shape(9, _Neighbour, **_SAID, stretch=NUMBER, **_WHERE)
+NEIGHBOUR = Shape(9, _Neighbour, **_SAID, **_WHERE)
 SHAPES: tuple[Shape[Any], ...] = (MEMORY, ENTRY, MESSAGE, NEIGHBOUR)
 
 
@@ -137,8 +135,6 @@ class FoundRow:
     """Who said it, as a hit shows it; blank where nobody knows."""
     chars: int = 0
     """Length of the folded text of a chat row; 0 elsewhere."""
-    stretches: list[int] = field(default_factory=list)
-    """Numbers of the stretches it was read in (`search.ranking.surroundings`)."""
 
 
 Rows = dict[tuple[int, int], FoundRow]
@@ -152,7 +148,7 @@ def put_together(
     said: Iterable[_Message],
     near: Iterable[_Neighbour],
 ) -> Rows:
-    """Return the rows of a search, each once: one that was brought more than once is in all its stretches.
+    """Return the rows of a search, each once.
 
     Args:
         persona: whose rows they are; names the persona where its lines do not.
@@ -177,7 +173,6 @@ def put_together(
         place = sources.CHAT.number, each.id
         if place not in rows:
             rows[place] = _message(each, fold(each.text[:NEAR_CHARS]) if each.text else "", persona)
-        rows[place].stretches.append(each.stretch)
     return rows
 
 

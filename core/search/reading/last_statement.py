@@ -145,10 +145,7 @@ def _read_rows(
     """Return what was asked for, by number of its kind."""
     values: list[Any] = []
     recent = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
-    asked_rows = by_id.RowBranches()
-    if rows is not None:
-        asked_rows = by_id.row_branches(rows, shared, db.family, values)
-    branches = list(asked_rows.branches)
+    branches = [] if rows is None else by_id.row_branches(rows, shared, db.family, values)
     if history.conversation is not None and history.current > 0:
         asked = {**shared, "conversation": history.conversation, "rows": history.current}
         branches.append(_lines(_CURRENT, db.family).text(asked, values))
@@ -162,7 +159,6 @@ def _read_rows(
     if not branches:
         return {}
     text = statements.union(branches, db.family)
-    text = f"WITH {asked_rows.named} {text}" if asked_rows.named else text
     read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
     made: dict[int, list[Any]] = {}
     for row in db.read_driver(text, values, source="memories, diary, history and sections"):

@@ -15,13 +15,17 @@ from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, sele
 from sqlalchemy.dialects import mysql, sqlite
 
 from ...database import sources
+from ...database.bulk import chunks
 from ...database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
 from ...database.engine import Database
-from ...database.statements import Part
+from ...database.statements import Part, aside
 from ...errors import StoreReadError
 from ...index.lookups import Wanted
 from ...index.postings import Limits, within
 from ..ranking.ranking import Candidate
+
+AT_ONCE = 500
+"""Rows compared in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,41 @@ def search(db: Database, asked: Question) -> list[Candidate]:
     rows = db.read_driver(text, values, source=asked.source.table.name)
     number = asked.source.number
     return [Candidate(number, r[0], microseconds(read_time(r[1])), words=(r[3] or 0) // 6, tier=r[2]) for r in rows]
+
+
+def holding(
+    db: Database, source: sources.SourceTable, persona: str, ids: Sequence[int], texts: Sequence[tuple[int, str]]
+) -> list[tuple[int, int]]:
+    """Return `(id, number)` for each of the rows that holds one of the texts.
+
+    Args:
+        ids: of rows that may be read.
+        texts: each with its number.
+    """
+    made: list[tuple[int, int]] = []
+    if not texts:
+        return made
+    for part in chunks(ids, AT_ONCE):
+        values: list[Any] = []
+        asked = {
+            "persona": persona,
+            "ids": part,
+            **{f"text{n}": like_pattern(text) for n, (_, text) in enumerate(texts)},
+        }
+        rows = db.read_driver(
+            _holds(source.number, len(texts), db.family).text(asked, values), values, source=source.name
+        )
+        made += [(row[0], texts[n][0]) for row in rows for n in range(len(texts)) if row[1 + n]]
+    return made
+
+
+@lru_cache(maxsize=64)
+def _holds(number: int, texts: int, family: str) -> Part:
+    row = sources.BY_NUMBER[number].table.c
+    flags = [case((has_keyword(row.text_folded, bindparam(f"text{n}")), 1), else_=0) for n in range(texts)]
+    found = select(row.id, *(flag.label(f"holds{n}") for n, flag in enumerate(flags)))
+    ids = row.id.in_(bindparam("ids", expanding=True, type_=ID))
+    return Part(found.where(aside(row.persona_id, family) == bindparam("persona", type_=Key(64)), ids), family)
 
 
 def is_readable(db: Database, source: sources.SourceTable) -> bool:

@@ -15,7 +15,6 @@ from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
 from core.search.ranking.ranking import Candidate, choose, without_many_contexts
 from core.search.ranking.rows import Asked, PlainRow, Probe, Row
 from core.search.ranking.scores import rank_rows
-from core.search.ranking.surroundings import MOST_BEFORE, MOST_STRETCHES, stretches
 from core.search.ranking.times import on_days
 from core.search.ranking.weights import WEIGHTS, weights_for
 from core.text.passages import by_passage, find_places, parts_of
@@ -204,30 +203,6 @@ def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> 
     assert score_chat(80.0, talk).keys() == alone.keys()
     among, apart = score_chat(80.0), score_chat(15.0)
     assert among == apart == alone
-
-
-def test_t24_few_stretches_are_read_and_candidates_close_to_each_other_share_one() -> None:
-    """Whatever was found."""
-    best = [Candidate(2, n, n * 10 * MINUTE) for n in range(500)]
-    for reach in (1, 4, 20):
-        made = stretches(best, 2, reach)
-        assert 0 < len(made) <= MOST_STRETCHES
-        assert sum(one.before + one.after for one in made) <= 300
-    assert stretches(best, 2, 0) == [] == stretches([Candidate(0, 1, 5)], 2, 4)
-    close = stretches([Candidate(2, 1, 0), Candidate(2, 2, MINUTE)], 2, 4)
-    assert [(one.row_id, one.before, one.after) for one in close] == [(1, 2, 7)]
-
-
-def test_t24_among_long_turns_as_much_is_read_before_a_row_as_after_it() -> None:
-    """An answer follows its question; what is said at length may answer what comes after, too."""
-    for long, before in ((0.0, 4), (0.5, 6), (1.0, 8)):
-        assert [(one.before, one.after) for one in stretches([Candidate(2, 1, 0)], 2, 8, long)] == [(before, 9)]
-    assert [one.before for one in stretches([Candidate(2, 1, 0)], 2, 1, 0.0)] == [1]
-    apart = [Candidate(2, n, n * 10 * MINUTE) for n in range(50)]
-    assert [one.before for one in stretches(apart, 2, 4, 0.0)] == [2] * MOST_BEFORE + [0] * (
-        MOST_STRETCHES - MOST_BEFORE
-    )
-    assert [one.before for one in stretches(apart, 2, 4, 1.0)] == [4] * MOST_STRETCHES
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:

@@ -1,0 +1,136 @@
+"""Whether recall holds when a persona remembers much more than the conversation that is asked about.
+
+`python -m tests.bench.scale [--engine sqlite] [--rows 2000 12000 100000] [--long] [--questions 300] [--target ...]`.
+The harness `scale.py` lies outside of the project (see `tests.bench.recall`): it asks the same questions while the
+persona's memory grows with other people's talk, all of it public in one server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sqlalchemy import select
+
+from core import db as core_db
+from core import synth_core_memory
+from core.database.schema import chat_history_cache
+from core.index import packing
+from core.scope import Scope
+from core.transfer.imports import import_file
+from tests.bench.conversations import CHECKOUT, INTERFACE, Clock, data_folder
+from tests.bench.loading import say
+from tests.servers import SERVERS
+
+LIMIT = 20
+SERVER = "everybody"
+
+
+class Persona:
+    """A retriever in the sense of the harness: one persona that hears ever more conversations of one server."""
+
+    def __init__(self, url: str) -> None:
+        self.clock = Clock()
+        self.db = core_db.open_database(url, clock=self.clock)
+        self.stored = 0
+        self.turns: dict[int, tuple[str, str]] = {}
+        self._read_to = 0
+
+    def add(self, turns: Sequence[Any]) -> None:
+        """Import one conversation."""
+        last = datetime.fromisoformat(turns[-1]["timestamp"]).replace(tzinfo=UTC) + timedelta(minutes=1)
+        self.clock.now = max(self.clock.now, last)
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            file.writelines(json.dumps(turn) + "\n" for turn in turns)
+            file.flush()
+            scope = Scope("p", server=SERVER)
+            import_file(file.name, interface=INTERFACE, persona=None, db=self.db, scope=scope)
+        self.stored += len(turns)
+
+    def search(self, question: str, k: int, *, conversation: str, asker: str) -> list[tuple[str, str]]:
+        """Return at most k turns, best first."""
+        scope = Scope("p", f"{INTERFACE}/{conversation}", f"{INTERFACE}/{asker}", server=SERVER, privacy="public")
+        _, report = synth_core_memory.explain_search(query=question, limit=LIMIT, db=self.db, scope=scope)
+        ranked = sorted((h for h in report["hits"] if h["source"] == "chat_history"), key=lambda hit: hit["rank"])
+        return [self.turns[h["id"]] for h in ranked][:k]
+
+    def learn(self) -> None:
+        """Read which row is which turn."""
+        c = chat_history_cache.c
+        wanted = select(c.id, c.interface_path, c.message_id).where(c.id > self._read_to).order_by(c.id)
+        for row in self.db.read(wanted, source="chat_history_cache"):
+            self.turns[row[0]] = (row[1].split("/", 1)[1], row[2])
+            self._read_to = row[0]
+
+    def ready(self) -> None:
+        """Have everything packed and known before questions are asked."""
+        packing.pack_all(self.db)
+        self.learn()
+
+
+def harness() -> ModuleType:
+    """Return the module that measures, or end the program with a sentence that says where it is looked for."""
+    folder = Path(os.environ.get("BENCH_HARNESS") or CHECKOUT.parent / "shared" / "bench")
+    if not (folder / "scale.py").is_file():
+        raise SystemExit(f"The harness is not in {folder}. Set BENCH_HARNESS to its folder.")
+    sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location("scale", folder / "scale.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["scale"] = module
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--engine", default="sqlite", choices=("sqlite", "mariadb", "mysql"))
+    options.add_argument("--target", default="locomo.dev")
+    options.add_argument("--filler", nargs="+", default=["beam500k.dev", "realmem.dev", "beam100k.dev"])
+    options.add_argument("--rows", nargs="+", type=int, default=[2_000, 12_000, 100_000])
+    options.add_argument("--questions", type=int, default=300)
+    options.add_argument("--long", action="store_true")
+    options.add_argument("--keep", type=Path, help="a SQLite file to keep the database in")
+    given = options.parse_args()
+    scale, server = harness(), None
+    with tempfile.TemporaryDirectory(prefix="scale-") as folder:
+        url = f"sqlite:///{given.keep or folder + '/scale.db'}"
+        if given.engine != "sqlite":
+            server = SERVERS[given.engine](options={"innodb_buffer_pool_size": "1500M"}).start()
+            url = server.create_database("scale")
+        try:
+            persona = Persona(url)
+            asked = scale.ask
+
+            def ask(*args: Any) -> Any:
+                began = time.perf_counter()
+                persona.ready()
+                say(f"{persona.stored:,} rows, made ready in {time.perf_counter() - began:.1f} s")
+                return asked(*args)
+
+            scale.ask = ask
+            began = time.perf_counter()
+            scale.run(persona, data_folder(), given.target, given.filler, given.rows, given.questions, long=given.long)
+            say(f"{time.perf_counter() - began:.0f} s in all")
+        finally:
+            if server is not None:
+                server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""The packed search index: what is packed, when, and that nobody can tell (T27, D14 to D17, F46)."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, func, select, update
+
+from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import search_block, search_fresh, search_gone, search_segment, search_term
+from core.database.sources import CHAT, MEMORIES
+from core.db import forget, reindex, verify_index
+from core.index import indexed, packing, segment
+from core.index.table import PACK_FROM
+from core.scope import Scope
+from core.search import candidates
+from core.search.ranking import all_rows, ranking
+from core.text.words import index_terms
+from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, said
+from tests.store.search_world import all_rows as stored_rows
+from tests.store.world import index_differences, own_scope
+
+WORDS = [f"word{n}" for n in range(60)]
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def count(db: Database, table: Any) -> int:
+    """Return how many rows a table has."""
+    return int(db.read(select(func.count()).select_from(table), source=table.name)[0][0])
+
+
+def audiences_of(db: Database, scope: Scope) -> list[int]:
+    """Return the audiences that rows of the persona stand in."""
+    return sorted({row.audience for row in stored_rows(db, scope.persona)})
+
+
+def pack(db: Database, scope: Scope) -> int:
+    """Pack every row of the persona, and return how many there were."""
+
+    def work(connection: Any) -> int:
+        return sum(packing.pack_fresh(connection, db.family, audience) for audience in audiences_of(db, scope))
+
+    return db.transaction(work, source="the search index")
+
+
+def merge(db: Database, scope: Scope) -> None:
+    """Write all segments of the persona anew as one for each audience."""
+
+    def work(connection: Any) -> None:
+        for audience in audiences_of(db, scope):
+            numbers = [one.segment_id for one in packing.list_segments(connection, audience)]
+            if numbers:
+                packing.rewrite(connection, db.family, audience, numbers)
+
+    db.transaction(work, source="the search index")
+
+
+def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
+    """Return the ids of the hits, best first."""
+    return [one["id"] for one in sorted(explain(db, scope, **arguments)[1]["hits"], key=lambda one: one["rank"])]
+
+
+def talk(rng: random.Random, rows: int, minutes: int = 0) -> list[tuple[str, Any]]:
+    """Return lines of random words."""
+    # What nobody asks for keeps two texts from saying nearly the same, which would share a place.
+    own = [" ".join(f"own{rng.randrange(10**6)}" for _ in range(8)) for _ in range(rows)]
+    texts = [" ".join([*rng.choices(WORDS, k=rng.choice((2, 5, 9, 30))), more]) for more in own]
+    return [(text, ago(minutes=minutes + rng.randrange(60 * 24))) for text in texts]
+
+
+def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scope: Scope) -> None:
+    """Many at once lie in a segment from the start; what is written one by one is packed together later."""
+    said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(PACK_FROM)])
+    assert [row[0] for row in segments(db, scope)] == [PACK_FROM] and fresh(db, scope) == 0
+    for n in range(PACK_FROM + 40):
+        memory(db, scope, f"tea number {n}", ago(minutes=n))
+    assert fresh(db, scope) < PACK_FROM
+    assert sum(row[0] for row in segments(db, scope)) + fresh(db, scope) == 2 * PACK_FROM + 40
+    assert (
+        len(find(db, scope, keywords=["tofu"], limit=200))
+        == 200
+        == len(find(db, scope, keywords=["number"], limit=200))
+    )
+    assert index_differences(db, scope.persona) == []
+
+
+def segments(db: Database, scope: Scope) -> list[Any]:
+    """Return how many rows each segment of the persona has."""
+    s = search_segment.c
+    chosen = select(s.docs).where(s.audience_id.in_(audiences_of(db, scope)), s.segment_id > 0).order_by(s.segment_id)
+    return list(db.read(chosen, source="search_segment"))
+
+
+def fresh(db: Database, scope: Scope) -> int:
+    """Return how many rows of the persona are not packed."""
+    f = search_fresh.c
+    chosen = select(func.count()).where(f.audience_id.in_(audiences_of(db, scope)))
+    return int(db.read(chosen, source="search_fresh")[0][0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope, seed: int) -> None:
+    """Hits, order and scores are the same before packing, half packed, packed, and merged."""
+    rng = random.Random(seed)
+    places = [replace(scope, conversation=f"tg/{n}") for n in range(3)]
+    for n, place in enumerate(places):
+        said(db, place, talk(rng, 60, n * 30), f"tg/{n}")
+    for text, at in talk(rng, 20):
+        memory(db, scope, text, at)
+    queries = [
+        {"query": f"What about {rng.choice(WORDS)} and {rng.choice(WORDS)}, {rng.choice(WORDS)}?", "limit": 15}
+        for _ in range(8)
+    ] + [{"keywords": rng.choices(WORDS, k=3), "limit": 30, "ranking": mode} for mode in (RECENCY, "relevance")]
+
+    def found() -> list[Any]:
+        made = []
+        for arguments in queries:
+            hits, report = explain(db, scope, **arguments)
+            told = [(one["source"], one["id"], one["rank"], one["score"]) for one in report["hits"]]
+            made.append((ids(hits), told))
+        return made
+
+    first = found()
+    assert all(hits for hits, _ in first)
+    audience = audiences_of(db, scope)[0]
+    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="the search index")
+    assert found() == first
+    said(db, places[0], [("nothing of all that", ago(days=50))], "tg/0")
+    again = found()
+    pack(db, scope)
+    assert found() == again and verify_index(db) == []
+    merge(db, scope)
+    assert found() == again and verify_index(db) == [] and fresh(db, scope) == 0
+
+
+@pytest.mark.parametrize("rows", [40, 400])
+def test_t27_what_is_looked_at_closely_is_what_is_best(
+    db: Database, scope: Scope, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reads the best rows alone gives what reading all of them gives."""
+    rng = random.Random(rows)
+    said(db, scope, talk(rng, rows))
+    queries = [f"{rng.choice(WORDS)} {rng.choice(WORDS)} {rng.choice(WORDS)}" for _ in range(12)]
+    bounded = [ranked(db, scope, query=text, limit=10) for text in queries]
+    monkeypatch.setattr(all_rows, "BEST", 10**6)
+    assert bounded == [ranked(db, scope, query=text, limit=10) for text in queries]
+
+
+@pytest.mark.parametrize("rows", [10, 300, 3000])
+def test_t27_every_matching_row_is_ranked(db: Database, scope: Scope, rows: int) -> None:
+    """The hits of keywords, in order, are those of scoring all rows one by one."""
+    rng = random.Random(rows)
+    said(db, scope, talk(rng, rows))
+    stored = stored_rows(db, scope.persona)
+    held = {row.id: index_terms(row.folded) for row in stored}
+    mean = sum(sum(terms.values()) for terms in held.values()) / len(held)
+    at = {row.id: row.at for row in stored}
+    for _ in range(12):
+        words = list(dict.fromkeys(rng.choices(WORDS, k=3)))
+        # `word1` stands inside `word12` too; as a whole word it counts where it is one.
+        docs = [
+            sum(word in terms for terms in held.values())
+            or sum(word in term for terms in held.values() for term in terms)
+            for word in words
+        ]
+        worth = [ranking.rarity_weight(n, len(held)) for n in docs]
+        scored = []
+        for row_id, terms in held.items():
+            total = 0.0
+            for word, weight in zip(words, worth, strict=True):
+                whole, inner = terms.get(word, 0), sum(n for term, n in terms.items() if word in term and term != word)
+                gained = weight * ranking.saturation(whole or inner, sum(terms.values()), mean)
+                total += gained if whole else ranking.INSIDE * gained
+            if total:
+                scored.append((-round(total, 4), -at[row_id].timestamp(), -row_id))  # type: ignore[union-attr]
+
+        hits = explain(db, scope, keywords=words, limit=10)[1]["hits"]
+        told = sorted((-one["score"], -at[one["id"]].timestamp(), -one["id"]) for one in hits)  # type: ignore[union-attr]
+        assert told == sorted(scored)[:10], words
+
+
+def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report says which."""
+    said(db, scope, [(f"tofu {'tea' if n < 3 else 'rice'} {n}", ago(minutes=n)) for n in range(60)])
+    assert explain(db, scope, query="tofu and tea")[1]["notes"] == []
+    monkeypatch.setattr(candidates, "MOST_POSTINGS", 20)
+    hits, report = explain(db, scope, query="tofu and tea")
+    assert report["notes"] == ["left aside, too many rows hold it: tofu"] and len(hits) >= 3
+
+
+def test_t55_the_conversation_asked_in_comes_before_others(db: Database, scope: Scope) -> None:
+    """The same sentence here and in another channel: here first; what only another channel answers is found."""
+    here, there = replace(scope, conversation="tg/here"), "tg/there"
+    other = said(
+        db, replace(scope, conversation=there), [("the code of the door is in the drawer", ago(days=3))], there
+    )
+    own = said(db, here, [("the code of the door is in the drawer", ago(days=4))], "tg/here")
+    said(db, replace(scope, conversation=there), [("the boat has a blue sail", ago(days=2))], there)
+    asked = {"query": "Where is the code of the door?", "limit": 3}
+    report = explain(db, here, **asked)[1]["hits"]
+    assert [one["id"] for one in report if one["rank"] == 1] in ([own[0]], other)
+    assert ids(find(db, here, query="What colour is the sail of the boat?"))
+
+
+def test_t56_what_neither_matches_nor_stands_beside_is_no_hit(db: Database, scope: Scope) -> None:
+    said(db, scope, [(f"something else {n}", ago(days=n + 1)) for n in range(40)])
+    row = said(db, scope, [("I bought a blue Brompton", ago(days=90))])
+    hits = find(db, scope, query="Which Brompton?", limit=20)
+    assert row[0] in ids(hits) and len(hits) < 12
+
+
+def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Database, scope: Scope) -> None:
+    """Edits, deletions and moves of packed rows; packed again, and merged, they stay what they are."""
+    rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
+    pack(db, scope)
+    edited(db, scope, rows[3], "a zebra in the garden", audiences_of(db, scope))
+    db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, [rows[4]]), source="chat_history_cache")
+    for step in (lambda: None, lambda: pack(db, scope), lambda: merge(db, scope)):
+        step()
+        assert ids(find(db, scope, keywords=["zebra"])) == [rows[3]]
+        found = ids(find(db, scope, keywords=["tofu"], limit=60))
+        assert rows[3] not in found and rows[4] not in found and len(found) == 28
+        assert verify_index(db) == [] == index_differences(db, scope.persona)
+    edited(db, scope, rows[3], "tofu once more", audiences_of(db, scope))
+    pack(db, scope)
+    assert ids(find(db, scope, keywords=["zebra"])) == [] and rows[3] in ids(find(db, scope, keywords=["once"]))
+    assert verify_index(db) == [] and count(db, search_gone) >= 1
+
+
+def test_d14_a_row_that_is_hidden_and_shown_again(db: Database, scope: Scope) -> None:
+    row = memory(db, scope, "tofu for everybody", tags=["food"])
+    pack(db, scope)
+    for hidden in (1, 0, 1, 0):
+        db.transaction(
+            lambda c, h=hidden: indexed.set_hidden(c, db, MEMORIES, scope.persona, [row], quarantined=h),  # type: ignore[misc]
+            source="memories",
+        )
+        assert ids(find(db, scope, tags=["food"])) == ([] if hidden else [row])
+        pack(db, scope)
+        assert ids(find(db, scope, keywords=["tofu"])) == ([] if hidden else [row])
+    assert verify_index(db) == []
+
+
+def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scope: Scope) -> None:
+    """The bytes are written anew before forgetting reports."""
+    ann, bob = replace(scope, conversation="tg/1", participant="tg/ann"), replace(scope, conversation="tg/1")
+    said(db, ann, [(f"xylofant {n}", ago(minutes=n)) for n in range(20)], "tg/1")
+    kept = said(db, bob, [(f"tea {n}", ago(minutes=n)) for n in range(20)], "tg/2")
+    pack(db, scope)
+    assert terms(db, scope) >= {"xylofant", "tea"}
+    forget(conversation="tg/1", db=db, settings=Settings(), scope=scope)
+    assert "xylofant" not in terms(db, scope) and set(kept) <= set(ids(find(db, scope, keywords=["tea"], limit=60)))
+    s = search_segment.c
+    of_persona = (s.audience_id.in_(audiences_of(db, scope)), s.segment_id > 0)
+    heads = db.read(select(s.head).where(*of_persona), source="search_segment")
+    assert "tg/1" not in {thread for head in heads for thread in segment.read_head(bytes(head[0])).threads}
+    assert verify_index(db) == []
+
+
+def terms(db: Database, scope: Scope) -> set[str]:
+    """Return the words that stand in blocks of the persona."""
+    b = search_block.c
+    return {row[0] for row in db.read(select(b.term).where(b.audience_id.in_(audiences_of(db, scope))), source="t")}
+
+
+HARMS = {
+    "a block is gone": lambda a: delete(search_block).where(
+        search_block.c.audience_id == a, search_block.c.term == "tofu"
+    ),
+    "a block is damaged": lambda a: (
+        update(search_block)
+        .where(search_block.c.audience_id == a, search_block.c.term == "tofu")
+        .values(postings=b"\x00\x00\x05")
+    ),
+    "a head is damaged": lambda a: (
+        update(search_segment)
+        .where(search_segment.c.audience_id == a, search_segment.c.segment_id > 0)
+        .values(head=b"no segment")
+    ),
+    "a segment is gone": lambda a: delete(search_segment).where(
+        search_segment.c.audience_id == a, search_segment.c.segment_id > 0
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_d15_a_broken_segment_is_listed_and_mended(db: Database, scope: Scope, harm: str) -> None:
+    """Meanwhile a search finds what it can, or asks the rows themselves."""
+    rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
+    pack(db, scope)
+    audience = audiences_of(db, scope)[0]
+    db.transaction(lambda c: c.execute(HARMS[harm](audience)), source="test")
+    assert verify_index(db) != []
+    find(db, scope, keywords=["tofu"])
+    assert reindex(db) > 0
+    assert verify_index(db) == [] == index_differences(db, scope.persona)
+    assert sorted(ids(find(db, scope, keywords=["tofu"], limit=60))) == sorted(rows)
+
+
+@pytest.mark.slow
+def test_d14_two_pack_while_others_write_change_and_search(db: Database, scope: Scope) -> None:
+    """Nothing is lost and nothing stands there twice."""
+    rng = random.Random(3)
+    rows = said(db, scope, talk(rng, 120))
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def guarded(work: Any) -> Any:
+        def run() -> None:
+            try:
+                while not done.is_set():
+                    work()
+            except BaseException as error:  # noqa: BLE001 - told by the test itself
+                failures.append(error)
+
+        return threading.Thread(target=run)
+
+    def write() -> None:
+        rows.extend(said(db, scope, talk(rng, 2)))
+        edited(db, scope, rng.choice(rows), " ".join(rng.choices(WORDS, k=6)), audiences_of(db, scope))
+
+    threads = [
+        guarded(lambda: pack(db, scope)),
+        guarded(lambda: merge(db, scope)),
+        guarded(write),
+        guarded(lambda: find(db, scope, keywords=rng.choices(WORDS, k=3), limit=20)),
+    ]
+    for thread in threads:
+        thread.start()
+    done.wait(4)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert verify_index(db) == [] == index_differences(db, scope.persona)
+    pack(db, scope)
+    merge(db, scope)
+    assert verify_index(db) == []
+    t = search_term.c
+    assert (
+        db.read(select(t.term).where(t.audience_id.in_(audiences_of(db, scope))).limit(1), source="search_term") == []
+    )
