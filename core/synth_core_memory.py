@@ -194,6 +194,7 @@ def report(result: searching.Result) -> dict[str, Any]:
         "notes": [
             *query.notes,
             *([str(error)] if (error := result.round.meaning_error) else []),
+            *([f"The search index: {why}"] if (why := result.round.gathered.index_error) else []),
             *(f"left aside, too many rows hold it: {word}" for word in result.round.gathered.left_aside),
         ],
     }

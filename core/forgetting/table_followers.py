@@ -19,13 +19,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import String, and_, cast, null, or_, select, update
+from sqlalchemy import String, and_, case, cast, null, or_, select, update
 
 from ..audience.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list, short_interface
-from ..database.schema import ai_diary, chat_history_cache, memories
+from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, MEMORIES
 from ..index import indexed
 from ..short_term import table_items as short_term_items
@@ -123,7 +123,12 @@ def _find_items(removal: Removal, message: Message) -> list[_Standing]:
     columns = (_M.id, _M.source_message_ids, _M.provenance, _M.kind, _M.content_hash, _M.conversation_key)
     listed = cast(_M.source_message_ids, String)
     named = [has_keyword(listed, like_pattern(str(name))) for name in sorted(message.names, key=str)]
-    chosen = select(*columns).where(_M.persona_id == removal.persona, _M.source_message_ids.is_not(None), or_(*named))
+    chosen = select(*columns).where(
+        _M.persona_id == removal.persona,
+        _M.audience_id.in_(_find_audiences(removal)),
+        _M.source_message_ids.is_not(None),
+        or_(*named),
+    )
     digest = content_digest(message.text)
     found = []
     for row in removal.read_rows(chosen):
@@ -136,6 +141,11 @@ def _find_items(removal: Removal, message: Message) -> list[_Standing]:
         is_said = bytes(row.content_hash or b"") == digest
         found.append(_Standing(row.id, others, row.provenance in _MADE, row.kind or "", is_said))
     return found + _find_said(removal, message, digest)
+
+
+def _find_audiences(removal: Removal) -> list[int]:
+    """Return the audiences of the persona, by which its rows are found without those of others being read."""
+    return sorted(removal.find_ids(audiences.c.audience_id))
 
 
 def _find_said(removal: Removal, message: Message, digest: bytes) -> list[_Standing]:
@@ -247,14 +257,19 @@ def _find_entries(removal: Removal, message: Message) -> tuple[list[_Standing], 
     here = and_(
         _D.interface.in_(sorted({interface, short_interface(interface)})), _D.chat_id == chat, _D.thread_id == thread
     )
-    chosen = select(_D.id, _D.source_message_ids).where(
-        _D.persona_id == removal.persona, _D.source_message_ids.is_not(None), or_(*named)
+    chosen = select(_D.id, _D.source_message_ids, case((here, 1), else_=0).label("here")).where(
+        _D.persona_id == removal.persona,
+        _D.audience_id.in_(_find_audiences(removal)),
+        _D.source_message_ids.is_not(None),
+        or_(*named),
     )
     standing = []
     for row in removal.read_rows(chosen):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        if not message.names.isdisjoint(held):
-            standing.append(_Standing(row.id, tuple(each for each in held if each not in message.names)))
+        # A platform's id is one of its conversation alone.
+        own = message.names if row.here else frozenset({message.row_id})
+        if not own.isdisjoint(held):
+            standing.append(_Standing(row.id, tuple(each for each in held if each not in own)))
     quoting = removal.find_ids(_D.id, here, _D.user_message == message.text)
     return standing, sorted(quoting - {each.id for each in standing})
 

@@ -105,6 +105,8 @@ def finish_search(
     result = call.guard("search", "memories", work, searching.failed(search))
     if result.round.meaning_error is not None:
         report.fail("search", "embedder", result.round.meaning_error)
+    if result.round.gathered.index_error is not None:
+        report.fail("search", "search_index", result.round.gathered.index_error)
     for number, told in result.reports.items():
         if told.error:
             table = sources.BY_NUMBER[number].table.name

@@ -55,8 +55,8 @@ class Gathered:
     """Source to the rows found."""
     errors: Mapping[int, StoreReadError] = field(default_factory=dict)
     """Sources that could not be read."""
-    index_failed: bool = False
-    """The search tables could not be read: the plain predicates were asked alone."""
+    index_error: StoreReadError | ValueError | None = None
+    """Why the search tables could not be read: the plain predicates were asked alone."""
     asked: Asked | None = None
     """What is asked, as the ranking sees it; None where no rows were ranked."""
     places: Mapping[tuple[int, int], RankedRow] = field(default_factory=dict)
@@ -85,6 +85,7 @@ def gather_candidates(
     indexed = [s for s in search.query.sources if use_index and s.number in viewer.ready]
     plain = [s for s in search.query.sources if s not in indexed or s.number in viewer.waiting]
     made, found = Gathered(), Found()
+    index_error: StoreReadError | ValueError | None = None
     if indexed:
         try:
             made = _indexed(search, db, question, [s.number for s in indexed], depth)
@@ -92,6 +93,7 @@ def gather_candidates(
         except (StoreReadError, ValueError) as error:
             logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
             use_index, plain = False, list(search.query.sources)
+            index_error = error
     complete, errors = made.complete, dict[int, StoreReadError]()
     for source in plain:
         try:
@@ -113,7 +115,7 @@ def gather_candidates(
     considered = {number: max(len(rows), made.considered.get(number, 0)) for number, rows in by_source.items()}
     return replace(
         made, candidates=candidates, complete=complete, cut=cut, considered=considered, errors=errors,
-        index_failed=not use_index,
+        index_error=index_error,
     )  # fmt: skip
 
 

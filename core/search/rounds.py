@@ -97,8 +97,9 @@ def gather(search: Search, db: Database, before: Round | None = None) -> Round:
         current, known = Round(search, question_of(search, db.clock())), None
     else:
         current, known = replace(before, meaning=None, depth=before.depth + 1), before.meaning
-    use_index = not current.gathered.index_failed
-    gathered = gather_candidates(search, db, current.question, current.depth, use_index=use_index)
+    unread = current.gathered.index_error
+    gathered = gather_candidates(search, db, current.question, current.depth, use_index=unread is None)
+    gathered = replace(gathered, index_error=gathered.index_error or unread)
     current = replace(current, gathered=gathered)
     if search.embedder is None or search.query.ranking != "relevance" or current.meaning_error is not None:
         return current
