@@ -5,8 +5,7 @@ requirements: httpx
 version: 0.1.0
 """
 
-# A filter of Open WebUI: `inlet` runs before the model is asked, `outlet` after it has answered. It calls the HTTP API
-# of `prompt-engine serve` with a host token (`prompt-engine token add --persona iris --host`) and decides nothing.
+# `inlet` runs before the model is asked, `outlet` after it: `prompt-engine serve`, `prompt-engine token add --host`.
 
 from __future__ import annotations
 
