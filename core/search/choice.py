@@ -265,7 +265,9 @@ def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
         if text in folded and i not in matched:
             c.match(i, 1, verify)
     for i, text, languages in search.said_whole:
-        if i not in matched and text in folded and any(is_form(term, text, languages) for term in index_terms(folded)):
+        if i in matched or text not in folded or not search.words[i].applies(c.source, _CHAT):
+            continue
+        if any(is_form(term, text, languages) for term in index_terms(folded)):
             c.match(i, 1, whole=True)
     c.holds_more = False
     if c.context and (matched or c.tags):

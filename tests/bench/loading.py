@@ -63,7 +63,7 @@ class Bench:
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         for old in HOME.iterdir():
-            if old.is_dir() and old != self.folder:
+            if old.is_dir() and old != self.folder and old.name.startswith("v"):
                 say(f"removing {old.name}: made for another generator or schema")
                 shutil.rmtree(old)
         try:
@@ -122,6 +122,8 @@ class Bench:
                 with _timed(f"{size:,}: loaded into {engine}"):
                     self._load(engine, size, files)
                 say(f"{size:,}: {spot_check(self.db(engine, size)):,} postings compared on {engine}")
+                with _timed(f"{size:,}: packed on {engine}"):
+                    core_db.pack_index(self.db(engine, size))
                 self._mark(engine, size).touch()
         finally:
             shutil.rmtree(files, ignore_errors=True)
@@ -143,6 +145,14 @@ class Bench:
             load_sqlite(self.folder / f"{size}.db", files)
         else:
             load_server(self.server(engine), f"bench_{size}", files)
+
+
+FRESH = (
+    "INSERT INTO search_fresh (audience_id, source, row_id, at_us, words, local_only) "
+    "SELECT audience_id, source, row_id, MAX(at_us), MAX(words), MAX(local_only) FROM search_term "
+    "GROUP BY audience_id, source, row_id"
+)
+"""Every loaded row waits to be packed."""
 
 
 @contextlib.contextmanager
@@ -182,6 +192,7 @@ def load_sqlite(file: Path, files: Path) -> None:
         connection.execute("COMMIT")
         for _, statement in indexes:
             connection.execute(statement)
+    connection.execute(FRESH)
     connection.execute("UPDATE search_progress SET ready = 1")
     connection.execute("PRAGMA locking_mode = NORMAL")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -207,6 +218,8 @@ def load_server(server: Server, database: str, files: Path) -> None:
                 raise RuntimeError(f"{table}: {level}: {text}")
         if server.name == "mysql":
             cursor.execute("ALTER INSTANCE ENABLE INNODB REDO_LOG")
+        cursor.execute(FRESH)
+        connection.commit()
         cursor.execute("UPDATE search_progress SET ready = 1")
         cursor.execute(f"ANALYZE TABLE {', '.join(COLUMNS)}")
         cursor.fetchall()

@@ -311,6 +311,7 @@ BARE = {
     "core.config": "check load set_value show",
     "core.conversations": "parse_tool_call",
     "core.db": "check_server configure current_database default_database migrate open_database reindex verify_index "
+    "pack_index "
     "Database",
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_json_text_for_transmission reduce_prompt_for_llm_limit "

@@ -148,7 +148,8 @@ IN_A_CONVERSATION = ("build", "explain", "search", "recap show", "recap refused"
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
-    "db init", "db migrate", "db reindex", "db verify", "db maintenance", "config show", "config check", "config write",
+    "db init", "db migrate", "db reindex", "db pack",
+    "db verify", "db maintenance", "config show", "config check", "config write",
     "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
     "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",

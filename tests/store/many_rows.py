@@ -78,6 +78,9 @@ def fill(db: Database) -> None:
             "audience_id": audience, "term": text("'w'", "n % 5000"), "source": "n % 3", "at_us": "n", "row_id": "n",
             "tf": "1", "words": "9",
         },
+        "search_fresh": {
+            "audience_id": audience, "source": "n % 3", "row_id": "n", "at_us": "n", "words": "9",
+        },
         "search_tag": {
             "audience_id": audience, "tag": text("'t'", "n % 400"), "source": "n % 2", "at_us": "n", "row_id": "n",
         },

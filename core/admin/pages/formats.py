@@ -75,6 +75,7 @@ REASONS: Mapping[str, str] = {
     "session": "the session it belongs to",
     "beside": "a better one beside it",
     "person": "who said it",
+    "near": "said here, or where you take part",
     "first": "it tells of the one who asks",
     "length": "its length",
     "time": "it names a time",
