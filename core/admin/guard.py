@@ -25,7 +25,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -40,6 +40,7 @@ from ..tokens.shapes import AccessToken
 from ..transfer.items.pieces import MAX_BYTES
 from . import errors, hosts
 from .context import AdminContext
+from .sending import Sending
 from .sessions import COOKIE, LIFETIME, Sessions, WrongTokens, is_token
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {"/login": ("GET", "HEAD", "POST"), "/static/": ("GET", "HEAD")}
@@ -114,7 +115,7 @@ class Guard:
             or self._refuse_large(headers, most)
             or await self._refuse_unknown(scope, path)
         )
-        sending = _Sending(send)
+        sending = Sending(send, HEADERS)
         if refused is not None:
             await refused(scope, receive, sending)
             return
@@ -291,22 +292,6 @@ def _limit_receive(receive: Receive, most: int) -> Receive:
         return message
 
     return receive_some
-
-
-class _Sending:
-    """Sends an answer with HEADERS on it, and knows whether it has begun."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-        await self._send(message)
 
 
 class _CutOff(Exception):  # noqa: N818 - it says what happens to the connection

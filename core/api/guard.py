@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..admin import errors, hosts
+from ..admin.sending import Sending
 from ..calls import defaults
 from ..calls.call import GivenSettings
 from ..config import Settings
@@ -80,7 +81,7 @@ class FaceGuard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        sending = _Sending(send)
+        sending = Sending(send, HEADERS)
         try:
             settings = await run_in_threadpool(self._context.values)
             refused = self._refuse(scope, settings) or await self._refuse_unknown(scope, settings)
@@ -172,19 +173,3 @@ def limit_receive(receive: Receive, most: int, seconds: float = BODY_SECONDS) ->
         return message
 
     return receive_some
-
-
-class _Sending:
-    """Sends an answer with HEADERS on it, and knows whether it has begun."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.begun = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-        await self._send(message)
