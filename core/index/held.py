@@ -8,6 +8,7 @@ after it is packed. Segments never change, so what was read of them is kept, tha
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_segment
 from ..text.folding import fold
+from ..text.sessions import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
 from .lookups import HELD, Count, Segment
 from .packing import place_of
@@ -32,11 +34,6 @@ from .table import WORD
 
 MOST_BYTES = 64 * 2**20
 """Arrays kept for one database, in bytes; those of the audience in use stay whatever they take."""
-MINUTE = 60_000_000
-LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
-"""A pause shorter than the first never ends a session, one longer than the second always does."""
-USUAL_STEPS = 20
-"""Between the two, a pause of so many usual steps ends one."""
 _CHAT = sources.CHAT.number
 TAKES_PART = 0.5
 """How near other conversations of who asks are, against the one asked in."""
@@ -88,11 +85,14 @@ class Table:
         new[1:] = ~same | (np.diff(self.at_us) > self.gaps[self.thread[1:]])
         return (np.cumsum(new) - 1).astype(np.int32)
 
+    @cached_property
+    def _from_index(self) -> Any:
+        return np.argsort(self.to_index)
+
     def segment_of(self, index: Any) -> list[int]:
         """Return the segment that each row came in."""
-        from_index = np.argsort(self.to_index)
         segments, starts = list(self.offsets), np.array(list(self.offsets.values()))
-        return [segments[n] for n in np.searchsorted(starts, from_index[index], "right") - 1]
+        return [segments[n] for n in np.searchsorted(starts, self._from_index[index], "right") - 1]
 
     @cached_property
     def session_words(self) -> Any:
@@ -120,6 +120,11 @@ class Table:
     def thread_number(self) -> dict[str, int]:
         """Return the number of each conversation."""
         return {thread: n for n, thread in enumerate(self.threads)}
+
+    @cached_property
+    def speaker_number(self) -> dict[Said, int]:
+        """Return the number of everybody who spoke."""
+        return {who: n for n, who in enumerate(self.speakers)}
 
     @cached_property
     def thread_start(self) -> Any:
@@ -191,7 +196,7 @@ class Visible:
         ordered.sort(key=lambda each: each[:3])
         self.threads = list(table.threads)
         self.speakers = list(table.speakers)
-        thread_number, speaker_number = dict(table.thread_number), {who: n for n, who in enumerate(table.speakers)}
+        thread_number, speaker_number = dict(table.thread_number), dict(table.speaker_number)
         places, threads, speakers = [], [], []
         for thread, at_us, row_id, _, who in ordered:
             places.append(self._place(thread, at_us, row_id))
@@ -224,8 +229,7 @@ class Visible:
         table = self.table
         number = table.thread_number.get(thread)
         if number is None:
-            first = np.searchsorted(np.array(table.threads, object), thread) if table.threads else 0
-            return int(table.thread_start[first]) if table.threads else 0
+            return int(table.thread_start[bisect_left(table.threads, thread)])
         start, end = int(table.thread_start[number]), int(table.thread_start[number + 1])
         at = start + int(np.searchsorted(table.at_us[start:end], at_us, "left"))
         while at < end and table.at_us[at] == at_us and table.row_id[at] < row_id:

@@ -269,7 +269,6 @@ def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
             continue
         if any(is_form(term, text, languages) for term in index_terms(folded)):
             c.match(i, 1, whole=True)
-    c.holds_more = False
     if c.context and (matched or c.tags):
         c.context = False
 

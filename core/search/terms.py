@@ -137,14 +137,17 @@ def _counts(found: Iterable[WordCount]) -> list[Count]:
     return list(dict.fromkeys(Count(c.audience_id, c.term, c.source, c.docs) for c in found))
 
 
-def is_form(term: str, text: str, languages: Sequence[str]) -> bool:
+def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
     """Return whether a word is a text looked for, or has its stem.
+
+    Args:
+        form: that stem, where it is known.
 
     >>> is_form("cats", "cat", ["en"]), is_form("category", "cat", ["en"])
     (True, False)
     """
     word = term.strip("_")
-    return word == text or stem(word, languages) in (stem(text, languages), text)
+    return word == text or stem(word, languages) in (form or stem(text, languages), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ class _Vocabulary:
         if every[0].kind != "word":
             return replace(plain, terms=dict.fromkeys(terms, True), cut=cut)
         form = stem(text, self.languages)
-        held = {t: self._is_whole(t, text, form) for t in terms}
+        held = {t: is_form(t, text, self.languages, form) for t in terms}
         if self.exact or not is_short_word(text):
             return replace(plain, terms=held, cut=cut)
         return replace(plain, terms={t: True for t, is_whole in held.items() if is_whole}, whole_only=True)
@@ -207,7 +210,7 @@ class _Vocabulary:
     def minor(self, asked: Minor) -> tuple[Wanted, int]:
         """Return minor words of one stem, and the rows these stand in."""
         known, _ = self.words_with(asked.piece)
-        docs = {t: n for t, n in known.items() if self._is_whole(t, "", asked.stem)}
+        docs = {t: n for t, n in known.items() if is_form(t, "", self.languages, asked.stem)}
         docs = {t: n for t, n in docs.items() if not asked.of or asked.of not in t}
         made = Wanted(
             asked.beginning,
@@ -218,10 +221,6 @@ class _Vocabulary:
             terms=dict.fromkeys(docs, True),
         )
         return made, sum(docs.values())
-
-    def _is_whole(self, term: str, text: str, form: str) -> bool:
-        word = term.strip("_")
-        return word == text or stem(word, self.languages) in (form, text)
 
     def words_with(self, piece: Fragment) -> tuple[dict[str, int], bool]:
         """Return the visible known words that may hold a piece, with their rows, and whether some may be missing."""

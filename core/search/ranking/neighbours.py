@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...text.sessions import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from .ranking import K1, hold_back, rarity_weight, saturation
 from .rows import Asked, Row, together
 
@@ -22,12 +23,6 @@ FADED = 0.05
 """Less than this is nothing."""
 SHORT_ROW = 60.0
 """Words of a row that its neighbour counts 1/e for."""
-
-MINUTE = 60_000_000
-LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
-"""A pause shorter than the first never ends a session, one longer than the second always does."""
-USUAL_STEPS = 20
-"""Between the two, a pause of so many usual steps ends one."""
 
 
 Threads = list[list[list[Row]]]
@@ -71,6 +66,7 @@ def touch(one: Row, other: Row) -> bool:
 def gap_of(steps: Sequence[int]) -> int:
     """Return the pause in microseconds that ends a session of a conversation whose messages follow in such steps.
 
+    >>> from prompt_engine.text.sessions import MINUTE
     >>> gap_of([30_000_000] * 9) // MINUTE, gap_of([]) // MINUTE
     (30, 360)
     """

@@ -34,8 +34,6 @@ class Candidate:
     """Tags asked for that it holds."""
     tier: int = 2
     score: float = 0.0
-    holds_more: bool = False
-    """It holds one more of the texts, not yet known which."""
     parts: Mapping[str, float] = field(default_factory=lambda: _NO_PARTS)
     """What the score is made of, by the reasons of `search.ranking.weights`."""
     context: bool = False
@@ -106,8 +104,6 @@ def score(
     if candidate.tags:
         for tag in sorted(candidate.tags - {texts[wanted] for wanted in matched}):
             total += tag_worth.get(tag, 0.0)
-    if candidate.holds_more:
-        total += min((w for w in worth if w), default=0.0)
     if not total and worth:
         # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
         return INSIDE * min(worth)
