@@ -114,6 +114,7 @@ FOCUS = """
 
 def look_at(page: Any) -> None:
     """Fail where a text is too faint, a control has no name, or the screen is wider than the window."""
+    page.wait_for_load_state()
     found = page.evaluate(CONTRAST)
     assert found["texts"] > 5, "no texts were measured"
     assert not found["bad"], found["bad"]
