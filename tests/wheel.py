@@ -18,6 +18,8 @@ import sysconfig
 import venv
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv-wheel"
 BROUGHT = ("core", "sql", "prompts")
@@ -89,7 +91,7 @@ def copy_tests(to: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests; return the exit code of pytest."""
+    """Run the tests, those that fail once more alone; return the exit code of pytest."""
     shutil.rmtree(PLACE, ignore_errors=True)
     environment = Environment(PLACE)
     wheel = build_wheel(PLACE / "dist")
@@ -102,10 +104,14 @@ def main(arguments: list[str]) -> int:
     copy = PLACE / "tests"
     copy_tests(copy)
     places = ["tests/unit", "tests/spec", "tests/golden"]
-    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not checkout"]
+    options = ["-m", "pytest", "-q", "-m", "not checkout"]
     more = arguments or ["-n", os.environ.get("PYTEST_WORKERS", "2"), *places]
     told = {**os.environ, "TEST_SERVERS": os.environ.get("TEST_SERVERS", "sqlite")}
-    return subprocess.run([environment.python, *options, *more], cwd=copy, env=told, check=False).returncode
+    ran = subprocess.run([environment.python, *options, *more], cwd=copy, env=told, check=False)
+    if ran.returncode == pytest.ExitCode.TESTS_FAILED:
+        again = ["--last-failed", "--last-failed-no-failures", "none"]
+        ran = subprocess.run([environment.python, *options, *again], cwd=copy, env=told, check=False)
+    return ran.returncode
 
 
 if __name__ == "__main__":
