@@ -1322,6 +1322,8 @@ async def list_scenes(
 async def queue_recaps(
     conversation: object = None,
     *,
+    prompt: str = "",
+    prefill: str = "",
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,

@@ -44,10 +44,11 @@ from .levels import (
 
 __all__ = [
     "FLAGS", "DatabaseValues", "Problem", "Row", "Settings", "check", "database_values_of", "load", "nearest_flag",
-    "resolve", "set_value", "show", "stale_after_seconds",
+    "resolve", "set_value", "show", "stale_after_seconds", "with_stored",
 ]  # fmt: skip
 
 _MAX_KEPT = 64
+_HIGHER = ("argument", "environment")
 _Key = tuple[ConfigFile, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 
 _kept: dict[_Key, Settings] = {}
@@ -110,6 +111,20 @@ def load(
     return _joined(settings, [argument_level(overrides)]) if overrides else settings
 
 
+def with_stored(settings: Settings, values: Mapping[str, str]) -> Settings:
+    """Return settings with what the table `config` says now, where nothing higher says otherwise.
+
+    Args:
+        values: flag to text, the rows of the table as they were just read.
+
+    >>> with_stored(Settings(context_verbosity=4), {"CONTEXT_VERBOSITY": "7", "THOUGHTS_LIMIT": "2"}).differing()
+    {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 2}
+    """
+    level = database_level(values.items())
+    lower = {name: value for name, value in level.values.items() if settings.sources[name] not in _HIGHER}
+    return settings.under(lower, dict.fromkeys(lower, "database"))
+
+
 def _joined(base: Settings, levels: list[Level]) -> Settings:
     """Return `base` under the levels, lowest first, and tell their problems."""
     values: dict[str, Any] = {}
@@ -156,6 +171,8 @@ def database_values_of(db: object) -> DatabaseValues:
 def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds.
 
+    Where it decides what is hidden or included of stories, a refresh of every open one is queued for a worker.
+
     Args:
         name: the flag, in upper, lower or camel case.
         value: of the flag's type, or the text that stands for it.
@@ -199,6 +216,7 @@ def set_value(name: str, value: object, db: Any = None) -> WriteResult:
 
 def _written(name: str, text: str, db: Any) -> WriteResult:
     from ..database import config_table  # noqa: PLC0415 - reading a flag must not load the database
+    from ..messages import table_refreshing  # noqa: PLC0415 - see above
 
     if db is None:
         from ..db import current_database  # noqa: PLC0415 - see above
@@ -209,7 +227,8 @@ def _written(name: str, text: str, db: Any) -> WriteResult:
     kept.fill(rows)
     if rows.get(name) == text:
         return WriteResult(False, None, "unchanged")
-    config_table.write_value(db, name, text)
+    also = table_refreshing.queue_refreshes if FLAGS[name].refreshes else None
+    config_table.write_value(db, name, text, also=also)
     kept.put(name, text)
     return WriteResult(True, None, "")
 

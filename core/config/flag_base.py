@@ -37,6 +37,8 @@ class Flag:
     """What the default does, where the value alone does not say it."""
     secret: bool = False
     """Comes from the environment or a file it names; shown as dots and never written."""
+    refreshes: bool = False
+    """Decides what is hidden or included of stories: a change of it is worked out anew."""
 
     def shown(self, value: Any) -> str:
         """Return the value as people write it; dots for a secret that is set."""
@@ -88,6 +90,7 @@ def flag(
     kind: Kind | None = None,
     default_means: str = "",
     secret: bool = False,
+    refreshes: bool = False,
 ) -> Any:
     """Declare one flag as a field of `Settings`. The kind follows from the default and the range, unless it is given.
 
@@ -103,6 +106,7 @@ def flag(
         kind: the kind of value, where it is none of the above.
         default_means: what the default does, where the value alone does not say it.
         secret: comes from the environment only and is shown as dots.
+        refreshes: it decides what is hidden or included of stories, which is worked out anew when it is changed.
     """
     if kind is None:
         if choices:
@@ -113,7 +117,7 @@ def flag(
             raise TypeError("A number is declared with low and high.")
         else:
             kind = Whole(int(low), int(high), unit) if isinstance(default, int) else Number(low, high, unit, also)
-    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret)})
+    return field(default=default, metadata={"flag": (default, kind, group, help, default_means, secret, refreshes)})
 
 
 class FlagValues:

@@ -37,9 +37,15 @@ class StoryFlags(FlagValues):
     recap_skip_visible: bool = flag(
         True, "Leave out the recap of a message that stands in the prompt's history.", group="Stories"
     )
-    include_user_messages: bool = flag(True, "Make and show recaps of what people said.", group="Stories")
-    include_system_messages: bool = flag(True, "Make and show recaps of system messages.", group="Stories")
-    include_narrator_messages: bool = flag(True, "Make and show recaps of the narrator's messages.", group="Stories")
+    include_user_messages: bool = flag(
+        True, "Make and show recaps of what people said.", group="Stories", refreshes=True
+    )
+    include_system_messages: bool = flag(
+        True, "Make and show recaps of system messages.", group="Stories", refreshes=True
+    )
+    include_narrator_messages: bool = flag(
+        True, "Make and show recaps of the narrator's messages.", group="Stories", refreshes=True
+    )
     message_length_threshold: int = flag(
         0,
         "A message with fewer tokens gets no recap.",
@@ -47,6 +53,7 @@ class StoryFlags(FlagValues):
         low=0,
         high=100_000,
         group="Stories",
+        refreshes=True,
     )
     message_recap_context_limit: int = flag(
         10,
@@ -54,18 +61,26 @@ class StoryFlags(FlagValues):
         low=0,
         high=10_000_000,
         group="Stories",
+        refreshes=True,
     )
     message_recap_context_type: RecapLimit = flag(
         "percent",
         "What MESSAGE_RECAP_CONTEXT_LIMIT counts.",
         choices=get_args(RecapLimit),
         group="Stories",
+        refreshes=True,
     )
     running_recap_context_limit: int = flag(
         15, "Room for the running recap in percent of CONTEXT_TOKENS.", unit="percent", low=0, high=100, group="Stories"
     )
     context_tokens: int = flag(
-        8192, "Tokens the model reads at once.", unit="tokens", low=256, high=10_000_000, group="Stories"
+        8192,
+        "Tokens the model reads at once.",
+        unit="tokens",
+        low=256,
+        high=10_000_000,
+        group="Stories",
+        refreshes=True,
     )
     auto_hide_scene_count: int = flag(
         1,
@@ -74,6 +89,7 @@ class StoryFlags(FlagValues):
         low=-1,
         high=1000,
         group="Stories",
+        refreshes=True,
     )
     exclude_latest_scenes: int = flag(
         1,
@@ -127,7 +143,9 @@ class StoryFlags(FlagValues):
         high=1,
         group="Stories",
     )
-    token_correction: float = flag(1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories")
+    token_correction: float = flag(
+        1.0, "Factor on counted tokens, rounded up.", low=0.5, high=3, group="Stories", refreshes=True
+    )
 
     job_lease_seconds: int = flag(
         600,

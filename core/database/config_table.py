@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import Connection, bindparam, delete, select
 
 from .dialects import upsert
@@ -20,8 +22,13 @@ def read_values(db: Database) -> dict[str, str]:
     return {row.config_key: row.value for row in db.read(_ALL, source="config") if row.value is not None}
 
 
-def write_value(db: Database, name: str, text: str) -> None:
+def write_value(
+    db: Database, name: str, text: str, *, also: Callable[[Connection, Database], object] | None = None
+) -> None:
     """Store one setting.
+
+    Args:
+        also: what follows from it, in the same transaction.
 
     Raises:
         StoreWriteError: nothing was written.
@@ -31,6 +38,8 @@ def write_value(db: Database, name: str, text: str) -> None:
         now = db.clock()
         row = {"config_key": name, "value": text, "created_at": now, "updated_at": now}
         connection.execute(upsert(config, db.family, update=["value", "updated_at"]), row)
+        if also is not None:
+            also(connection, db)
 
     db.repeat(work, source="config")
 

@@ -5,7 +5,7 @@ Called by `messages.table` when a message is stored, and by `table_changes` when
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
@@ -44,9 +44,21 @@ def queue_operations(
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
 
 
-def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
-    """Queue the recap of one message."""
-    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
+def queue_recap(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    conversation: str,
+    row_id: int,
+    wording: Mapping[str, str] | None = None,
+) -> None:
+    """Queue the recap of one message.
+
+    Args:
+        wording: prompt and prefill of the host's own; blank ones are left out.
+    """
+    payload = {"message_id": row_id, **{name: text for name, text in (wording or {}).items() if text}}
+    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload=payload)
 
 
 _WITHOUT = (

@@ -53,8 +53,22 @@ def ask_model(tools: Tools, template: str, **values: Any) -> str:
         ModelError: the model failed.
     """
     given = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
-    asked = build_renderer(tools.settings).text(template, **given)
-    return llm.ask(tools.model, [{"role": "user", "content": asked}], tools.settings)
+    return ask_text(tools, build_renderer(tools.settings).text(template, **given))
+
+
+def ask_text(tools: Tools, asked: str, begins_with: str = "") -> str:
+    """Return the model's answer to a text.
+
+    Args:
+        begins_with: the beginning of the answer, given to the model as its own; the answer goes on from there.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    messages = [{"role": "user", "content": asked}]
+    if begins_with:
+        messages.append({"role": "assistant", "content": begins_with})
+    return llm.ask(tools.model, messages, tools.settings)
 
 
 def choose_tools(tools: Tools, place: StoryPlace) -> Tools:

@@ -15,12 +15,14 @@ from ..database import readers, rows
 from ..database.bulk import chunks
 from ..database.engine import Connection, Database
 from ..database.readers import Reader
+from ..errors import MessageError
 from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.counters import Counter
+from ..text.folding import clean
 from . import delayed_writes, token_counts
 from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .delayed_writes import Pending
@@ -407,9 +409,28 @@ PART = 200
 """Operations queued in one transaction."""
 
 
+WORDING_CHARS = 10_000
+"""Longest prompt or prefill of a host's own."""
+
+
+def _wording(text: object, field: str) -> str:
+    """Return a prompt or prefill as it is kept.
+
+    Raises:
+        MessageError: it is no text, or too long.
+    """
+    if not isinstance(text, str):
+        raise MessageError.of_type(field, text, "a text")
+    if len(text) > WORDING_CHARS:
+        raise MessageError(f"{field} has {len(text)} characters. At most {WORDING_CHARS} are allowed.", fields=(field,))
+    return clean(text)
+
+
 def queue_recaps(
     conversation: object = None,
     *,
+    prompt: str = "",
+    prefill: str = "",
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -421,11 +442,15 @@ def queue_recaps(
 
     Args:
         conversation: its key; None is the scope's.
+        prompt: what the model is asked in place of the template, at most WORDING_CHARS characters; `{{message}}` and
+            `{{speaker}}` in it stand for the message and who said it, as JSON texts; without the first both follow.
+        prefill: what the model's answer begins with, at most WORDING_CHARS characters; it is a part of the recap.
 
     Returns:
         How many were queued by this call; 0 too while stories are off for the conversation.
 
     Raises:
+        MessageError: prompt or prefill is no text, or too long.
         StoreWriteError: the part at hand was not queued; those before it are.
 
     >>> from prompt_engine import open_database
@@ -436,6 +461,7 @@ def queue_recaps(
     >>> queue_recaps("web/42", db=db), queue_recaps("web/42", db=db)
     (1, 0)
     """
+    wording = {"prompt": _wording(prompt, "prompt"), "prefill": _wording(prefill, "prefill")}
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
@@ -444,7 +470,7 @@ def queue_recaps(
 
         def work(connection: Connection, part: list[int] = part) -> None:
             for row_id in part:
-                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id, wording)
 
         call.db.transaction(work, source="memory_jobs")
     return len(waiting)

@@ -70,6 +70,49 @@ def test_s2_the_handler_stores_the_reply_and_refreshes(stage: Stage) -> None:
     assert story.call(stories.get_recap_text) == "she left"
 
 
+def test_s2_a_host_words_what_is_asked_and_how_the_answer_begins(story: Story) -> None:
+    said = story.say("Ann took her coat and went out.", "Bob stayed.", who="Ann")
+    asked: list[Any] = []
+
+    def model(messages: Any) -> str:
+        asked.append(messages)
+        return ["left {alone}.", "So, he stayed."][len(asked) - 1]
+
+    wording = {"prompt": "As one verse, of {{ speaker }}: {{message}}", "prefill": "So, "}
+    assert story.call(stories.queue_recaps, story.path, **wording) == 2
+    story.run(model)
+    assert asked[0] == [
+        {"role": "user", "content": 'As one verse, of "Ann": "Ann took her coat and went out."'},
+        {"role": "assistant", "content": "So, "},
+    ]
+    assert [story.memory(row) for row in said] == ["So, left {alone}.", "So, he stayed."]
+    assert story.get(said[0], "prefill") == "So, "
+    story.call(stories.edit_memory, said[0], "She left.")
+    assert story.get(said[0], "prefill") is None
+
+
+@pytest.mark.parametrize(("field", "value"), [("prompt", 7), ("prefill", None), ("prompt", "x" * 10_001)])
+def test_s2_a_wording_that_is_none_is_refused(story: Story, field: str, value: object) -> None:
+    with pytest.raises(MessageError, match=field):
+        story.call(stories.queue_recaps, story.path, **{field: value})
+
+
+def test_s9_a_text_recapped_anew_is_asked_in_the_same_words(story: Story) -> None:
+    (message,) = story.say("she stays")
+    asked: list[str] = []
+
+    def model(messages: Any) -> str:
+        asked.append(messages[0]["content"])
+        if len(asked) == 1:
+            edit(story, message, "she leaves")
+        return "told"
+
+    story.call(stories.queue_recaps, story.path, prompt="In short: {{message}}")
+    story.run(model)
+    assert asked[0] == 'In short: "she stays"'
+    assert asked[-1] == 'In short: "she leaves"'
+
+
 def test_g23_without_a_model_the_recap_is_an_extract(stage: Stage) -> None:
     story = Story(stage, recap_on_message=True)
     (message,) = story.say("Ada moved to Rome. It rained.")

@@ -1,4 +1,4 @@
-"""What does an operation RECAP: the recap of one message, by a model or as an extract."""
+"""What does the operations RECAP, the recap of one message by a model or as an extract, and REFRESH."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ...audience import table_conversations
 from ...calls import screening
-from ...database import readers
+from ...config import with_stored
+from ...database import config_table, readers
 from ...database.engine import Connection
 from ...errors import ModelError
 from ...jobs.tools import Effect, Tools
@@ -39,6 +40,8 @@ class _Source(NamedTuple):
 class _Made(NamedTuple):
     text: str
     provenance: Provenance
+    prefill: str = ""
+    """What the model was made to begin with."""
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -62,7 +65,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         draft.text, draft.provenance, token_counts.choose_counter(None, tools.settings)
     )
     columns |= {"include": None, "edited": False}
-    gone = dict.fromkeys(("error", "reasoning", "prefill"))
+    kept_data = {"error": None, "reasoning": None, "prefill": draft.prefill or None}
     # What this process keeps back of the conversation is older than what the effect works out.
     delayed_writes.get_saver(tools.db).flush()
 
@@ -72,15 +75,35 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         if row is None or table_changes.is_private(connection, persona, row, tools.settings.privacy_default):
             return
         if row.message_text != source.text:
-            table_story_rows.queue_recap(connection, tools.db, persona, conversation, row_id)
+            wording = rules.read_wording(operation.payload)
+            table_story_rows.queue_recap(connection, tools.db, persona, conversation, row_id, wording._asdict())
             return
         now = table_recaps.find_recap(readers.on(connection), persona, row_id) or Recap(row_id)
         if now.memory != source.found.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
         table_recaps.update_recap(
-            connection, tools.db.family, persona, conversation, row_id, columns, gone, now=tools.db.clock()
+            connection, tools.db.family, persona, conversation, row_id, columns, kept_data, now=tools.db.clock()
         )
         refresh.refresh_within(connection, tools.db, persona, conversation, tools.settings)
+
+    return effect
+
+
+def refresh_story(operation: Operation, tools: Tools) -> Effect | None:
+    """Return what works out anew, by the settings as they are stored now, what is hidden and included.
+
+    None for an operation without a conversation. The settings are read again: another process changed them just now.
+    """
+    persona, conversation = operation.persona, operation.conversation
+    if conversation is None:
+        return None
+    settings = with_stored(tools.settings, config_table.read_values(tools.db))
+    delayed_writes.get_saver(tools.db).flush()
+
+    def effect(connection: Connection) -> None:
+        place = table_lines.find_place(readers.on(connection), persona, conversation)
+        if place is not None and not place.stories_off:
+            refresh.refresh_within(connection, tools.db, persona, conversation, settings)
 
     return effect
 
@@ -145,9 +168,9 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
             _refuse(operation, tools, source.found.row_id, chosen, FLAGGED)
             return None
         return _Made(chosen, "extract")
-    speaker, message = to_json(source.speaker), to_json(source.text)
+    wording = rules.read_wording(operation.payload)
     try:
-        reply = model_calls.ask_model(tools, "message_recap.txt.j2", speaker=speaker, message=message)
+        reply = _ask(tools, source, wording)
     except ModelError as error:
         if error.reason in ("empty", "no_text"):
             _refuse(operation, tools, source.found.row_id, "", error.reason)
@@ -161,7 +184,22 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
     if reason:
         _refuse(operation, tools, source.found.row_id, said, reason)
         raise ModelError(reason)
-    return _Made(said, "model")
+    return _Made(said, "model", wording.prefill)
+
+
+def _ask(tools: Tools, source: _Source, wording: rules.Wording) -> str:
+    """Return the model's answer, what it was made to begin with in front.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    speaker, message = to_json(source.speaker), to_json(source.text)
+    if wording.prompt:
+        asked = rules.fill_prompt(wording.prompt, speaker, message)
+    else:
+        renderer = model_calls.build_renderer(tools.settings)
+        asked = renderer.text("message_recap.txt.j2", speaker=speaker, message=message)
+    return rules.join_prefill(wording.prefill, model_calls.ask_text(tools, asked, begins_with=wording.prefill))
 
 
 def _refuse(operation: Operation, tools: Tools, row_id: int, said: str, reason: str) -> None:

@@ -7,10 +7,13 @@ Nothing here counts a text.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
+
+from ...text.replies import without_thoughts
 
 INCLUDED = "Recap of message(s)"
 """Value of `include` of a recap that is shown."""
@@ -33,6 +36,57 @@ def check_provenance(provenance: str) -> None:
     """
     if provenance not in get_args(Provenance):
         raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+
+
+class Wording(NamedTuple):
+    """How a host wants a model to be asked for a recap, where not as the template has it."""
+
+    prompt: str = ""
+    """What is asked; blank is the template."""
+    prefill: str = ""
+    """What the answer begins with."""
+
+
+def read_wording(payload: Mapping[str, Any]) -> Wording:
+    """Return the wording an operation carries; what is no text is none.
+
+    >>> read_wording({"message_id": 7, "prompt": "Sum up.", "prefill": 3})
+    Wording(prompt='Sum up.', prefill='')
+    """
+    found = (payload.get(name) for name in Wording._fields)
+    return Wording(*(value if isinstance(value, str) else "" for value in found))
+
+
+_PLACE = re.compile(r"\{\{\s{0,9}(speaker|message)\s{0,9}\}\}")
+
+
+def fill_prompt(prompt: str, speaker: str, message: str) -> str:
+    """Return a host's own prompt with speaker and message in their places; without a place they follow it.
+
+    Args:
+        speaker, message: as JSON texts, so that nothing in them looks like a part of the prompt.
+
+    >>> fill_prompt("Sum up {{message}}!", '"Ann"', '"I left."')
+    'Sum up "I left."!'
+    >>> fill_prompt("Sum up.", '"Ann"', '"I left."')
+    'Sum up.\\n\\nSaid by: "Ann"\\nMessage: "I left."'
+    """
+    values = {"speaker": speaker, "message": message}
+    if any(place[1] == "message" for place in _PLACE.finditer(prompt)):
+        return _PLACE.sub(lambda place: values[place[1]], prompt)
+    return f"{prompt}\n\nSaid by: {speaker}\nMessage: {message}"
+
+
+def join_prefill(prefill: str, reply: str) -> str:
+    """Return a reply with its beginning, which some models say again and some do not.
+
+    >>> join_prefill("She ", "left."), join_prefill("She ", "She left."), join_prefill("", " left")
+    ('She left.', 'She left.', ' left')
+    """
+    if not prefill:
+        return reply
+    said = without_thoughts(reply)
+    return said if said.startswith(prefill.strip()) else prefill + said
 
 
 @dataclass(frozen=True, slots=True)

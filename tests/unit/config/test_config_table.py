@@ -25,7 +25,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[Any, dict[str, str]]:
 
     rows: dict[Any, dict[str, str]] = {}
 
-    def write_value(db: object, name: str, text: str) -> None:
+    def write_value(db: object, name: str, text: str, also: object = None) -> None:
         rows.setdefault(db, {})[name] = text
 
     module = SimpleNamespace(read_values=lambda db: dict(rows.get(db, {})), write_value=write_value)
