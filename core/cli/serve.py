@@ -42,6 +42,8 @@ McpOption = Annotated[
     bool, typer.Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
 ]
 
+KEPT_SECONDS = 75
+"""How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
 WIDE = (
     "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
     "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
@@ -148,6 +150,7 @@ def _make_server(app: Starlette) -> Any:
             server_header=False,
             ws="none",
             lifespan="on",
+            timeout_keep_alive=KEPT_SECONDS,
         )
     )
 

@@ -58,10 +58,22 @@ class Upstream:
         Raises:
             httpx2.HTTPError: the model server cannot be reached.
         """
+        import httpx2  # noqa: PLC0415 - an extra of its own
+
         client = self._open()
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
-        request = client.build_request(method, url, content=content or None, headers=_choose_headers(headers, settings))
-        return await client.send(request, stream=True)
+        chosen = _choose_headers(headers, settings)
+        while True:
+            trace = _ConnectionTrace()
+            request = client.build_request(
+                method, url, content=content or None, headers=chosen, extensions={"trace": trace}
+            )
+            try:
+                return await client.send(request, stream=True)
+            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+                # The other side may close a kept connection in the moment it is used again; a new one fails by itself.
+                if trace.is_new:
+                    raise
 
     def _open(self) -> Any:
         if self._client is None:
@@ -84,6 +96,16 @@ class Upstream:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+
+class _ConnectionTrace:
+    """Notes whether a request opened a connection, or went over one that was kept."""
+
+    def __init__(self) -> None:
+        self.is_new = False
+
+    async def __call__(self, event: str, _: Mapping[str, Any]) -> None:
+        self.is_new = self.is_new or event.startswith("connection.connect_tcp")
 
 
 def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:
