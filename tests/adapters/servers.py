@@ -12,6 +12,10 @@ from typing import Any
 Answer = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of five, the kernel turns away some of many clients that come at once
+
+
 @contextmanager
 def serving(answer: Answer) -> Iterator[str]:
     """Yield the URL of a server that answers each POST with what `answer(path, body)` gives."""
@@ -30,14 +34,14 @@ def serving(answer: Answer) -> Iterator[str]:
         def log_message(self, *args: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(120)
 
 
 class Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -40,6 +41,16 @@ def database() -> Iterator[None]:
     db.close()
 
 
+@pytest.fixture
+def loop() -> Iterator[None]:
+    """Close the loop that the Agents SDK takes for the one of the thread, and leaves open."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    asyncio.set_event_loop(None)
+    made.close()
+
+
 def _given(code: str) -> dict[str, Any]:
     """Return what a reader of the page has: a model, an update."""
     if "Runner" in code:
@@ -56,7 +67,7 @@ def _given(code: str) -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.usefixtures("loop")
 @pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
 def test_r28_the_code_of_the_page_runs(title: str, code: str) -> None:
     """What somebody copies works; what it stores is found."""
@@ -85,7 +96,7 @@ except ImportError as error:
     print(error)
 """
     env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'core' / '_editable'}", "PATH": "/usr/bin"}
-    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=True)
     assert ran.stdout.strip().endswith(f"Run: pip install 'prompt-engine[{extra}]'"), ran.stdout
 
 

@@ -230,7 +230,7 @@ def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
                 message = runner.until_done()
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(120)
     assert message.content[0].text == "Noted."
     assert {"type": "memory_20250818", "name": "memory"} in handler.asked[0]["tools"]
     assert "File created successfully at: /memories/tea.md" in json.dumps(handler.asked[1])

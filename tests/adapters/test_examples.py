@@ -133,7 +133,7 @@ def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path)
     given = {**os.environ, "PYTHONPATH": paths}
     for said in ("I like green tea\n\n", "Which tea do I like?\n\n"):
         ran = subprocess.run([sys.executable, str(EXAMPLES / "chat_loop.py")], input=said, cwd=tmp_path, env=given,
-                             capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+                             capture_output=True, text=True, timeout=180, check=False)  # fmt: skip
         assert (ran.returncode, "Green tea." in ran.stdout) == (0, True), ran.stderr
     assert "I like green tea" in model.asked[1]
 

@@ -136,7 +136,7 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert list_values(db=db, scope=ann)[0].value == "20"
 
 

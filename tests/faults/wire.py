@@ -45,12 +45,13 @@ class Wire:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(120)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(120)
+        assert self._loop.is_closed()
 
     def lead_to(self, host: str, port: int) -> None:
         """Send new connections there, and cut those that lead elsewhere."""

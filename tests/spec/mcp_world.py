@@ -80,14 +80,16 @@ def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **
     tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
     app = create_server(db=db, settings=Settings(**flags), admin=False, mounted=[create_face(db, Settings(**flags))])
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none", lifespan="on"))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_keep_alive=120)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             yield HttpServer(tokens, listening.getsockname()[1])
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(120)
             assert not thread.is_alive()
 
 
@@ -110,7 +112,7 @@ class World:
                 yield client
             return
         async with (
-            httpx2.AsyncClient(headers=self.http.headers(who), timeout=60) as http,
+            httpx2.AsyncClient(headers=self.http.headers(who), timeout=120) as http,
             Client(streamable_http_client(self.http.url, http_client=http), mode=era) as client,
         ):
             yield client

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
+import httpx2
 import uvicorn
 from openai import OpenAI
 from starlette.applications import Starlette
@@ -19,17 +21,23 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core import chat_history_cache, tokens
+from core.api.proxy import routes
 from core.api.server import create_server
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
+
+PATIENCE_SECONDS = 120
+"""Longest wait for anything, on a machine that is slow and busy."""
 
 
 @contextmanager
 def serving(app: Any) -> Iterator[str]:
     """Yield the address of an application on a socket of its own."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", ws="none")
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_keep_alive=PATIENCE_SECONDS
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -37,7 +45,7 @@ def serving(app: Any) -> Iterator[str]:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
 
 
@@ -143,7 +151,11 @@ class ProxyWorld:
         """Return the official client, as a front end has it; headers by their names with underscores."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         made = OpenAI(
-            base_url=f"{self.url}/v1", api_key=token or self.host, default_headers=named, max_retries=0, timeout=20
+            base_url=f"{self.url}/v1",
+            api_key=token or self.host,
+            default_headers=named,
+            max_retries=0,
+            timeout=PATIENCE_SECONDS,
         )
         self._clients.append(made)
         return made
@@ -166,7 +178,7 @@ class ProxyWorld:
         return [(line["sender_id"], line["text"]) for line in lines]
 
     def wait_for_lines(self, count: int, conversation: str, **more: Any) -> list[tuple[str, str]]:
-        """Return what is stored of a conversation as soon as there are so many lines, or after some seconds."""
+        """Return what is stored of a conversation as soon as there are so many lines, or after long."""
         wait_until(lambda: len(self.lines(conversation, **more)) >= count)
         return self.lines(conversation, **more)
 
@@ -177,7 +189,12 @@ def chat(*texts: str) -> list[Any]:
     return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def post(url: str, **given: Any) -> httpx2.Response:
+    """Return the answer to a request for a chat."""
+    return httpx2.post(f"{url}/v1/chat/completions", timeout=PATIENCE_SECONDS, **given)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> bool:
     """Return whether something holds, as soon as it does."""
     end = time.monotonic() + seconds
     while not holds():
@@ -191,5 +208,8 @@ def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
 def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
     """Yield the address of a proxy before a model server."""
     settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
-    with serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url:
+    with (
+        patch.object(routes, "MEMORY_SECONDS", PATIENCE_SECONDS),
+        serving(create_server(db=db, settings=settings, admin=False, proxy=True)) as url,
+    ):
         yield url

@@ -22,7 +22,7 @@ from core import tokens
 from core.db import open_database
 from core.jobs import list_operations
 from core.scope import Scope
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, serving, wait_until
+from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving, wait_until
 
 pytestmark = [pytest.mark.engines("sqlite"), pytest.mark.slow]
 
@@ -40,18 +40,18 @@ def command(folder: Path, port: int, model_url: str) -> Iterator[subprocess.Pope
         process = subprocess.Popen([sys.executable, "-m", core.cli.__name__, *words], cwd=folder, env=environment,
                                    stdout=log, stderr=log)  # fmt: skip
         try:
-            assert wait_until(lambda: is_up(port) or process.poll() is not None, 60)
+            assert wait_until(lambda: is_up(port) or process.poll() is not None)
             assert process.poll() is None, (folder / "log.txt").read_text()
             yield process
         finally:
             process.kill()
-            process.wait(30)
+            process.wait(PATIENCE_SECONDS)
 
 
 def is_up(port: int) -> bool:
     """Return whether the server answers."""
     try:
-        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=2).status_code == 200
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=PATIENCE_SECONDS).status_code == 200
     except httpx2.HTTPError:
         return False
 
@@ -62,7 +62,7 @@ async def ask_mcp(port: int, token: str, tool: str, **arguments: Any) -> str:
     from mcp.client.streamable_http import streamable_http_client
 
     head = {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=head, timeout=20) as http:
+    async with httpx2.AsyncClient(headers=head, timeout=PATIENCE_SECONDS) as http:
         link = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(link) as client:
             return json.dumps((await client.call_tool(tool, arguments)).model_dump(mode="json"), ensure_ascii=False)
@@ -97,9 +97,9 @@ def test_the_main_job_of_the_faces(tmp_path: Path) -> None:
             client = world.client(X_User_Id="ann", X_Conversation_Id="attic")
             cut = client.chat.completions.create(model="tiny", messages=chat("And now?"), stream=True)
             assert next(cut).choices[0].delta.content == "never"
-            wait_until(lambda: all(len(world.lines(f"proxy/{w}/{r}")) == len(t) for (w, r), t in said.items()))
+            assert wait_until(lambda: all(len(world.lines(f"proxy/{w}/{r}")) == len(t) for (w, r), t in said.items()))
             process.send_signal(signal.SIGKILL)
-            process.wait(30)
+            process.wait(PATIENCE_SECONDS)
             cut.close()
             model.paused.clear()
             world.close()

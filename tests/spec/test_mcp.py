@@ -449,7 +449,7 @@ def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyP
     from core.mcp_server import tools
 
     listed = threading.Event()
-    monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(20) else pytest.fail("it waited"))
+    monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(120) else pytest.fail("it waited"))
 
     async def scenario(client: Client) -> None:
         waiting = asyncio.create_task(call(client, "memory_search", query="x"))

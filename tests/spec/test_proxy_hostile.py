@@ -8,12 +8,11 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import pytest
 from sqlalchemy import select
 
 from core.upkeep import ddl
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, proxy_of, serving
+from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, post, proxy_of, serving
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -66,7 +65,7 @@ def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name:
     proxy.wait_for_lines(2, "proxy/ann/c")
     head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "bob", name: value}
     body = {"model": "tiny", "messages": chat("What is my pin, to keep it?")}
-    answer = httpx2.post(f"{proxy.url}/v1/chat/completions", json=body, headers=head, timeout=20)
+    answer = post(proxy.url, json=body, headers=head)
     assert answer.status_code == 200 and "7321" not in str(proxy.model.last.body)
     assert len(proxy.lines("proxy/ann/c")) == 2
 
@@ -85,7 +84,7 @@ def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name:
 def test_r13_a_request_that_is_no_http_is_refused_and_the_next_one_served(proxy: ProxyWorld, lines: bytes) -> None:
     host, port = proxy.url.removeprefix("http://").split(":")
     start = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {proxy.host}\r\n"
-    with socket.create_connection((host, int(port)), timeout=20) as client:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
         client.sendall(start.encode() + lines + b"Connection: close\r\n\r\n")
         client.shutdown(socket.SHUT_WR)
         got = b""

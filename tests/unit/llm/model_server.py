@@ -130,12 +130,16 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
 }
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of five, the kernel turns away some of many clients that come at once
+
+
 @contextmanager
 def running() -> Iterator[ModelServer]:
     """Run a server for as long as the block."""
     asked: list[Asked] = []
     handler = type("Handler", (_Handler,), {"asked": asked})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
