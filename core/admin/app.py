@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
@@ -144,7 +145,14 @@ async def _answer_bad_values(request: Request, error: Any) -> Any:
     return errors.answer_bad_values(request.scope.get("route"), error)
 
 
-async def _answer_http_error(_: Any, error: Any) -> Any:
+async def _answer_http_error(request: Request, error: Any) -> Any:
+    """Answer what was refused; a browser that is signed in gets a page for a path that there is not."""
+    context: AdminContext = request.app.state.admin
+    path = guard.path_below(request.scope, context.prefix)
+    is_visit = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    is_screen = path == pages.BASE or path.startswith(f"{pages.BASE}/")
+    if error.status_code in (404, 405) and is_visit and is_screen and guard.is_known(request):
+        return await run_in_threadpool(pages.render_missing, context, request, error.status_code)
     return errors.answer_http_error(error)
 
 

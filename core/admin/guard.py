@@ -91,6 +91,11 @@ def require_token(request: Request, _a: _Bearer = None, _b: _Cookie = None) -> A
     return context
 
 
+def is_known(request: Request) -> bool:
+    """Return whether whoever asks has shown a token or a log-in."""
+    return bool(request.scope.get(_KNOWN))
+
+
 class Guard:
     """Lets a request through to the application, or answers it itself. Also turns what fails there into an answer."""
 

@@ -74,7 +74,7 @@ def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) 
     assert ("GET", "/admin/memory/search") in routes and ("GET", "/admin/openapi.json") in routes and len(routes) > 35
     guarded = [r for r in routes if not guard.is_public(r[1].removeprefix("/admin"), r[0])]
     assert {path for _, path in routes} - {path for _, path in guarded} <= {
-        "/admin/login", "/admin/static/admin.css", "/admin/static/admin.js", "/admin/static",
+        "/admin/login", "/admin/static/admin.css", "/admin/static/admin.js", "/admin/static/mark.svg", "/admin/static",
     }  # fmt: skip
     for method, path in [*guarded, ("GET", "/admin/nowhere"), ("GET", "/"), ("PUT", "/admin/memory/edit")]:
         answer = client.request(method, path)

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from core.config import Settings
 from core.database.engine import Database
-from tests.spec.admin_world import Operator, client_of, made
+from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
 
@@ -45,3 +46,41 @@ def test_l23_deep_consolidation_shows_first_what_it_would_archive(db: Database, 
         assert sorted(life.texts()) == ["kept", "old and dull"]
         assert "1 item archived" in operator.ask("POST", "/page/jobs/run", data={"action": "deep"}).text
         assert life.texts() == ["kept"]
+
+
+def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) -> None:
+    """That which is set where it has anything, else that spoken to last; a name with nothing leads to the others."""
+    stage.say("Good morning", minutes=-60)
+    with client_of(made(db, Settings(persona_id=stage.persona))) as client:
+        there = client.get("/admin/", headers=BEARER).headers["location"]
+        assert there.endswith(f"/page/memory?conf_uid={stage.persona}")
+    with client_of(made(db, Settings(persona_id="nobody-yet"))) as client:
+        assert client.get("/admin/", headers=BEARER).headers["location"] == there
+        blank = Operator(client, "nobody-yet").ask("GET", "/page/memory").text
+        assert f">{stage.persona}</a>" in blank
+
+
+def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
+    """In the look of the page for a browser, in JSON for a program; nothing for who is not signed in."""
+    browser = {"Accept": "text/html"}
+    answer = operator.ask("GET", "/page/nothing/here", headers=browser)
+    assert (
+        answer.status_code == 404 and 'class="screens"' in answer.text and "No screen has this address" in answer.text
+    )
+    answer = operator.ask("GET", "/page/memory/row", headers=browser)
+    assert answer.status_code == 405 and "takes a form" in answer.text
+    assert operator.ask("GET", "/page/nothing").json()["error"] == "not_found"
+    assert operator.ask("GET", "/nothing", headers=browser).json()["error"] == "not_found"
+    assert "screens" not in operator.client.get("/admin/page/nothing", headers=browser).text
+
+
+def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operator, stage: Stage) -> None:
+    """The key stays beside it; what has no name is told by its key."""
+    life = Life(stage)
+    stage.say("Good morning", path="tg/42", title="Tea room")
+    life.item("Tofu is a cat", path="tg/42", participant="tg/ann")
+    item = life.item("Nobody named it", path="tg/43", participant="tg/bob")
+    shown = operator.ask("GET", "/page/memory").text
+    assert 'title="tg/ann">of Ann<' in shown and 'title="tg/42">in Tea room<' in shown
+    assert ">of tg/bob<" in shown and ">in tg/43<" in shown
+    assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text

@@ -4,6 +4,7 @@
 |---|---|
 | page | one request and its answer; the environment of the templates |
 | formats, plots, form_values | pure: how values are shown, what is drawn, how form values are read |
+| names | what people and conversations are called |
 | memory, relationships, transfer, jobs, health, quarantine, playground | one screen each, and what its forms change |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
@@ -20,6 +21,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ...audience import table_overview
 from .. import guard
 from ..context import AdminContext
 from . import (
@@ -31,9 +33,15 @@ from . import (
     relationships,
     transfer,
 )
-from .page import BASE, STATIC, Page, Pages, of_memory
+from .page import BASE, STATIC, Page, Pages, of_memory, render_missing
 
-FILES = {"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"}
+__all__ = ["BASE", "FILES", "render_missing", "router"]
+
+FILES = {
+    "admin.css": "text/css; charset=utf-8",
+    "admin.js": "text/javascript; charset=utf-8",
+    "mark.svg": "image/svg+xml",
+}
 """The only files there are: nothing of a request's path reaches the file system."""
 
 
@@ -80,7 +88,9 @@ def _bare(request: Request) -> RedirectResponse:
 
 
 def _front(page: Page) -> Response:
-    return page.redirect(page.url("memory", conf_uid=page.context.values().persona_id))
+    """Lead to the memory of the persona that is set, or, where nothing is stored of it, of the one spoken to last."""
+    wanted = page.context.values().persona_id
+    return page.redirect(page.url("memory", conf_uid=table_overview.choose_persona(page.db, wanted)))
 
 
 def _log_in(page: Page) -> Response:

@@ -25,7 +25,7 @@ KIND_NAMES: Mapping[str, str] = {
     "chat": "Kept from a chat",
     "saved": "Saved on request",
     "wish": "Standing wish",
-    "": "No kind",
+    "": "Unsorted",
 }
 PROVENANCES: Mapping[str, str] = {
     "host": "the application stored it",

@@ -14,6 +14,7 @@ from ...memories.rules import WISH
 from .. import archive_reasons
 from . import form_values
 from .formats import plural
+from .names import name_items
 from .page import Page, PageError
 
 TEMPLATE = "memory.html.j2"
@@ -111,6 +112,7 @@ def listing(page: Page) -> Response:
         kinds=(*lifelong.KINDS, WISH),
         edited=edited[0] if edited else None,
         former=reasons,
+        names=name_items(page.db, page.persona, items_page["items"]),
         sizes=form_values.PAGE_SIZES,
         flash=build_flash(page),
     )
@@ -127,6 +129,7 @@ def item(page: Page) -> Response:
         title="Item",
         screen="memory",
         item=shown_item,
+        names=name_items(page.db, page.persona, [shown_item]),
         former=archive_reasons.find_reason(page.db, page.persona, shown_item, page.operating()),
         versions=versions[:-1][::-1],
         lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),

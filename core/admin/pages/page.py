@@ -22,31 +22,42 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ...audience import table_overview
 from ...calls import defaults
 from ...config import Settings
 from ...database.engine import Database
 from ...errors import CoreError, StoreError
-from ...lifelong import table_counters
 from .. import bodies, errors, guard
 from ..context import AdminCall, AdminContext
 from ..sessions import COOKIE
 from . import formats
+from .names import Names
 
 FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"
 
 BASE = "/page"
 """Below the application's prefix."""
-SCREENS: Sequence[tuple[str, str, str]] = (
-    ("memory", "Memory", "m"),
-    ("relationships", "Relationships", "r"),
-    ("transfer", "Import and export", "i"),
-    ("jobs", "Jobs", "o"),
-    ("health", "Health", "h"),
-    ("quarantine", "Quarantine", "q"),
-    ("playground", "Playground", "p"),
+GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
+    (
+        "What is remembered",
+        (
+            ("memory", "Memory", "m"),
+            ("relationships", "Relationships", "r"),
+        ),
+    ),
+    ("What a model gets", (("playground", "Playground", "p"),)),
+    (
+        "Care",
+        (
+            ("jobs", "Jobs", "o"),
+            ("health", "Health", "h"),
+            ("quarantine", "Quarantine", "q"),
+            ("transfer", "Import and export", "i"),
+        ),
+    ),
 )
-"""Path, title, and the letter that after `g` leads there."""
+"""Screens by group: path, title, and the letter that after `g` leads there."""
 
 
 @lru_cache(maxsize=1)
@@ -66,6 +77,10 @@ def environment() -> Environment:
     templates.filters.update(formats.filters())
     templates.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
     return templates
+
+
+MOST_PERSONAS = 200
+"""Names that the field at the top offers."""
 
 
 class PageError(Exception):
@@ -184,7 +199,8 @@ class Page:
             .get_template(template)
             .render(
                 page=self,
-                screens=SCREENS,
+                groups=GROUPS,
+                names=values.pop("names", None) or Names(),
                 is_signed_in=values.pop("is_signed_in", True),
                 personas=values.pop("personas", None) or self._list_personas,
                 zone=_read_zone(self.context),
@@ -195,7 +211,7 @@ class Page:
 
     def _list_personas(self) -> list[str]:
         try:
-            return table_counters.read_personas(defaults.handle(self.context.db))[:200]
+            return table_overview.list_personas(defaults.handle(self.context.db), MOST_PERSONAS)
         except StoreError:
             return []
 
@@ -298,4 +314,16 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
 
 
 def _render_problem(page: Page, text: str, status: int) -> Response:
-    return page.render("problem.html.j2", status, title="This did not work", text=text, status_code=status)
+    title = "There is nothing here" if status == 404 else "This did not work"
+    return page.render("problem.html.j2", status, title=title, text=text, status_code=status)
+
+
+def render_missing(context: AdminContext, request: Request, status: int) -> Response:
+    """Return what a browser gets for a path that there is not, in the look of the page."""
+    return _render_problem(Page(context, request, FormData()), _MISSING[status], status)
+
+
+_MISSING = {
+    404: "No screen has this address. The menu leads to all there are.",
+    405: "This address takes a form, not a visit. Open the screen the form is on.",
+}

@@ -1,0 +1,257 @@
+"""Personas, conversations and people as an operator lists them: all audiences of a persona, whoever is in them.
+
+For people who look, not for prompts: nothing here depends on who asks, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Table, case, func, or_, select
+
+from ..database.bulk import chunks
+from ..database.dialects import has_keyword, like_pattern
+from ..database.engine import Database
+from ..database.schema import audiences, chat_history_cache, conversations, memories, participants
+
+_K, _P = conversations.c, participants.c
+AT_ONCE = 500
+
+
+class PersonaCount(NamedTuple):
+    """How much is stored of a persona."""
+
+    persona: str
+    conversations: int
+    people: int
+    items: int
+    last_at: datetime | None
+    """Of its newest message."""
+
+
+class ConversationCount(NamedTuple):
+    """One conversation."""
+
+    key: str
+    title: str
+    """As it is called; blank where nobody said."""
+    server: str
+    person: str
+    """Key of the person it is held with alone; blank where it is none of two."""
+    is_private: bool
+    local_only: bool
+    last_at: datetime | None
+    messages: int = 0
+
+
+class PersonCount(NamedTuple):
+    """One participant."""
+
+    key: str
+    name: str
+    person: str
+    """Key of the identity they are linked to; their own where there is none."""
+    privacy: str
+    """What they chose; blank where they did not."""
+    items: int = 0
+    messages: int = 0
+
+
+def list_personas(db: Database, limit: int, offset: int = 0) -> list[str]:
+    """Return the personas of which anything is stored, in the order of their keys.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    p = audiences.c.persona_id
+    chosen = select(p).distinct().order_by(p).limit(limit).offset(offset)
+    return [str(row[0]) for row in db.read(chosen, source="audiences")]
+
+
+def choose_persona(db: Database, wanted: str) -> str:
+    """Return the persona that is wanted where anything is stored of it, else the one spoken to last, else the wanted.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    a = audiences.c
+    if db.read(select(a.persona_id).where(a.persona_id == wanted).limit(1), source="audiences"):
+        return wanted
+    newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
+    rows = db.read(newest, source="conversations")
+    return str(rows[0][0]) if rows else next(iter(list_personas(db, 1)), wanted)
+
+
+def count_personas(db: Database, personas: Sequence[str]) -> list[PersonaCount]:
+    """Return how much is stored of each of these personas, in their order.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    told = _count(db, conversations, "persona_id", personas, func.max(_K.last_message_at))
+    people = _count(db, participants, "persona_id", personas)
+    items = _count(db, memories, "persona_id", personas, where=_holds())
+    return [
+        PersonaCount(
+            each,
+            told.get(each, (0, None))[0],
+            people.get(each, (0, None))[0],
+            items.get(each, (0, None))[0],
+            told.get(each, (0, None))[1],
+        )
+        for each in personas
+    ]
+
+
+def _holds() -> tuple[Any, ...]:
+    m = memories.c
+    return m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0
+
+
+def _count(
+    db: Database, table: Table, column: str, keys: Iterable[str], newest: Any = None, where: Sequence[Any] = ()
+) -> dict[str, tuple[int, Any]]:
+    """Return key to how many rows there are of it, and the greatest value of `newest`."""
+    key = table.c[column]
+    found: dict[str, tuple[int, Any]] = {}
+    for part in chunks(sorted(set(keys)), AT_ONCE):
+        told = func.max(key) if newest is None else newest
+        counted = select(key, func.count(), told).where(key.in_(part), *where).group_by(key)
+        found |= {str(row[0]): (int(row[1]), row[2]) for row in db.read(counted, source=table.name)}
+    return found
+
+
+# Conversations
+
+_CONVERSATION = (
+    _K.conversation_key, _K.title, _K.server_name, _K.direct_person_key, _K.is_private, _K.local_only,
+    _K.last_message_at,
+)  # fmt: skip
+
+
+def _conversation(row: Any) -> ConversationCount:
+    return ConversationCount(
+        row.conversation_key, row.title or "", row.server_name or "", row.direct_person_key or "",
+        bool(row.is_private), bool(row.local_only), row.last_message_at,
+    )  # fmt: skip
+
+
+def list_conversations(
+    db: Database, persona: str, words: str, limit: int, offset: int = 0
+) -> tuple[list[ConversationCount], int]:
+    """Return a page of a persona's conversations, the one spoken in last first, and how many there are.
+
+    Args:
+        words: stands in the title or the key; blank for all.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    where: list[Any] = [_K.persona_id == persona]
+    if words:
+        pattern = like_pattern(words)
+        where.append(or_(has_keyword(_K.title, pattern), has_keyword(_K.conversation_key, pattern)))
+    total = int(db.read(select(func.count()).select_from(conversations).where(*where), source="conversations")[0][0])
+    newest = (_K.last_message_at.desc(), _K.id.desc())
+    page = select(*_CONVERSATION).where(*where).order_by(*newest).limit(limit).offset(offset)
+    shown = [_conversation(row) for row in db.read(page, source="conversations")]
+    mine = (chat_history_cache.c.persona_id == persona,)
+    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
+    return [each._replace(messages=counted.get(each.key, (0, None))[0]) for each in shown], total
+
+
+def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
+    """Return one conversation, None where nothing is stored of it.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    chosen = select(*_CONVERSATION).where(_K.persona_id == persona, _K.conversation_key == key)
+    shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
+    mine = (chat_history_cache.c.persona_id == persona,)
+    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
+    return shown[0]._replace(messages=counted.get(key, (0, None))[0]) if shown else None
+
+
+def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return conversation key to its title and the key of the person it is held with alone, each maybe blank.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for part in chunks(sorted(set(keys)), AT_ONCE):
+        chosen = select(_K.conversation_key, _K.title, _K.direct_person_key).where(
+            _K.persona_id == persona, _K.conversation_key.in_(part)
+        )
+        rows = db.read(chosen, source="conversations")
+        found |= {row.conversation_key: (row.title or "", row.direct_person_key or "") for row in rows}
+    return found
+
+
+# People
+
+_PERSON = (_P.participant_key, _P.display_name, _P.person_key, _P.privacy)
+
+
+def _person(row: Any) -> PersonCount:
+    return PersonCount(row.participant_key, row.display_name or "", row.person_key, row.privacy or "")
+
+
+def _add_counts(db: Database, persona: str, people: Sequence[PersonCount]) -> list[PersonCount]:
+    keys = [each.key for each in people]
+    items = _count(db, memories, "participant_key", keys, where=(memories.c.persona_id == persona, *_holds()))
+    said = _count(
+        db, chat_history_cache, "participant_key", keys, where=(chat_history_cache.c.persona_id == persona,)
+    )  # fmt: skip
+    return [
+        each._replace(items=items.get(each.key, (0, None))[0], messages=said.get(each.key, (0, None))[0])
+        for each in people
+    ]
+
+
+def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
+    """Return a page of the people a persona knows, by name, those without one last, and how many there are.
+
+    Args:
+        words: stands in the name or the key; blank for all.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    where: list[Any] = [_P.persona_id == persona]
+    if words:
+        pattern = like_pattern(words)
+        where.append(or_(has_keyword(_P.display_name, pattern), has_keyword(_P.participant_key, pattern)))
+    total = int(db.read(select(func.count()).select_from(participants).where(*where), source="participants")[0][0])
+    order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
+    page = select(*_PERSON).where(*where).order_by(*order).limit(limit).offset(offset)
+    return _add_counts(db, persona, [_person(row) for row in db.read(page, source="participants")]), total
+
+
+def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
+    """Return a participant with all who are linked to them, by key; [] for one that is not known.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
+    chosen = select(*_PERSON).where(_P.persona_id == persona, _P.person_key.in_(mine)).order_by(_P.participant_key)
+    return _add_counts(db, persona, [_person(row) for row in db.read(chosen, source="participants")])
+
+
+def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
+    """Return participant key to the name they go by; who has none is left out.
+
+    Raises:
+        StoreReadError: nothing could be read.
+    """
+    found: dict[str, str] = {}
+    for part in chunks(sorted(set(keys)), AT_ONCE):
+        chosen = select(_P.participant_key, _P.display_name).where(
+            _P.persona_id == persona, _P.participant_key.in_(part), _P.display_name != ""
+        )
+        found |= {row.participant_key: row.display_name for row in db.read(chosen, source="participants")}
+    return found
