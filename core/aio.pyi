@@ -1866,7 +1866,7 @@ async def import_file(
 async def set_value(name: str, value: object, db: Any = None) -> WriteResult:
     """Write a flag's value to the table `config`; it acts on the next call here, elsewhere within 5 seconds."""
 
-async def check_server(db: Database | None = None) -> list[Finding]:
+async def check_server(db: Database | None = None, *, progress: Progress | None = None) -> list[Finding]:
     """Return what is wrong or missing on the server, each with the remedy; nothing is changed."""
 
 async def configure(
@@ -1926,7 +1926,7 @@ async def open_database(
 async def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Pack the search index: rows that wait to be packed, and small segments into large ones."""
 
-async def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
+async def reindex(db: Database | None = None, *, changed: bool = False, progress: Progress | None = None) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists."""
 
 async def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:

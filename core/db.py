@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from .audience import inserted_rows
 from .calls import defaults, screening
 from .calls.call import open_call
 from .calls.defaults import configure, default_database
@@ -192,11 +193,14 @@ _MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "import
 _MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
 
 
-def check_server(db: Database | None = None) -> list[Finding]:
+def check_server(db: Database | None = None, *, progress: Progress | None = None) -> list[Finding]:
     """Return what is wrong or missing on the server, each with the remedy; nothing is changed.
+
+    Reads every text once, to tell which somebody changed by SQL.
 
     Args:
         db: None is the database of the connection string, as it is.
+        progress: called with what is being read, how many rows are done, and 0.
 
     Returns:
         Errors first; an empty list is a database in good order.
@@ -209,7 +213,7 @@ def check_server(db: Database | None = None) -> list[Finding]:
     >>> check_server(open_database("sqlite://"))
     []
     """
-    return check.check_server(_bare(db))
+    return check.check_server(_bare(db), texts=True, progress=progress)
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
@@ -233,14 +237,15 @@ def migrate(db: Database | None = None, *, progress: Progress | None = None) -> 
     return migration.migrate(_bare(db), progress=progress)
 
 
-def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
+def reindex(db: Database | None = None, *, changed: bool = False, progress: Progress | None = None) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists.
 
-    Writers go on meanwhile; searches use the plain predicates for a source until it is complete. Interrupted, it goes
-    on where it stopped.
+    Rows that others inserted by SQL get their place first. Writers go on meanwhile; searches use the plain predicates
+    for a source until it is complete. Interrupted, it goes on where it stopped.
 
     Args:
         db: None is the database of the process.
+        changed: instead of all that, index the rows anew whose text or tags somebody changed by SQL.
         progress: called with what is being done, how many are done and how many there are.
 
     Returns:
@@ -255,10 +260,15 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
     0
     """
     handle = defaults.handle(db)
+    taken = inserted_rows.take_in_all(handle, progress)
+    if changed:
+        from .index import changed as changed_rows  # noqa: PLC0415 - loads numpy
+
+        return taken + changed_rows.mend_changed(handle, progress)
     done = search_repair.backfill(handle, progress)
     if done:
         pack_index(handle, progress=progress)
-    return done + search_repair.mend(handle, list(search_repair.differences(handle, progress)))
+    return taken + done + search_repair.mend(handle, list(search_repair.differences(handle, progress)))
 
 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:

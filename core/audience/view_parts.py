@@ -44,9 +44,11 @@ from ..database.schema import (
     tag_links,
     tags,
 )
+from ..database.sources import ALL
 from ..database.statements import Part
 from ..index.postings import as_text
 from ..index.table import WORD
+from .inserted_rows import INSERTED as NO_PLACE
 
 (
     CONVERSATION,
@@ -61,7 +63,8 @@ from ..index.table import WORD
     COUNT,
     CUT,
     RECENT,
-) = range(12)
+    INSERTED,
+) = range(13)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 _WORDS: Any = table("words", column("head"), column("at"), column("kind"), column("term", Key(255)))
@@ -160,7 +163,17 @@ def always(bare: bool, family: str) -> tuple[Part, ...]:
     if not bare:
         progress = [search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")]
         made.append(select(*_row(PROGRESS, n=progress)))
+        made.append(_inserted())
     return tuple(Part(each, family) for each in made)
+
+
+def _inserted() -> Any:
+    """Return one row where others inserted rows of the persona by SQL that have no place yet."""
+    waiting = []
+    for source in ALL:
+        c = source.table.c
+        waiting.append(select(c.id).where(c.persona_id == _P, c.audience_id == NO_PLACE).limit(1).scalar_subquery())
+    return select(*_row(INSERTED)).where(func.coalesce(*waiting).is_not(None))
 
 
 @lru_cache(maxsize=2)

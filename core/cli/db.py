@@ -31,6 +31,7 @@ SetOption = Annotated[
 ]
 BackupArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File that is written.", show_default=False)]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+ChangedOption = Annotated[bool, typer.Option("--changed", help="Only rows whose text or tags somebody changed by SQL.")]
 ApplyOption = Annotated[bool, typer.Option("--apply", help="Change, not only count.")]
 
 _SHOWN = 20
@@ -68,10 +69,11 @@ def migrate(run: Run, only_check: CheckOption = False) -> None:
     Each step may run again; when there is nothing to do, nothing is changed and that is said.
     """
     from .. import db as door
+    from ..upkeep import check as checking
 
     db = _open_bare(run)
     if only_check:
-        _answer_findings(run, [one for one in door.check_server(db) if "db migrate" in one.remedy])
+        _answer_findings(run, [one for one in checking.check_server(db) if "db migrate" in one.remedy])
         return
     with output.bar() as bar:
         migrated = door.migrate(db, progress=bar)
@@ -106,7 +108,8 @@ def check(run: Run) -> None:
     from ..database.failures import LOOK
 
     try:
-        findings = door.check_server(_open_bare(run))
+        with output.bar() as bar:
+            findings = door.check_server(_open_bare(run), progress=bar)
     except StoreError as error:
         if LOOK not in str(error):
             raise
@@ -147,7 +150,7 @@ def stats(run: Run) -> None:
     )
 
 
-def reindex(run: Run) -> None:
+def reindex(run: Run, changed: ChangedOption = False) -> None:
     """Complete and mend the search index.
 
     Others may write meanwhile; interrupted, it goes on where it was when it is run again.
@@ -155,7 +158,7 @@ def reindex(run: Run) -> None:
     from .. import db as door
 
     with output.bar() as bar:
-        done = door.reindex(run.db, progress=bar)
+        done = door.reindex(run.db, changed=changed, progress=bar)
     said = f"{done} rows were indexed or mended." if done else "The search index is complete; nothing was changed."
     run.answer({"done": done}, said)
 

@@ -78,7 +78,7 @@ participants: Table = table(
 
 chat_history_cache: Table = table(
     "chat_history_cache",
-    Column("id", ID, nullable=False, autoincrement=False),
+    Column("id", ID, nullable=False, autoincrement=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     key("interface_path", 512),
@@ -116,7 +116,7 @@ chat_history_cache: Table = table(
 
 memories: Table = table(
     "memories",
-    Column("id", ID, nullable=False, autoincrement=False),
+    Column("id", ID, nullable=False, autoincrement=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     Column("timestamp", Time(), nullable=True),
@@ -164,7 +164,7 @@ memories: Table = table(
 
 ai_diary: Table = table(
     "ai_diary",
-    Column("id", ID, nullable=False, autoincrement=False),
+    Column("id", ID, nullable=False, autoincrement=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     Column("content", LONG_TEXT, nullable=False),

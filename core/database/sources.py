@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, case, func, select
 
 from ..shapes import Source
 from .schema import ai_diary, chat_history_cache, conversations, memories
@@ -61,6 +61,11 @@ CHAT = SourceTable(2, "chat_history", chat_history_cache, chat_history_cache.c.m
 ALL: tuple[SourceTable, ...] = (MEMORIES, AI_DIARY, CHAT)
 BY_NAME = {source.name: source for source in ALL}
 BY_NUMBER = {source.number: source for source in ALL}
+
+
+def case_findable(source: SourceTable) -> ColumnElement[int]:
+    """Return 1 for rows that are indexed, 0 for the others."""
+    return case((source.findable, 1), else_=0)
 
 
 def audience_index(source: SourceTable) -> str:

@@ -14,14 +14,14 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, delete, literal_column, null, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, literal_column, null, select, update
 
 from ..database import dialects
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import memory_recalls
-from ..database.sources import AI_DIARY, MEMORIES, SourceTable
+from ..database.sources import AI_DIARY, MEMORIES, SourceTable, case_findable
 from ..tags import table as tags
 from ..text.folding import fold
 from ..text.hits import stored_tags
@@ -67,7 +67,7 @@ def _lock_statement(source: SourceTable) -> Any:
             c.text_folded,
             tags_column.label("tags"),
             local.label("local_only"),
-            case((source.findable, 1), else_=0).label("findable"),
+            case_findable(source).label("findable"),
         )
         .where(c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
         .order_by(c.id)

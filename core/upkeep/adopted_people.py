@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, func, select, update
 
+from ..audience.inserted_rows import participant_of
 from ..audience.rules import AudienceKey, own_audience, parent_key, split_key
 from ..database.bulk import chunks
 from ..database.dialects import insert_ignore, read_time, upsert
@@ -31,7 +32,7 @@ from ..database.sources import ALL
 from ..scope import KEY_BYTES, Privacy
 from ..tags.rules import TAG_BYTES, normal
 from . import ddl
-from .adopted_rows import conversation_of, json_of, participant_of, text_of
+from .adopted_rows import conversation_of, json_of, text_of
 from .inspection import FoundTable
 
 AT_ONCE = 500

@@ -15,10 +15,9 @@ from typing import Any
 
 from sqlalchemy import Column, Float, Integer, LargeBinary, Numeric, String, Table, Text
 
-from ..audience.rules import split_key
+from ..audience.inserted_rows import participant_of
 from ..database.dialects import EPOCH, JsonText, Key, Time, read_time
 from ..index.indexed import DIARY_TEXTS, SEPARATOR
-from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
 from ..text.folding import fold
 from ..text.hits import content_digest
@@ -230,16 +229,3 @@ def complete_row(table: Table, values: dict[str, Any]) -> None:
         values.setdefault("participant_key", participant_of(str(values.get("interface_path") or ""), str(speaker)))
     if "created_at" in table.c and values.get("created_at") is None:
         values["created_at"] = values.get("timestamp")
-
-
-def participant_of(conversation: str, speaker: str) -> str | None:
-    """Return the participant key of who spoke, None for the persona, nobody, and keys that are too long.
-
-    >>> participant_of("telegram_bot/42", "7"), participant_of("telegram_bot/42", "self")
-    ('telegram_bot/7', None)
-    """
-    interface = split_key(conversation)[0]
-    if not interface or not speaker or speaker == PERSONA_SENDER:
-        return None
-    key = f"{interface}/{speaker}"
-    return key if len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES["participant"] else None

@@ -19,6 +19,7 @@ from ..database.engine import Database
 from ..database.schema import search_progress
 from ..database.sources import ALL
 from ..errors import StoreError
+from ..index.entries import Progress
 from . import adoption, ddl, inspection, migration
 from .adopted_rows import LISTS
 from .inspection import FoundTable
@@ -74,8 +75,11 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in re.findall(r"\d+", version.split("-")[0]))
 
 
-def check_server(db: Database) -> list[Finding]:
+def check_server(db: Database, *, texts: bool = False, progress: Progress | None = None) -> list[Finding]:
     """Return everything that is missing or differs, errors first; an empty list is a database in good order.
+
+    Args:
+        texts: read every text, for those that somebody changed by SQL.
 
     Raises:
         StoreReadError: the database cannot be reached or not be looked at.
@@ -86,6 +90,8 @@ def check_server(db: Database) -> list[Finding]:
     listed += _schema(db, found)
     listed += _search_index(db, found)
     listed += _rows(db, found)
+    if texts and not any(one.severity == "error" for one in listed):
+        listed += _changed(db, progress)
     return sorted(listed, key=lambda one: one.severity != "error")
 
 
@@ -216,6 +222,22 @@ def _search_index(db: Database, found: Mapping[str, FoundTable]) -> list[Finding
         for source in ALL
         if source.number not in ready
     ]
+
+
+def _changed(db: Database, progress: Progress | None) -> list[Finding]:
+    from ..index import changed  # noqa: PLC0415 - loads numpy
+
+    try:
+        found = changed.find_changed(db, progress)
+    except ValueError as error:
+        return [Finding("error", "search index", "search_segment", str(error), "segments that can be read", REINDEX)]
+    needed = "found by what they say now"
+    return [
+        Finding("error", "row", source.table.name, f"{len(found[source.number])} rows were changed by SQL", needed,
+                f"{REINDEX} --changed")
+        for source in ALL
+        if found.get(source.number)
+    ]  # fmt: skip
 
 
 def _rows(db: Database, found: Mapping[str, FoundTable]) -> list[Finding]:

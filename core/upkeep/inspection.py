@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, bindparam, select, update
 
+from ..audience.inserted_rows import NOBODY
 from ..database.bulk import chunks
 from ..database.dialects import COLLATION, from_key
 from ..database.engine import Database
@@ -278,7 +279,7 @@ def _write(db: Database, table: Table, columns: list[str], rows: list[dict[str, 
 
 
 def _audiences(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Give rows of known conversations their audience back. Others keep 0, which nobody sees: a guess may show them."""
+    """Give rows of known conversations their audience back. Others are nobody's: a guess may show them."""
     c = conversations.c
     keys = sorted({key for row in rows if (key := conversation_of(table.name, row))})
     known: dict[tuple[str, str], int] = {}
@@ -288,4 +289,4 @@ def _audiences(connection: Connection, table: Table, rows: list[dict[str, Any]])
         )
         known |= {(row[0], row[1]): row[2] for row in connection.execute(chosen)}
     for row in rows:
-        row["audience_id"] = known.get((row["persona_id"], conversation_of(table.name, row)), 0)
+        row["audience_id"] = known.get((row["persona_id"], conversation_of(table.name, row)), NOBODY)

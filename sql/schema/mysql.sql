@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS participants (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS chat_history_cache (
-    id BIGINT NOT NULL,
+    id BIGINT NOT NULL AUTO_INCREMENT,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     audience_id BIGINT NOT NULL DEFAULT 0,
     interface_path VARBINARY(512) NOT NULL DEFAULT '',
@@ -99,7 +99,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS memories (
-    id BIGINT NOT NULL,
+    id BIGINT NOT NULL AUTO_INCREMENT,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     audience_id BIGINT NOT NULL DEFAULT 0,
     timestamp DATETIME(6),
@@ -147,7 +147,7 @@ CREATE TABLE IF NOT EXISTS memories (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS ai_diary (
-    id BIGINT NOT NULL,
+    id BIGINT NOT NULL AUTO_INCREMENT,
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     audience_id BIGINT NOT NULL DEFAULT 0,
     content MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -662,4 +662,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0006');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0007');

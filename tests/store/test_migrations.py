@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
+from core.audience.inserted_rows import NOBODY
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreError
@@ -200,7 +201,7 @@ def test_d29_a_restored_audience_is_never_guessed(present: Database) -> None:
     )
     migration.migrate(present)
     chosen = select(schema.memories.c.id, schema.memories.c.audience_id)
-    assert sorted(map(tuple, present.read(chosen, source="test"))) == [(1, 42), (2, 0)]
+    assert sorted(map(tuple, present.read(chosen, source="test"))) == [(1, 42), (2, NOBODY)]
 
 
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:

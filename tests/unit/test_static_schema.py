@@ -104,8 +104,13 @@ def without_comments(text: str) -> str:
     return re.sub(r"--.*", "", text)
 
 
+OWN_IDS = "id BIGINT NOT NULL AUTO_INCREMENT"
+"""Stands in three tables alone, whose rows others insert by SQL."""
+
+
 def forbidden_in(text: str) -> list[str]:
     """Return the constructs of D4 that a statement uses."""
+    text = text.replace(OWN_IDS, "")
     return [pattern for pattern in FORBIDDEN if re.search(pattern, text)]
 
 
@@ -113,6 +118,12 @@ def forbidden_in(text: str) -> list[str]:
 def test_d4_no_file_uses_what_not_every_server_has(path: Path) -> None:
     """One schema, one code path: clusters have no server-wide lock, TiDB no LATERAL, MariaDB no multi-valued index."""
     assert forbidden_in(without_comments(path.read_text(encoding="utf-8"))) == []
+
+
+def test_d4_three_tables_alone_count_their_ids() -> None:
+    """Those that the original application inserts into."""
+    found = {name for name, table in TABLES.items() if OWN_IDS in ddl.create_table(table, "mysql")}
+    assert found == {"memories", "ai_diary", "chat_history_cache"}
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))

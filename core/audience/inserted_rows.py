@@ -1,0 +1,205 @@
+"""Rows that others insert by SQL, with the columns of the original application alone, become rows like any other.
+
+Such a row has audience 0. The first read that comes upon one (`audience.view_statement`), or `db reindex`, gives it the
+audience of its conversation where that is known, else that of the persona as a whole; its folded text, its hash and
+its tags in normal form; and puts it into the search tables. A time that is missing is the time of that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from sqlalchemy import Connection, Integer, bindparam, null, select, update
+
+from ..database import sources
+from ..database.bulk import chunks
+from ..database.dialects import ID, Key, read_time
+from ..database.engine import Database
+from ..database.schema import conversations
+from ..database.sources import SourceTable
+from ..index import table as search_index
+from ..index.indexed import DIARY_TEXTS, SEPARATOR
+from ..scope import KEY_BYTES
+from ..shapes import PERSONA_SENDER
+from ..tags import table as tags
+from ..tags.rules import stored_form
+from ..text.folding import fold
+from ..text.hits import content_digest, stored_tags
+from . import table as audience_table
+from .rules import AudienceKey, split_key
+
+INSERTED = 0
+"""The audience of a row that somebody inserted by SQL."""
+NOBODY = -1
+"""The audience of a row whose own is lost: nobody sees it."""
+RANGE = 200
+"""Rows taken in in one transaction."""
+MOST_AT_A_READ = 2000
+"""Rows that one read takes in; the next one, or `db reindex`, goes on."""
+
+Progress = Callable[[str, int, int], None]
+
+
+def take_in(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
+    """Give the rows that others inserted into a persona their place, and return how many there were.
+
+    Args:
+        most: rows of each table at most; None for all.
+
+    Raises:
+        StoreWriteError: a range could not be written; those before it are.
+    """
+    done = 0
+    for source in sources.ALL:
+        left = most
+        while left is None or left > 0:
+            size = RANGE if left is None else min(RANGE, left)
+            took = db.transaction(partial(_take_in_range, db, source, persona, size), source=source.table.name)
+            done += took
+            left = None if left is None else left - took
+            if progress is not None and took:
+                progress(source.table.name, done, 0)
+            if took < size:
+                break
+    return done
+
+
+def take_in_all(db: Database, progress: Progress | None = None) -> int:
+    """Do so for every persona, and return how many rows there were.
+
+    Raises:
+        StoreWriteError: a range could not be written; those before it are.
+    """
+    personas = {row[0] for source in sources.ALL for row in db.read(_personas(source), source=source.table.name)}
+    return sum(take_in(db, persona, progress=progress) for persona in sorted(personas))
+
+
+@lru_cache(maxsize=8)
+def _personas(source: SourceTable) -> Any:
+    c = source.table.c
+    return select(c.persona_id).where(c.audience_id == INSERTED).distinct()
+
+
+def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
+    # Readers and writers of the same rows end up one behind the other: who comes second finds none.
+    values = {"persona": persona, "most": most}
+    rows = [dict(row._mapping) for row in connection.execute(_inserted(source, db.family), values)]
+    if not rows:
+        return 0
+    waiting = search_index.unindexed(connection, source.number)
+    places = _places(connection, db, persona, [_conversation_of(source, row) for row in rows])
+    entries, uses = [], Counter[str]()
+    for row in rows:
+        audience, local = places[_conversation_of(source, row)]
+        made = _complete(db, source, row) | {"audience_id": audience}
+        connection.execute(_change(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
+        found = made.get(source.tags.name, []) if source.tags is not None else []
+        uses.update(found)
+        if row["findable"] and search_index.is_indexed(waiting, row["id"]):
+            at, is_local = made["timestamp"], int(row["is_local"] or local)
+            entries.append(
+                search_index.entry(source.number, row["id"], audience, at, made["text_folded"], found, is_local)
+            )
+    search_index.add(connection, db.family, entries)
+    tags.raise_uses(connection, db, persona, uses)
+    return len(rows)
+
+
+@lru_cache(maxsize=8)
+def _inserted(source: SourceTable, family: str) -> Any:
+    c = source.table.c
+    texts = [c[name] for name in DIARY_TEXTS] if source is sources.AI_DIARY else [source.text]
+    names = (
+        "conversation_key",
+        "interface_path",
+        "interface",
+        "chat_id",
+        "thread_id",
+        "sender_id",
+        "role",
+        "created_at",
+    )
+    beside = [c[name] for name in names if name in c and name not in {text.name for text in texts}]
+    found = select(
+        c.id,
+        c.timestamp,
+        *texts,
+        *beside,
+        (null() if source.tags is None else source.tags).label("found_tags"),
+        (c.local_only if "local_only" in c else null()).label("is_local"),
+        sources.case_findable(source).label("findable"),
+    ).where(c.persona_id == bindparam("persona", type_=Key(64)), c.audience_id == INSERTED)
+    found = found.order_by(c.id).limit(bindparam("most", type_=Integer()))
+    return found if family == "sqlite" else found.with_for_update()
+
+
+@lru_cache(maxsize=32)
+def _change(source: SourceTable, names: tuple[str, ...]) -> Any:
+    c = source.table.c
+    whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
+    return update(source.table).where(*whose).values({name: bindparam(name, type_=c[name].type) for name in names})
+
+
+def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that follow from the row."""
+    texts = [row[name] or "" for name in DIARY_TEXTS] if source is sources.AI_DIARY else [row[source.text.name] or ""]
+    at = read_time(row["timestamp"]) or db.clock()
+    made: dict[str, Any] = {
+        "timestamp": at,
+        "text_folded": SEPARATOR.join(map(fold, texts)),
+        "content_hash": content_digest(texts[0]),
+    }
+    if source.tags is not None:
+        made[source.tags.name] = stored_form(stored_tags(row["found_tags"]))[0]
+    if "created_at" in row and row["created_at"] is None:
+        made["created_at"] = at
+    if source is sources.CHAT:
+        made["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
+        made["participant_key"] = participant_of(row["interface_path"], row["sender_id"])
+    return made
+
+
+def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
+    """Return the key of the conversation that a row names; blank for none."""
+    if source is sources.CHAT:
+        return str(row["interface_path"] or "")
+    if source is sources.MEMORIES:
+        return str(row["conversation_key"] or "")
+    if not (row["interface"] and row["chat_id"]):
+        return ""
+    return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))
+
+
+def _places(connection: Connection, db: Database, persona: str, keys: Sequence[str]) -> dict[str, tuple[int, bool]]:
+    """Return the audience of each conversation, and whether it stays on this machine.
+
+    A row of a conversation that is known is no more widely seen than what is said there; of any other nothing says
+    who may not see it.
+    """
+    c = conversations.c
+    made: dict[str, tuple[int, bool]] = {}
+    for part in chunks(sorted({key for key in keys if key}), RANGE):
+        found = select(c.conversation_key, c.audience_id, c.local_only).where(
+            c.persona_id == persona, c.conversation_key.in_(part)
+        )
+        made |= {row[0]: (row[1], bool(row[2])) for row in connection.execute(found)}
+    if any(key not in made for key in keys):
+        whole = audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
+        made |= {key: (whole, False) for key in keys if key not in made}
+    return made
+
+
+def participant_of(conversation: str, speaker: str) -> str | None:
+    """Return the participant key of who spoke, None for the persona, nobody, and keys that are too long.
+
+    >>> participant_of("telegram_bot/42", "7"), participant_of("telegram_bot/42", "self")
+    ('telegram_bot/7', None)
+    """
+    interface = split_key(conversation)[0]
+    if not interface or not speaker or speaker == PERSONA_SENDER:
+        return None
+    key = f"{interface}/{speaker}"
+    return key if len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES["participant"] else None
