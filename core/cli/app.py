@@ -18,6 +18,7 @@ from . import (
     doctor,
     export,
     forget,
+    health,
     imports,
     jobs,
     mcp,
@@ -158,6 +159,7 @@ _add_group(
     without={"persona_id"},
 )
 run.add_command(app, "serve", serve.serve, without={"persona_id", "as_json"})
+run.add_command(app, "health", health.health, without={"database", "persona_id"})
 run.add_command(app, "mcp", mcp.mcp, without={"persona_id", "as_json"})
 run.add_command(app, "doctor", doctor.doctor, without={"persona_id"})
 run.add_command(app, "demo", demo.demo, without={"database", "persona_id"})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -65,7 +68,7 @@ def serve(
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
     The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
-    machine reaches it unless --host says otherwise.
+    machine reaches it unless --host says otherwise. SIGTERM ends it as Ctrl-C does.
     """
     # 1. what is served, and where
     given: dict[str, object] = {"admin_host": host, "admin_port": port}
@@ -79,9 +82,25 @@ def serve(
         server = _make_server(app)
         with _working(run, asked) if worker else nullcontext():
             try:
-                server.run(sockets=[listening])
+                with _terminated_as_interrupted():
+                    server.run(sockets=[listening])
             except KeyboardInterrupt:
                 output.note("Stopped.")
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does: the server raises it again when it has ended what was under way, and
+    the usual action would then end the process before the worker has given back its work.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _working(run: Run, asked: dict[str, Any]) -> AbstractContextManager[None]:

@@ -89,8 +89,8 @@ def load(
         Frozen settings; `sources` says of each flag where its value is from.
 
     Raises:
-        ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret cannot
-            be read; an override that is no flag.
+        ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret is
+            missing, unreadable or empty; an override that is no flag.
 
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "THOUGHTS_LIMIT": "1"}).differing()
     {'CONTEXT_VERBOSITY': 4, 'THOUGHTS_LIMIT': 1}

@@ -90,7 +90,7 @@ def read_environment(
         found: collects errors instead of raising at the first.
 
     Raises:
-        ConfigError: the file of a secret cannot be read.
+        ConfigError: the file of a secret is missing, unreadable or empty.
 
     >>> read_environment({"CONTEXT_VERBOSITY": "4", "HOME": "/root"})
     (('CONTEXT_VERBOSITY', '4'),)
@@ -116,7 +116,7 @@ def read_environment(
 def _secret(variable: str, path: str) -> str:
     try:
         with Path(path).open(encoding="utf-8") as file:
-            return file.read(_SECRET_BYTES).strip()
+            held = file.read(_SECRET_BYTES).strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a UTF-8 text"
         raise ConfigError(
@@ -124,6 +124,13 @@ def _secret(variable: str, path: str) -> str:
             flag=SECRET_FILES[variable],
             source=variable,
         ) from None
+    if not held:  # as if it were unset, a database would be a new file, an API without its key
+        raise ConfigError(
+            f"{variable} names {path!r}, which is empty. Write the secret into it, or remove the variable.",
+            flag=SECRET_FILES[variable],
+            source=variable,
+        )
+    return held
 
 
 def environment_level(texts: Iterable[tuple[str, str]]) -> Level:

@@ -153,6 +153,7 @@ OTHERS = {
     "config schema", "memory consolidate", "memory prune", "memory compact", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
     "recap make", "recap refresh", "recap accept", "recap dismiss", "config preset", "config set", "db backup",
+    "health",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
 

@@ -21,7 +21,7 @@ def test_every_kind_of_row_has_a_number_of_its_own() -> None:
             importlib.import_module(module.name)
     kinds: dict[int, set[str]] = {}
     for each in gc.get_objects():
-        if isinstance(each, Shape) and getattr(each.row, "__module__", "").startswith("core."):
+        if isinstance(each, Shape) and getattr(each.row, "__module__", "").startswith(f"{core.__name__}."):
             kinds.setdefault(each.number, set()).add(f"{each.row.__module__}.{each.row.__qualname__}")
     assert len([number for number in kinds if number >= FIRST]) >= 7
     assert {number: names for number, names in kinds.items() if len(names) > 1} == {}

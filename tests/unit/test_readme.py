@@ -163,7 +163,7 @@ def test_make_says_before_it_installs() -> None:
     """A first run takes a minute; silence looks like a fault. On stderr: stdout of `make demo` is a prompt."""
     lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
     installs = [number for number, line in enumerate(lines) if "pip install" in line and "@" in line]
-    assert len(installs) == 2
+    assert len(installs) == 3
     assert {lines[number - 1] for number in installs} == {'\t@echo "installing into $(VENV) ..." >&2'}
 
 
@@ -186,6 +186,8 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "MOST_INDEX_ROWS",
         "MOST_KNOWN",
         "DATABASE_URL_FILE",
+        "ADMIN_TOKEN_FILE",
+        "LLM_API_KEY_FILE",
         "CONFIG_FILE",
         "TEST_DATABASE_URL",
         "TEST_SERVERS",

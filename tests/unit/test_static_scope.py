@@ -78,7 +78,7 @@ def ready_made() -> Iterator[tuple[str, str]]:
         for value in vars(module).values():
             for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Executable) and hasattr(each, "compile"):
-                    yield from _compiled(module.__name__.removeprefix("core."), each)
+                    yield from _compiled(module.__name__.partition(".")[2], each)
 
 
 def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:
