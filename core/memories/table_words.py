@@ -55,9 +55,9 @@ def candidates(db: Database, persona: str, seen: Sequence[int] | None, words: Se
             best, fewest = terms, docs
     if best is None:
         return None
-    from ..index import held  # noqa: PLC0415 - loads numpy
+    from ..index import audiences as index_audiences  # noqa: PLC0415 - loads numpy
 
-    found = held.find_ids(db, persona, own, MEMORIES.number, best)
+    found = index_audiences.find_ids(db, persona, own, MEMORIES.number, best)
     return sorted(found) if len(found) <= MOST_IDS else None
 
 

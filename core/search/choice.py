@@ -14,7 +14,7 @@ from ..text import hits
 from ..text.near_duplicates import group_near_duplicates
 from ..text.words import index_terms
 from .asked import build_asked, tag_docs, visible_rows
-from .candidates import Gathered, is_first_tier
+from .gathered import Gathered, is_first_tier
 from .question.question import Question
 from .ranking import ranking, relevance
 from .ranking.meaning import Meaning

@@ -14,8 +14,9 @@ from ..llm.embedder import EmbedderError
 from ..shapes import LeftOut
 from . import choice
 from .asked import question_of
-from .candidates import Gathered, gather_candidates, log_unread
+from .candidates import gather_candidates, log_unread
 from .choice import Choice, Chosen, Drop, Place
+from .gathered import Gathered
 from .question.question import Question
 from .ranking.meaning import Meaning
 from .reading import last_statement

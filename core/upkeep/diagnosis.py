@@ -222,11 +222,11 @@ def _sampled(db: Database, source: SourceTable) -> list[search_index.Entry]:
 def _is_indexed(db: Database, entry: search_index.Entry) -> bool:
     fresh = {"audience": entry.audience_id, "source": entry.source, "row": entry.row_id}
     if not db.read(_FRESH, fresh, source="search_fresh"):
-        from ..index import held  # noqa: PLC0415 - loads numpy
+        from ..index import audiences as index_audiences  # noqa: PLC0415 - loads numpy
 
         whose = db.read(_PERSONA, {"audience": entry.audience_id}, source="audiences")
         words = list(entry.terms)[:SAMPLED_WORDS] if whose else ()
-        found = [held.find_ids(db, whose[0][0], [entry.audience_id], entry.source, [word]) for word in words]
+        found = [index_audiences.find_ids(db, whose[0][0], [entry.audience_id], entry.source, [word]) for word in words]
         return all(entry.row_id in ids for ids in found)
     terms = {(term, times, entry.words) for term, times in entry.terms.items()}
     t = search_term.c

@@ -19,7 +19,7 @@ from core.db import forget, reindex, verify_index
 from core.index import indexed, packing, segment
 from core.index.table import PACK_FROM
 from core.scope import Scope
-from core.search import candidates
+from core.search import matches
 from core.search.ranking import all_rows, ranking
 from core.text.words import index_terms
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, said
@@ -204,7 +204,7 @@ def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(
     """The report says which."""
     said(db, scope, [(f"tofu {'tea' if n < 3 else 'rice'} {n}", ago(minutes=n)) for n in range(60)])
     assert explain(db, scope, query="tofu and tea")[1]["notes"] == []
-    monkeypatch.setattr(candidates, "MOST_POSTINGS", 20)
+    monkeypatch.setattr(matches, "MOST_POSTINGS", 20)
     hits, report = explain(db, scope, query="tofu and tea")
     assert report["notes"] == ["left aside, too many rows hold it: tofu"] and len(hits) >= 3
 

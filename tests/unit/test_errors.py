@@ -67,7 +67,7 @@ INSIDE = {
     "core.conversations.rules_rewrites.ImpossibleError",
     "core.transfer.items.rows.NotTakenError",
     "core.transfer.records.RefusedError",
-    "core.index.held.SegmentsMovedError",  # the index is read again
+    "core.index.audiences.SegmentsMovedError",  # the index is read again
     "core.values.table.RefusedError",  # ends a transaction; `change_values` returns what it carries
 }
 """Caught inside the package; no caller sees them."""

@@ -9,7 +9,7 @@ the best come out, for `search.ranking.scores` to read closely. Called by `searc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,7 +22,7 @@ from .ranking import K1, B, rarity_weight
 from .relevance import FULL_MATCH, LEAST_CONTEXT, length_of
 from .rows import Asked
 from .times import on_days
-from .weights import WEIGHTS, share_of_long
+from .weights import LONG_TURNS, SHORT_TURNS, WEIGHTS
 
 LEADING = 600
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
@@ -39,14 +39,13 @@ class Matches:
     """What matches in one audience."""
 
     view: Any
-    """Its rows (`index.held.Visible`)."""
-    index: Any
-    """Row of each posting."""
-    times: Any
-    term: Any
-    """Number of each posting's word or tag."""
-    readable: Any = None
-    """Which rows may be read at all; None for all of them."""
+    """Its rows (`index.visible.Visible`)."""
+    postings: Any
+    """Where the words and tags asked for stand (`index.visible.Postings`), of rows that may be read."""
+    readable: Callable[[Any], Any] | None = None
+    """Returns which of some rows may be read at all; None for all of them."""
+    left_out: Any = None
+    """Rows that may become no hits, in order; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +85,25 @@ class RankedRow:
 
 @dataclass(eq=False)
 class _Audience:
+    """The matching rows of an audience, in order, with what they match."""
+
     matches: Matches
-    groups: list[tuple[Any, Any]]
-    """Of each group the rows that hold it, and how often."""
+    rows: Any
+    groups: list[tuple[float, Any, Any] | None]
+    """Of each group its worth, which of `rows` hold it, and how often; None for one that nothing is worth or holds."""
     own: Any
     tags: Any
-    session: Any = None
+    sessions: Any = None
+    """Those that rows stand in, in order."""
+    session_of: Any = None
+    """Of each row the place of its session in `sessions`."""
+    session_worth: Any = None
+    """What each of `sessions` is worth."""
+
+    def find(self, index: Any) -> tuple[Any, Any]:
+        """Return the places in `rows` of rows, and which of these are there."""
+        at = np.minimum(np.searchsorted(self.rows, index), len(self.rows) - 1)
+        return at, self.rows[at] == index
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +120,9 @@ class Ranking:
 
 def rank_all(
     found: Sequence[Matches],
-    terms: Sequence[Term],
+    terms: Sequence[Sequence[Term]],
     asked: Asked,
     *,
-    allowed: Mapping[int, Any] | None = None,
     here: str = "",
     reach: int = 4,
     near_rows: int = 16,
@@ -122,8 +133,7 @@ def rank_all(
 
     Args:
         found: what matches, audience by audience.
-        terms: what the numbers of the postings mean.
-        allowed: number of the audience in `found` to which of its rows may be read; all, where it is missing.
+        terms: what each number of the postings means: once for each group of texts that the word belongs to.
         here: the conversation asked in.
         reach: rows on either side of the best that are brought too; 0 where nothing is asked.
         near_rows: of how many of the best.
@@ -132,35 +142,52 @@ def rank_all(
     audiences = [_read_audience(one, terms, asked) for one in found]
     matching: Counter[int] = Counter()
     for one in audiences:
-        numbers, counts = np.unique(
-            one.matches.view.take("source", np.flatnonzero((one.own > 0) | (one.tags > 0))), return_counts=True
-        )
-        matching.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    _add_sessions(audiences, asked)
+        counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
+        matching.update({source: count for source, count in enumerate(counts) if count})
+    if not by_words:
+        _add_sessions(audiences, asked)
     made: list[tuple[float, int, int, _Local]] = []
-    for n, one in enumerate(audiences):
-        local = _look_around(
-            one, asked, None if allowed is None else allowed.get(n), here, reach, max(best, LEADING), by_words
-        )
+    for one in audiences:
+        local = _look_around(one, asked, here, reach, max(best, LEADING), by_words) if len(one.rows) else None
         if local is None:
             continue
-        order = np.lexsort((-local.at_us, -local.score))
-        kept = order[local.may_be_hit[order]][:best]
+        may = np.flatnonzero(local.may_be_hit)
+        kept = may[_first(local.score[may], local.at_us[may], best)]
         made += [(float(local.score[i]), int(local.at_us[i]), int(i), local) for i in kept.tolist()]
     made.sort(key=lambda each: (-each[0], -each[1]))
-    chosen = made[:best]
-    every = _rows_of([(local, i) for _, _, i, local in chosen])
-    _tell_terms([(local, i) for _, _, i, local in chosen], every)
-    taken = {(id(local), i) for _, _, i, local in chosen}
+    chosen = [(local, i) for _, _, i, local in made[:best]]
+    every = _rows_of(chosen)
+    _tell_terms(chosen, every, terms)
+    taken = {(id(local), i) for local, i in chosen}
     beside: list[tuple[_Local, int]] = []
-    leads = [(i, local) for _, _, i, local in chosen if reach and local.is_chat[i] and local.is_match[i]]
+    leads = [(i, local) for local, i in chosen if reach and local.is_chat[i] and local.is_match[i]]
     for i, local in leads[:near_rows]:
         for other in local.around(i, reach):
             if (id(local), other) not in taken:
                 taken.add((id(local), other))
                 beside.append((local, other))
-    around = _rows_of(beside)
-    return Ranking(every, around, matching)
+    return Ranking(every, _rows_of(beside), matching)
+
+
+def _first(score: Any, at_us: Any, most: int) -> Any:
+    """Return the places of the best, at most so many, best first, of equal ones the newest."""
+    places = None
+    if most < len(score):
+        places = np.flatnonzero(score >= np.partition(score, len(score) - most)[len(score) - most])
+        score, at_us = score[places], at_us[places]
+    order = np.lexsort((-at_us, -score))[:most]
+    return order if places is None else places[order]
+
+
+def is_among(index: Any, rows: Any) -> Any:
+    """Return which of some rows are among others, which are in order.
+
+    >>> is_among(np.array([3, 1, 4]), np.array([1, 4, 5])).tolist()
+    [False, True, True]
+    """
+    if not len(rows):
+        return np.zeros(len(index), bool)
+    return rows[np.minimum(np.searchsorted(rows, index), len(rows) - 1)] == index
 
 
 def _rows_of(chosen: Sequence[tuple[_Local, int]]) -> list[RankedRow]:
@@ -176,29 +203,47 @@ def _saturated(times: Any, words: Any, mean: float) -> Any:
     return times * (K1 + 1) / (times + held_back)
 
 
-def _read_audience(one: Matches, terms: Sequence[Term], asked: Asked) -> _Audience:
+def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) -> _Audience:
     view = one.view
-    own, tags = np.zeros(len(view), np.float32), np.zeros(len(view), np.float32)
-    groups: list[tuple[Any, Any]] = []
-    of_group = np.array([term.group for term in terms], np.int32)
-    factor = np.array([term.factor for term in terms], np.float32)
-    group, index = of_group[one.term], one.index
-    words = None
-    for number, worth in enumerate(asked.worth):
-        mine = group == number
-        rows, times = index[mine], one.times[mine].astype(np.float32) * factor[one.term[mine]]
-        if len(rows) and len(np.unique(one.term[mine])) > 1:
-            rows, inverse = np.unique(rows, return_inverse=True)
-            times = np.bincount(inverse, weights=times).astype(np.float32)
-        groups.append((rows, times))
-        if len(rows) and worth:
-            words = view.take("words", rows).astype(np.float32)
-            own[rows] += worth * _saturated(times, words, asked.mean_words)
-    mine = group < 0
-    if mine.any():
-        of_tag = np.array([term.worth for term in terms], np.float32)
-        np.add.at(tags, index[mine], of_tag[one.term[mine]])
-    return _Audience(one, groups, own / asked.total, tags / asked.total)
+    parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
+    tagged: list[tuple[Any, float]] = []
+    is_row, chat = np.zeros(len(view), bool), None
+    for number, meanings in enumerate(terms):
+        rows, times = one.postings.of(number)
+        for term in meanings if len(rows) else ():
+            if term.group < 0:
+                tagged.append((rows, term.worth))
+            elif asked.worth[term.group]:
+                chat = view.is_chat(rows) if term.chat_only else None
+                parts[term.group].append(
+                    (rows, times, term.factor) if chat is None else (rows[chat], times[chat], term.factor)
+                )
+    for rows in (*(rows for part in parts for rows, _, _ in part), *(rows for rows, _ in tagged)):
+        is_row[rows] = True
+    every = np.flatnonzero(is_row)
+    place = np.empty(len(view), np.int32)
+    place[every] = np.arange(len(every), dtype=np.int32)
+    own, tags = np.zeros(len(every), np.float32), np.zeros(len(every), np.float32)
+    words = view.take("words", every).astype(np.float32)
+    groups: list[tuple[float, Any, Any] | None] = []
+    for worth, part in zip(asked.worth, parts, strict=True):
+        if not part:
+            groups.append(None)
+            continue
+        # A row holds a word once, and may hold several words of a group.
+        held = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
+        at, times = held[0]
+        if len(held) > 1:
+            together = np.zeros(len(every), np.float32)
+            for at, times in held:
+                together[at] += times
+            at = np.flatnonzero(together)
+            times = together[at]
+        groups.append((worth, at, times))
+        own[at] += worth * _saturated(times, words[at], asked.mean_words)
+    for rows, worth in tagged:
+        tags[place[rows]] += np.float32(worth)
+    return _Audience(one, every, groups, own / asked.total, tags / asked.total)
 
 
 def _add_sessions(audiences: Sequence[_Audience], asked: Asked) -> None:
@@ -206,28 +251,39 @@ def _add_sessions(audiences: Sequence[_Audience], asked: Asked) -> None:
     every = sum(one.matches.view.sessions for one in audiences)
     if not every:
         return
-    size = [one.matches.view.words_of_sessions() for one in audiences]
-    mean = sum(float(words.sum()) for words in size) / every
+    mean = sum(one.matches.view.all_words for one in audiences) / every
+    for one in audiences:
+        # Rows lie by session, but for those that are not packed.
+        session = one.matches.view.take("session", one.rows)
+        order = np.argsort(session, kind="stable")
+        in_order = session[order]
+        is_new = np.ones(len(order), bool)
+        is_new[1:] = in_order[1:] != in_order[:-1]
+        one.sessions = in_order[is_new]
+        one.session_of = np.empty(len(order), np.int64)
+        one.session_of[order] = np.cumsum(is_new) - 1
     times: list[list[Any]] = []
     worth: list[float] = []
     for number, of_word in enumerate(asked.worth):
         held, docs = [], 0
         for one in audiences:
-            rows, counts = one.groups[number]
-            view = one.matches.view
-            each = np.bincount(view.take("session", rows), weights=counts, minlength=view.sessions)
-            docs += int(np.count_nonzero(each))
+            group = one.groups[number]
+            each: Any = None
+            if group is not None:
+                each = np.bincount(one.session_of[group[1]], weights=group[2], minlength=len(one.sessions))
+                docs += int(np.count_nonzero(each))
             held.append(each)
         times.append(held)
         worth.append(rarity_weight(docs, every) if docs and of_word else 0.0)
     total = sum(worth) or 1.0
     for n, one in enumerate(audiences):
-        value = np.zeros(one.matches.view.sessions, np.float32)
+        value = np.zeros(len(one.sessions), np.float32)
+        size = one.matches.view.session_words[one.sessions]
         for of_word, held in zip(worth, times, strict=True):
-            if of_word:
+            if of_word and held[n] is not None:
                 there = np.flatnonzero(held[n])
-                value[there] += of_word * _saturated(held[n][there], size[n][there], mean) / total
-        one.session = value
+                value[there] += of_word * _saturated(held[n][there], size[there], mean) / total
+        one.session_worth = value
 
 
 @dataclass(eq=False)
@@ -265,51 +321,51 @@ class _Local:
         return [j for j in range(first, last) if j != i and self.run[j] == self.run[i] and self.visible[j]]
 
 
-def _look_around(
-    one: _Audience, asked: Asked, allowed: Any, here: str, reach: int, leading: int, by_words: bool
-) -> _Local | None:
-    view = one.matches.view
-    matching = (one.own > 0) | (one.tags > 0)
-    if allowed is not None:
-        matching &= allowed
-    rows = np.flatnonzero(matching)
-    if not len(rows):
+def _look_around(one: _Audience, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> _Local | None:
+    view, left_out = one.matches.view, one.matches.left_out
+    places = None if by_words else _Places(one, asked, here)
+    at = np.arange(len(one.rows)) if left_out is None else np.flatnonzero(~is_among(one.rows, left_out))
+    if not len(at):
         return None
-    places = _Places(one, asked, here)
-    if len(rows) > leading:
-        words = one.own[rows] + one.tags[rows]
-        quick = words if by_words else places.score(rows, words, words, None)
-        rows = rows[np.lexsort((-view.take("at_us", rows), -quick))[:leading]]
+    if len(at) > leading:
+        words, rows = one.own[at] + one.tags[at], one.rows[at]
+        quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
+        at = at[_first(quick, view.take("at_us", rows), leading)]
     widest = REACH if reach and not by_words else 0
-    ranks = np.unique(np.add.outer(view.rank(rows), np.arange(-widest, widest + 1)))
+    ranks = np.unique(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)))
     ranks = ranks[(ranks >= 0) & (ranks < len(view))]
     index = view.at_rank(ranks)
-    words = view.take("words", index).astype(np.float32)
+    words, at_us = view.take("words", index).astype(np.float32), view.take("at_us", index)
     is_chat = view.is_chat(index)
     session, thread = view.take("session", index), view.take("thread", index)
     touches = np.zeros(len(index), bool)
     touches[1:] = (np.diff(ranks) == 1) & (thread[1:] == thread[:-1]) & is_chat[1:] & is_chat[:-1]
+    run = np.cumsum(~touches)
     near = touches.copy()
     near[1:] &= session[1:] == session[:-1]
-    own = one.own[index]
-    context = _contexts(one, index, words, near, asked) + one.tags[index]
+    at, is_row = one.find(index)
+    own, tags = np.where(is_row, one.own[at], np.float32(0)), np.where(is_row, one.tags[at], np.float32(0))
+    visible = np.ones(len(index), bool) if left_out is None else ~is_among(index, left_out)
+    is_match = is_row & visible
+    if one.matches.readable is not None:
+        visible &= one.matches.readable(index)
+    words_alone = own + tags
+    if places is None:
+        nothing = np.zeros(len(index), np.float32)
+        return _Local(one, index, at_us, words, is_chat, run, words_alone, is_match & visible, is_match, nothing,
+                      nothing, nothing, visible)  # fmt: skip
+    context = _contexts(one, index, words, near, asked) + tags
     beside = _besides(own, words, near)
-    readable = one.matches.readable
-    visible = np.ones(len(index), bool) if allowed is None else allowed[index]
-    if readable is not None:
-        visible = visible & readable[index]
-    is_match = matching[index]
-    words_alone = own + one.tags[index]
-    score = words_alone if by_words else places.score(index, words_alone, np.maximum(context, words_alone), beside)
+    of_session = places.session(session)
+    score = places.score(index, words_alone, np.maximum(context, words_alone), beside, of_session)
     may = is_match.copy()
     if asked.has_answers and reach:
-        may |= visible & (context >= LEAST_CONTEXT) & _stands_near(is_match, np.cumsum(~touches), reach)
-        at_us = view.take("at_us", index)
+        may |= visible & (context >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
         for since, until in asked.days:
             may |= visible & (at_us >= since) & (at_us < until)
     return _Local(
-        one, index, view.take("at_us", index), words, is_chat, np.cumsum(~touches) + 1, score, may & visible, is_match,
-        places.session(index), places.long(index), places.near(index), visible,
+        one, index, at_us, words, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
+        places.near(index), visible,
     )  # fmt: skip
 
 
@@ -325,8 +381,9 @@ def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
 
 def _contexts(one: _Audience, index: Any, words: Any, near: Any, asked: Asked) -> Any:
     """Return what the words of each row are worth together with those that reach it from rows around it."""
-    place = np.full(len(one.matches.view), -1, np.int32)
-    place[index] = np.arange(len(index), dtype=np.int32)
+    at, is_row = one.find(index)
+    place = np.full(len(one.rows), -1, np.int64)
+    place[at[is_row]] = np.flatnonzero(is_row)
     middle = np.cumsum(words) - words / 2
     run = np.cumsum(~near)
     total = np.zeros(len(index), np.float32)
@@ -335,10 +392,10 @@ def _contexts(one: _Audience, index: Any, words: Any, near: Any, asked: Asked) -
         same = run[step:] == run[:-step]
         between = middle[step:] - middle[:-step]
         steps.append((step, same * np.exp(-between / FADE_BACK), same * np.exp(-between / FADE_ON)))
-    for number, (rows, times) in enumerate(one.groups):
-        worth = asked.worth[number]
-        if not (worth and len(rows)):
+    for group in one.groups:
+        if group is None:
             continue
+        worth, rows, times = group
         at = place[rows]
         here = at >= 0
         held = np.zeros(len(index), np.float32)
@@ -364,9 +421,9 @@ class _Places:
     """What is known of the rows of an audience beside their words."""
 
     def __init__(self, one: _Audience, asked: Asked, here: str) -> None:
-        self.view, self.asked, self.of_session = one.matches.view, asked, one.session
+        self.one, self.view, self.asked = one, one.matches.view, asked
         view = self.view
-        self.of_thread = np.array([share_of_long(mean) for mean in view.thread_means()], np.float32)
+        self.of_thread = shares_of_long(view.thread_means)
         question = asked.question
         names_somebody = question.people or question.self_person or question.other
         self.persons = None
@@ -375,19 +432,29 @@ class _Places:
             self.persons = np.array([person_of(question, asked.asker, who) for who in speakers], np.float32)
         self.nearness = view.nearness(here, asked.asker)
 
-    def session(self, index: Any) -> Any:
-        return self.of_session[self.view.take("session", index)]
+    def session(self, session: Any) -> Any:
+        """Return what sessions are worth; nothing where none of their rows matches."""
+        one = self.one
+        at = np.minimum(np.searchsorted(one.sessions, session), len(one.sessions) - 1)
+        return np.where(one.sessions[at] == session, one.session_worth[at], np.float32(0))
+
+    def session_of(self, at: Any) -> Any:
+        """Return what the sessions of matching rows are worth, by their places among these."""
+        return self.one.session_worth[self.one.session_of[at]]
 
     def long(self, index: Any) -> Any:
+        """Return how far the turns of the rows' conversations are long ones."""
         return self.of_thread[self.view.take("thread", index)]
 
     def near(self, index: Any) -> Any:
+        """Return how near rows stand to who asks."""
         return self.nearness[self.view.take("thread", index)]
 
-    def score(self, index: Any, own: Any, context: Any, beside: Any) -> Any:
+    def score(self, index: Any, own: Any, context: Any, beside: Any, session: Any) -> Any:
         """Return the score of rows: their reasons, weighted as in `relevance.weigh`, as far as no text is read."""
         view, asked = self.view, self.asked
-        long = self.long(index)
+        thread = view.take("thread", index)
+        long = self.of_thread[thread]
 
         def weigh(name: str) -> Any:
             weight = WEIGHTS[name]
@@ -396,11 +463,11 @@ class _Places:
         is_chat = view.is_chat(index)
         words = np.minimum(view.take("words", index), 60)
         of_words = weigh("context") * context + (weigh("own") + weigh("turn") + weigh("share")) * own
-        of_words += weigh("session") * self.session(index)
+        of_words += weigh("session") * session
         if beside is not None:
             of_words += weigh("beside") * beside
         others = np.where(is_chat, weigh("length") * _LENGTHS[np.maximum(words, 1)], 0.0)
-        others += WEIGHTS["near"].short * self.near(index)
+        others += WEIGHTS["near"].short * self.nearness[thread]
         if self.persons is not None:
             others += np.where(is_chat, weigh("person") * self.persons[view.take("speaker", index)], 0.0)
         fitting = np.minimum(1.0, np.maximum(context, own) / FULL_MATCH)
@@ -419,16 +486,23 @@ class _Places:
         return sum(weigh(name) * values[name] for name in names)
 
 
-def _tell_terms(chosen: Sequence[tuple[_Local, int]], rows: Sequence[RankedRow]) -> None:
+def shares_of_long(mean_words: Any) -> Any:
+    """Return `weights.share_of_long` of many means.
+
+    >>> shares_of_long(np.array([25.0, 70.0, 300.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return np.clip((mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS), 0.0, 1.0).astype(np.float32)
+
+
+def _tell_terms(
+    chosen: Sequence[tuple[_Local, int]], rows: Sequence[RankedRow], terms: Sequence[Sequence[Term]]
+) -> None:
     """Tell the best rows which words and tags they hold."""
     of: dict[int, tuple[_Audience, dict[int, RankedRow]]] = {}
     for (local, i), row in zip(chosen, rows, strict=True):
         of.setdefault(id(local.audience), (local.audience, {}))[1][int(local.index[i])] = row
     for audience, by_index in of.values():
         matches = audience.matches
-        wanted = np.zeros(len(matches.view), bool)
-        wanted[list(by_index)] = True
-        mine = np.flatnonzero(wanted[matches.index])
-        columns = (matches.index[mine].tolist(), matches.term[mine].tolist(), matches.times[mine].tolist())
-        for index, term, times in zip(*columns, strict=True):
-            by_index[index].terms[term] = times
+        for index, held in matches.postings.held_by(list(by_index), len(matches.view)).items():
+            by_index[index].terms = {number: times for number, times in held.items() if terms[number]}

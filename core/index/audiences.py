@@ -1,0 +1,173 @@
+"""What the search tables hold of the audiences a search sees: read with one statement, kept where it does not change.
+
+Segments never change, so the tables made of them are kept, those of the audiences used last, and with each the view of
+all its rows as long as none is written. `forgetting` empties what is kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from sqlalchemy import bindparam, select
+
+from ..database.dialects import ID
+from ..database.engine import Database
+from ..database.schema import search_segment
+from .lookups import HELD, Count, Segment
+from .packed_rows import Table, build_table
+from .postings import Block, FreshRow, Posting
+from .postings import read as read_postings
+from .segment import read_head
+from .table import WORD
+from .visible import Visible
+
+MOST_BYTES = 64 * 2**20
+"""Arrays kept for one database, in bytes; those of the audience in use stay whatever they take."""
+MOST_VIEWS = 1000
+"""Audiences of which the view of all rows is kept."""
+READ_AGAIN = 3
+"""How often the index is read again that changed while it was read."""
+
+
+class SegmentsMovedError(ValueError):
+    """Segments were packed anew between two reads."""
+
+
+class _Cache:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.tables: OrderedDict[tuple[int, ...], Table] = OrderedDict()
+        self.views: OrderedDict[int, Visible] = OrderedDict()
+
+
+def load_views(
+    db: Database, audiences: Iterable[int], segments: Sequence[Segment], fresh: Mapping[int, Sequence[FreshRow]]
+) -> Iterator[Visible]:
+    """Yield all rows of each of the audiences; what is not kept yet is read.
+
+    Args:
+        segments: those there are.
+        fresh: audience to its rows that are not packed.
+
+    Raises:
+        StoreReadError: they could not be read.
+        ValueError: a segment is damaged.
+    """
+    cache: _Cache = db.caches.setdefault(HELD, _Cache())
+    of = _by_audience(segments, lambda one: one.audience_id)
+    for audience in audiences:
+        table, own = _table(db, cache, audience, of.get(audience, ())), fresh.get(audience, ())
+        with cache.lock:
+            view = cache.views.get(audience)
+        if view is None or view.table is not table or view.fresh != own:
+            view = Visible(audience, table, own)
+        with cache.lock:
+            cache.views[audience] = view
+            cache.views.move_to_end(audience)
+            if len(cache.views) > MOST_VIEWS:
+                cache.views.popitem(last=False)
+        yield view
+
+
+def _table(db: Database, cache: _Cache, audience: int, segments: Sequence[Segment]) -> Table:
+    key = (audience, *(one.stamp for one in segments))
+    with cache.lock:
+        table = cache.tables.get(key)
+        if table is not None:
+            cache.tables.move_to_end(key)
+            return table
+    table = _load(db, audience, segments) if segments else build_table(())
+    with cache.lock:
+        for old in [k for k in cache.tables if k[0] == audience]:
+            del cache.tables[old]
+        cache.tables[key] = table
+        taken = sum(each.size for each in cache.tables.values())
+        while taken > MOST_BYTES and len(cache.tables) > 1:
+            dropped, old_table = cache.tables.popitem(last=False)
+            cache.views.pop(dropped[0], None)
+            taken -= old_table.size
+    return table
+
+
+def _load(db: Database, audience: int, segments: Sequence[Segment]) -> Table:
+    wanted = {"audience": audience, "segments": [one.segment_id for one in segments]}
+    rows = db.read(_HEADS, wanted, source="search_segment")
+    if len(rows) < len(segments):
+        raise SegmentsMovedError("The search index changed while it was read.")
+    return build_table([(row[0], read_head(bytes(row[1]))) for row in rows])
+
+
+_S = search_segment.c
+_HEADS = (
+    select(_S.segment_id, _S.head)
+    .where(
+        _S.audience_id == bindparam("audience", type_=ID),
+        _S.segment_id.in_(bindparam("segments", expanding=True)),
+    )
+    .order_by(_S.segment_id)
+)
+
+
+def read_audiences(
+    db: Database,
+    words: Sequence[Count],
+    tags: Sequence[Count],
+    audiences: Sequence[int],
+    numbers: Collection[int],
+    persona: str,
+) -> Iterator[tuple[Visible, list[Posting], list[Block], list[tuple[int, int, int]]]]:
+    """Yield what the search tables hold of what is asked: the rows of an audience, postings, blocks, what is gone.
+
+    Args:
+        words: known words asked for, with the audiences they stand in.
+        tags: tags asked for, alike.
+        numbers: of the sources asked.
+        persona: whose the audiences are.
+
+    Raises:
+        StoreReadError: it could not be read.
+        ValueError: a segment is damaged, or segments are packed again and again meanwhile.
+    """
+    for attempt in range(READ_AGAIN):
+        read = read_postings(db, words, tags, audiences, numbers, persona)
+        postings = _by_audience(read.postings, lambda one: one.audience)
+        blocks = _by_audience(read.blocks, lambda one: one.audience)
+        try:
+            found = sorted(postings.keys() | blocks.keys())
+            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, lambda one: one.audience)))
+            break
+        except SegmentsMovedError:
+            if attempt + 1 == READ_AGAIN:
+                raise
+    gone = _by_audience(read.gone, lambda one: one[0])
+    for view in views:
+        own_gone = [each[1:] for each in gone.get(view.audience, ())]
+        yield view, postings.get(view.audience, []), blocks.get(view.audience, []), own_gone
+
+
+T = TypeVar("T")
+
+
+def _by_audience(rows: Iterable[T], audience_of: Callable[[T], int]) -> dict[int, list[T]]:
+    made: dict[int, list[T]] = {}
+    for row in rows:
+        made.setdefault(audience_of(row), []).append(row)
+    return made
+
+
+def find_ids(db: Database, persona: str, audiences: Sequence[int], source: int, words: Sequence[str]) -> set[int]:
+    """Return the ids of a source's rows in which one of the words stands; of some that are gone too.
+
+    Raises:
+        StoreReadError: the index could not be read.
+    """
+    cells = [Count(audience, word, source, 1) for audience in audiences for word in words]
+    numbers = {(WORD, word): n for n, word in enumerate(words)}
+    found: set[int] = set()
+    for view, postings, blocks, _ in read_audiences(db, cells, (), audiences, (source,), persona):
+        index = view.read_postings(postings, blocks, numbers).index
+        found.update(view.take("row_id", index[view.take("source", index) == source]).tolist())
+    return found

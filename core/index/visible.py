@@ -1,0 +1,330 @@
+"""All rows of an audience, the packed ones and those that are not, with a place for each among the others.
+
+Rows that are not packed stand in their places by conversation and time, so that a row has the same neighbours before
+and after it is packed. A view is made anew when one of them comes or goes, and kept until then (`index.audiences`).
+Reads no database.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..database import sources
+from ..text.folding import fold
+from ..text.words import words
+from .packed_rows import NAME_BEGINS, Table, gaps_of, names_by_beginning
+from .packing import place_of
+from .postings import Block, FreshRow, Posting
+from .segment import MOST_TIMES, POSTING, Said
+
+_CHAT = sources.CHAT.number
+TAKES_PART = 0.5
+"""How near other conversations of who asks are, against the one asked in."""
+MOST_SPEAKERS = 300
+"""Of so many every name is compared with what is asked."""
+_Gone = Sequence[tuple[int, int, int]]
+
+
+class Postings(NamedTuple):
+    """Where the words and tags asked for stand, those of one after those of the other."""
+
+    index: Any
+    """Row of each posting; a row has one of a word at most."""
+    times: Any
+    starts: Any
+    """Where those of each number begin, and where the last ones end."""
+
+    def of(self, number: int) -> tuple[Any, Any]:
+        """Return the rows that hold a word or tag, and how often."""
+        first, last = self.starts[number], self.starts[number + 1]
+        return self.index[first:last], self.times[first:last]
+
+    def only(self, keep: Any) -> Postings:
+        """Return those of some rows alone."""
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
+        return Postings(self.index[keep], self.times[keep], before[self.starts])
+
+    def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[int, int]]:
+        """Return for each of some rows the numbers of what it holds, with how often.
+
+        Args:
+            count: rows of the audience.
+        """
+        wanted = np.zeros(count, bool)
+        wanted[rows] = True
+        mine = np.flatnonzero(wanted[self.index])
+        numbers = np.searchsorted(self.starts, mine, "right") - 1
+        made: dict[int, dict[int, int]] = {row: {} for row in rows}
+        columns = self.index[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
+        for row, number, times in zip(*columns, strict=True):
+            made[row][number] = times
+        return made
+
+
+class Visible:
+    """All rows of an audience: the packed ones, and behind them those that are not packed.
+
+    An index below `len(table)` is a packed row; `rank` tells where a row stands among all of them.
+    """
+
+    def __init__(self, audience: int, table: Table, fresh: Sequence[FreshRow]) -> None:
+        self.audience, self.table, self.fresh = audience, table, fresh
+        self.packed = len(table)
+        ordered = []
+        for one in fresh:
+            thread, who = place_of(one.source, one.conversation, one.name, one.key, one.role)
+            ordered.append((thread, one.at_us, one.row_id, one, who))
+        ordered.sort(key=lambda each: each[:3])
+        new_threads, new_speakers = dict[str, int](), dict[Said, int]()
+        places, threads, speakers = [], [], []
+        for thread, at_us, row_id, _, who in ordered:
+            number, speaker = table.thread_number.get(thread), table.speaker_number.get(who)
+            if number is None:
+                number = new_threads.setdefault(thread, len(table.threads) + len(new_threads))
+            if speaker is None:
+                speaker = new_speakers.setdefault(who, len(table.speakers) + len(new_speakers))
+            places.append(self._place(thread, at_us, row_id))
+            threads.append(number)
+            speakers.append(speaker)
+        self.threads: Sequence[str] = [*table.threads, *new_threads] if new_threads else table.threads
+        self.speakers: Sequence[Said] = [*table.speakers, *new_speakers] if new_speakers else table.speakers
+        self._new_threads, self._new_speakers = new_threads, new_speakers
+        rows = [each[3] for each in ordered]
+        self._fresh: dict[str, Any] = {
+            "row_id": np.array([row.row_id for row in rows], np.int64),
+            "at_us": np.array([row.at_us for row in rows], np.int64),
+            "words": np.array([row.words for row in rows], np.uint16),
+            "source": np.array([row.source for row in rows], np.uint8),
+            "local_only": np.array([row.local_only for row in rows], np.uint8),
+            "thread": np.array(threads, np.int32),
+            "speaker": np.array(speakers, np.int32),
+        }
+        self._fresh_index = {(row.source, row.row_id): self.packed + n for n, row in enumerate(rows)}
+        # Of rows in new conversations the order among each other is the one they are listed in.
+        self._places = np.maximum.accumulate(np.array(places, np.int64)) if places else np.empty(0, np.int64)
+        self._ranks = self._places + np.arange(len(places))
+        self.sessions = int(table.session[-1]) + 1 if self.packed else 0
+        self._fresh["session"] = self._sessions(rows, threads)
+        self._gone: tuple[_Gone, Any] = ((), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return self.packed + len(self._places)
+
+    def _place(self, thread: str, at_us: int, row_id: int) -> int:
+        """Return before which packed row a row stands."""
+        table = self.table
+        number = table.thread_number.get(thread)
+        if number is None:
+            return int(table.thread_start[bisect_left(table.threads, thread)])
+        start, end = int(table.thread_start[number]), int(table.thread_start[number + 1])
+        at = start + int(np.searchsorted(table.at_us[start:end], at_us, "left"))
+        while at < end and table.at_us[at] == at_us and table.row_id[at] < row_id:
+            at += 1
+        return at
+
+    def _sessions(self, rows: Sequence[FreshRow], threads: Sequence[int]) -> Any:
+        """Return the sessions of rows that are not packed: that of the row before, of the one after, or their own."""
+        made: list[int] = []
+        table, places, gaps = self.table, self._places.tolist(), dict[int, int]()
+        for n, (row, thread, place) in enumerate(zip(rows, threads, places, strict=True)):
+            found = None
+            if row.source == _CHAT:
+                if thread not in gaps:
+                    gaps[thread] = int(table.gaps[thread]) if thread < len(table.threads) else self._own_gap(thread)
+                before = after = None
+                if n and places[n - 1] == place and threads[n - 1] == thread:
+                    before = rows[n - 1].at_us, made[n - 1]
+                elif place and table.thread[place - 1] == thread:
+                    before = int(table.at_us[place - 1]), int(table.session[place - 1])
+                if place < self.packed and table.thread[place] == thread:
+                    after = int(table.at_us[place]), int(table.session[place])
+                if before is not None and row.at_us - before[0] <= gaps[thread]:
+                    found = before[1]
+                elif after is not None and after[0] - row.at_us <= gaps[thread]:
+                    found = after[1]
+            if found is None:
+                found, self.sessions = self.sessions, self.sessions + 1
+            made.append(found)
+        return np.array(made, np.int32)
+
+    def _own_gap(self, thread: int) -> int:
+        """Return the pause that ends a session of a conversation of which nothing is packed."""
+        at = self._fresh["at_us"][self._fresh["thread"] == thread]
+        return int(gaps_of(np.zeros(len(at), np.int32), at, 1)[0])
+
+    def take(self, name: str, index: Any) -> Any:
+        """Return a column of rows."""
+        packed = getattr(self.table, name)
+        if not len(self._places):
+            return packed[index]
+        own = self._fresh[name]
+        if not self.packed:
+            return own[index]
+        made = packed[np.minimum(index, self.packed - 1)]
+        fresh = np.flatnonzero(index >= self.packed)
+        made[fresh] = own[index[fresh] - self.packed]
+        return made
+
+    def is_chat(self, index: Any) -> Any:
+        """Return which rows are messages: they alone have neighbours."""
+        return self.take("source", index) == _CHAT
+
+    @cached_property
+    def has_local_only(self) -> bool:
+        """Return whether a row is for callers nearby alone."""
+        return bool(self.table.local_only.any() or self._fresh["local_only"].any())
+
+    @cached_property
+    def sources(self) -> frozenset[int]:
+        """Return the numbers of the sources that rows are of."""
+        packed = np.flatnonzero(np.bincount(self.table.source))
+        return frozenset((*packed.tolist(), *self._fresh["source"].tolist()))
+
+    def read_postings(
+        self, own: Sequence[Posting], blocks: Sequence[Block], numbers: Mapping[tuple[int, str], int]
+    ) -> Postings:
+        """Return the rows of each word and tag.
+
+        Args:
+            own: of rows that are not packed; those of others are left behind.
+            numbers: of the words and tags asked for.
+        """
+        table = self.table
+        kept = [
+            (number, one)
+            for one in blocks
+            if (number := numbers.get((one.kind, one.term))) is not None and one.segment_id in table.offsets
+        ]
+        kept.sort(key=lambda each: each[0])
+        every = np.frombuffer(b"".join([one.postings for _, one in kept]), POSTING)
+        sizes = [len(one.postings) // POSTING.itemsize for _, one in kept]
+        if len(table.offsets) > 1:
+            offset = np.repeat(np.array([table.offsets[one.segment_id] for _, one in kept], np.int64), sizes)
+            index = table.to_index[offset + every["place"]].astype(np.int64)
+        else:
+            index = table.to_index[every["place"]].astype(np.int64)
+        counts = np.zeros(len(numbers) + 1, np.int64)
+        np.add.at(counts, [1 + number for number, _ in kept], sizes)
+        starts, times = np.cumsum(counts), every["times"]
+        mine = sorted(
+            (number, at, min(one.times, MOST_TIMES))
+            for one in own
+            if (number := numbers.get((one.kind, one.term))) is not None
+            and (at := self._fresh_index.get((one.source, one.row_id))) is not None
+        )
+        if mine:
+            number, at, own_times = np.array(mine, np.int64).T
+            index, times = np.insert(index, starts[number + 1], at), np.insert(times, starts[number + 1], own_times)
+            starts = starts + np.searchsorted(number, np.arange(len(starts)), "left")
+        return Postings(index, times, starts)
+
+    def names_in(self, text: str) -> set[str]:
+        """Return the names of those whom a text may name: all, of very many those with a word that begins alike."""
+        if len(self.speakers) <= MOST_SPEAKERS:
+            return {who.name for who in self.speakers}
+        by_beginning = self._names_by_beginning
+        begins = {word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1)}
+        return set().union(by_beginning.get("", ()), *(by_beginning.get(one, ()) for one in begins))
+
+    @cached_property
+    def _names_by_beginning(self) -> dict[str, set[str]]:
+        """Return the names by how their words begin, under a blank those that count for every text."""
+        of_table, made = self.table.names_by_beginning, dict[str, set[str]]()
+        for one, names in names_by_beginning(self._new_speakers).items():
+            made[one] = of_table.get(one, set()) | names
+        return {**of_table, **made}
+
+    def find_rows(self, places: Iterable[tuple[int, int]]) -> Any:
+        """Return the rows with these sources and ids, as far as they are here, in order."""
+        wanted = set(places)
+        fresh = [self._fresh_index[place] for place in wanted if place in self._fresh_index]
+        at = self.table.find_ids([row_id for _, row_id in wanted])
+        here = zip(at.tolist(), self.table.source[at].tolist(), self.table.row_id[at].tolist(), strict=True)
+        packed = [i for i, source, row_id in here if (source, row_id) in wanted]
+        return np.array(sorted(fresh + packed), np.int64)
+
+    def find_gone(self, gone: _Gone) -> Any:
+        """Return the packed rows that are gone, in order; each is given as source, id and the last segment that may
+        hold it."""
+        if self._gone[0] != gone:
+            self._gone = (gone, self._find_gone({(source, row_id): segment for source, row_id, segment in gone}))
+        return self._gone[1]
+
+    def _find_gone(self, last: Mapping[tuple[int, int], int]) -> Any:
+        table = self.table
+        rows = table.find_ids([row_id for _, row_id in last])
+        segments = table.segment_of(rows)
+        places = zip(rows.tolist(), table.source[rows].tolist(), table.row_id[rows].tolist(), segments, strict=True)
+        found = [i for i, source, row_id, of in places if last.get((source, row_id), 0) >= of]
+        return np.array(sorted(found), np.int64)
+
+    def rank(self, index: Any) -> Any:
+        """Return where rows stand among all of the audience."""
+        if not len(self._places):
+            return index
+        shifted = index + np.searchsorted(self._places, index, "right")
+        own = np.clip(index - self.packed, 0, len(self._ranks) - 1)
+        return np.where(index < self.packed, shifted, self._ranks[own])
+
+    def at_rank(self, rank: Any) -> Any:
+        """Return the rows that stand at these places."""
+        if not len(self._places):
+            return rank
+        before = np.searchsorted(self._ranks, rank, "right")
+        last = np.maximum(before - 1, 0)
+        is_own = (before > 0) & (self._ranks[last] == rank)
+        return np.where(is_own, self.packed + last, rank - before)
+
+    @cached_property
+    def thread_means(self) -> Any:
+        """Return the mean length of the rows of each conversation in words."""
+        words, count = np.zeros(len(self.threads)), np.zeros(len(self.threads))
+        base_words, base_count = self.table.lengths
+        words[: len(base_words)] += base_words
+        count[: len(base_count)] += base_count
+        np.add.at(words, self._fresh["thread"], self._fresh["words"])
+        np.add.at(count, self._fresh["thread"], 1)
+        return words / np.maximum(count, 1)
+
+    @cached_property
+    def session_words(self) -> Any:
+        """Return the length of each session in words."""
+        words = np.zeros(self.sessions)
+        packed = self.table.session_words
+        words[: len(packed)] = packed
+        np.add.at(words, self._fresh["session"], self._fresh["words"])
+        return words
+
+    @cached_property
+    def all_words(self) -> float:
+        """Return the length of all sessions together in words."""
+        return float(self.session_words.sum())
+
+    def nearness(self, here: str, person: str) -> Any:
+        """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""
+        near = np.zeros(len(self.threads), np.float32)
+        near[self._threads_of(self._numbers_of(person))] = TAKES_PART
+        for thread in (here, "\x00" + here) if here else ():
+            number = self.table.thread_number.get(thread, self._new_threads.get(thread))
+            if number is not None:
+                near[number] = 1.0
+        return near
+
+    def _numbers_of(self, person: str) -> list[int]:
+        if not person:
+            return []
+        new = [number for who, number in self._new_speakers.items() if who.key == person]
+        return [*self.table.numbers_by_key.get(person, ()), *new]
+
+    def _threads_of(self, speakers: Sequence[int]) -> Any:
+        if not speakers:
+            return np.empty(0, np.int64)
+        table = self.table
+        of = [self._fresh["thread"][self._fresh["speaker"] == one] for one in speakers]
+        of += [table.threads_of(one) for one in speakers if one < len(table.speakers)]
+        return np.unique(np.concatenate(of))
