@@ -23,7 +23,6 @@ from .database import sources
 from .database.engine import Database
 from .errors import StoreReadError
 from .index.lookups import Wanted
-from .llm import embedder as semantic_embedder
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
 from .search.free_search import free_memory_search, memory_search_action
@@ -69,7 +68,8 @@ def search_memories(
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since: earliest time, included.
         until: latest time, not included.
-        embedder: what compares the message with rows by their meaning; without one that of `configure`, if any.
+        embedder: what compares the message with rows by their meaning; without one that of `configure`,
+            or the one that EMBEDDER names, if any.
 
     Returns:
         At most `limit` hits with the keys of `shapes.Hit`; `[]` when nothing is looked for or found.
@@ -141,7 +141,7 @@ def explain_search(
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
         asked = Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency")
         viewer = look_around(call, asked).viewer
-        search = searching.resolve(query, viewer, call.settings, semantic_embedder.resolve(embedder))
+        search = searching.resolve(query, viewer, call.settings, embedder)
         result = searching.run(search, call.db)
         if not result.chosen:
             _raise_if_unread(result, call.db)

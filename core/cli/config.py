@@ -101,6 +101,7 @@ def check(run: Run) -> None:
     problems += [one for one in unusable if one.text not in {known.text for known in problems}]
     problems += _find_token_problems(stored)
     problems += _find_address_problems(stored)
+    problems += [one for one in _find_embedder_problems(stored) if one.flag not in {known.flag for known in problems}]
     run.answer([asdict(problem) for problem in problems], lambda: _print_problems(problems))
     if problems:
         raise typer.Exit(1)
@@ -135,6 +136,26 @@ def _find_address_problems(stored: Mapping[str, str]) -> list[Problem]:
                 near = f" Write http://{row.value}, if that is meant." if not sign else ""
                 found.append(Problem(row.flag, said + near, row.source, value=row.value, allowed="http:// or https://"))
     return found
+
+
+def _find_embedder_problems(stored: Mapping[str, str]) -> list[Problem]:
+    """Return what keeps the embedder of EMBEDDER from being asked: no address, no folder, none of a model."""
+    from ..llm import embedder as embedders
+
+    try:
+        with _without_log():
+            known = config.load(database_values=stored)
+    except ConfigError:
+        return []  # told already
+    embedder = embedders.resolve(None, known)
+    if embedder is None:
+        return []
+    try:
+        embedders.check(embedder)
+    except ConfigError as error:
+        (row,) = (row for row in config.show(known) if row.flag == error.flag)
+        return [Problem(row.flag, str(error), row.source, value=row.value, allowed=row.allowed)]
+    return []
 
 
 def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:

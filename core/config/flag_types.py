@@ -213,11 +213,14 @@ class Choice(Kind):
 class Text(Kind):
     """A text without NUL and lone surrogates."""
 
-    def __init__(self, meaning: str = "a text") -> None:
+    def __init__(self, meaning: str = "a text", limit_bytes: int | None = None) -> None:
         self.meaning = meaning
+        self.limit_bytes = limit_bytes
 
     def read(self, value: object) -> str:
         if not isinstance(value, str) or "\x00" in value or _SURROGATES.search(value):
+            raise BadValueError
+        if self.limit_bytes is not None and len(value.encode()) > self.limit_bytes:
             raise BadValueError
         return value
 
@@ -233,7 +236,7 @@ class Key(Text):
 
     def __init__(self, limit_bytes: int = 64) -> None:
         super().__init__()
-        self.limit_bytes = limit_bytes
+        self.limit_bytes: int = limit_bytes
 
     def read(self, value: object) -> str:
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**self.limit_bytes:
@@ -248,6 +251,30 @@ class Key(Text):
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "integer"], "minLength": 1, "maxLength": self.limit_bytes}
+
+
+class EmbedderName(Text):
+    """What makes vectors of texts: nothing, `http`, or `model2vec:` and the path of a folder.
+
+    >>> EmbedderName().read(" model2vec:models/potion "), EmbedderName().read("")
+    ('model2vec:models/potion', '')
+    """
+
+    FOLDER = "model2vec:"
+
+    def read(self, value: object) -> str:
+        name = Text.read(self, value).strip()
+        if name not in ("", "http") and not name.removeprefix(self.FOLDER).strip():
+            raise BadValueError("The path of the folder is missing.")
+        if name not in ("", "http") and not name.startswith(self.FOLDER):
+            raise BadValueError("An object of your own is passed in code: core.db.configure(embedder=...).")
+        return name
+
+    def allowed(self) -> str:
+        return "http, model2vec: followed by the path of a folder, or blank for none"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^(http|{self.FOLDER}.+)?$"}
 
 
 class Zone(Text):

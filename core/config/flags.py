@@ -14,33 +14,12 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ..shapes import Ranking
-from .flag_base import Flag, FlagValues, flag
+from .flag_base import Flag, flag
 from .flag_types import LANGUAGE_CODES, Folder, Frozen, Groups, Key, OptionalWhole, Text, Texts, Zone
 from .flags_lifelong import LifelongFlags
 from .flags_recent import RecentFlags
+from .flags_semantic import SemanticFlags
 from .flags_stories import StoryFlags
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class RecallFlags(FlagValues):
-    """What the meaning of texts counts."""
-
-    semantic_weight: float = flag(
-        1.0,
-        "What the meaning of a row counts in the ranking beside its words, where there is an embedder; 0 is nothing.",
-        low=0,
-        high=5,
-        group="Memories",
-    )
-    semantic_newest: int = flag(
-        4000,
-        "Newest vectors that are compared with a message, so that rows are found without a word in common; 0 for none.",
-        unit="vectors",
-        low=0,
-        high=100_000,
-        group="Memories",
-    )
-
 
 SnippetWindow = Literal["start", "match"]
 """start: the beginning of the text. match: the part around the first match."""
@@ -79,7 +58,7 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(StoryFlags, RecentFlags, LifelongFlags, RecallFlags):
+class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     """The value of every flag, frozen. `Settings()` is all defaults and reads nothing.
 
     Each argument is a flag's name in lower case; a bad value raises ConfigError.

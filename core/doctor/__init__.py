@@ -93,6 +93,7 @@ def examine(
     symptoms += rules.extras(_missing_packages())
     if known is not None:
         symptoms += _model(known, ask=models)
+        symptoms += _embedder(known, ask=models)
     return Checkup(handle.target.shown if handle is not None else "", rules.sorted_by_level(symptoms))
 
 
@@ -292,6 +293,27 @@ def _missing_packages() -> dict[str, list[str]]:
         if find_spec(module) is None:
             lacking.append(match[1])
     return dict(sorted(found.items()))
+
+
+def _embedder(known: Settings, *, ask: bool) -> list[Symptom]:
+    from .. import llm  # noqa: PLC0415 - needed where an embedder is looked at
+    from ..llm import embedder as embedders  # noqa: PLC0415 - likewise
+
+    why, mend = "Searches go by the words alone, and the report of each says so.", "Correct EMBEDDER, or remove it."
+    embedder = embedders.resolve(None, known)
+    if embedder is None:
+        return []
+    try:
+        name = embedders.check(embedder)
+        if not ask and not embedders.is_local(embedder):
+            said = f"The embedder {name} is configured; it was not asked."
+            return [Symptom("note", "model", said, "", "prompt-engine doctor --models asks it for one vector")]
+        numbers = len(embedders.ask(embedder, ["ok"], known.llm_timeout_seconds)[0])
+    except (ConfigError, embedders.EmbedderError) as error:
+        return [Symptom("error", "model", str(error), why, mend)]
+    finally:
+        llm.close()
+    return [Symptom("ok", "model", f"The embedder {name} gives vectors of {numbers} numbers.")]
 
 
 def _model(known: Settings, *, ask: bool) -> list[Symptom]:

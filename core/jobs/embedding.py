@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ..calls import defaults
+from ..base import logs
 from ..config import Settings
 from ..database.engine import Database
+from ..errors import ConfigError
 from ..index import embeddings_writing
+from ..llm import embedder as semantic_embedder
 from . import table
 
 OPERATION, PRIORITY = "EMBED", "LOW"
@@ -30,17 +32,22 @@ def queue_due(db: Database, settings: Settings, personas: Sequence[str] = (), *,
     Raises:
         StoreError: the database did not answer.
     """
-    embedder = defaults.default_embedder()
+    embedder = semantic_embedder.resolve(None, settings)
     if embedder is None:
+        return 0
+    try:
+        model = semantic_embedder.check(embedder)
+    except ConfigError as error:
+        logs.warning("embedder_unusable", flag=error.flag)
         return 0
     looks: dict[str, datetime] = db.caches.setdefault(__name__, {})
     moment, queued = db.clock(), 0
-    local = getattr(embedder, "is_local", False) is True or settings.prompt_destination == "local"
+    local = semantic_embedder.is_local(embedder) or settings.prompt_destination == "local"
     for persona in personas or embeddings_writing.personas(db):
         if not now and persona in looks and moment < looks[persona] + EVERY:
             continue
         looks[persona] = moment
-        if not embeddings_writing.next_batch(db, persona, embedder.name, 1, local=local).rows:
+        if not embeddings_writing.next_batch(db, persona, model, 1, local=local).rows:
             continue
         job_id = db.transaction(
             lambda c, whose=persona: table.enqueue(c, db, whose, OPERATION, priority=PRIORITY, once=True),  # type: ignore[misc]

@@ -11,7 +11,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import cast
 
-from ..calls import defaults
+from ..config import Settings
+from ..llm import embedder as semantic_embedder
 from ..scope import key_text
 from .rules import TYPE_BYTES
 from .tools import Handler
@@ -62,10 +63,11 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
             _handlers[name] = handler
 
 
-def list_types() -> tuple[str, ...]:
+def list_types(settings: Settings | None = None) -> tuple[str, ...]:
     """Return the types that can be done in this process: EMBED only where there is an embedder."""
+    embeds = semantic_embedder.resolve(None, settings) is not None
     with _changing:
-        return tuple(each for each in _handlers if each != "EMBED" or defaults.default_embedder() is not None)
+        return tuple(each for each in _handlers if each != "EMBED" or embeds)
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above

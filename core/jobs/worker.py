@@ -176,7 +176,7 @@ def run_next(
     known = settings_for(settings, db)
     known_model = llm.resolve(model, known)
     claimed = claimer.next(
-        persona, handlers.list_types(), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
+        persona, handlers.list_types(known), lease_seconds=known.job_lease_seconds, max_tries=known.job_max_tries
     )
     if claimed is None:
         return None

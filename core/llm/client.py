@@ -80,34 +80,49 @@ class ChatClient:
         """
         body = {"model": self._model or None, "messages": [dict(message) for message in messages], **options}
         sent = clean(json.dumps({k: v for k, v in body.items() if v is not None}, ensure_ascii=False)).encode()
-        status, headers, content = self._post(sent)
+        status, headers, content = post_json(self._url, sent, self._key, self._timeout_seconds)
         if not 200 <= status < 300:
             _tell(status, content)
             reason = "auth" if status in AUTH_STATUSES else "error"
             raise ModelError(reason, status=status, retry_after_seconds=retry_after(headers))
         return text_of(content)
 
-    def _post(self, content: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        total = self._timeout_seconds
-        timeout = httpx2.Timeout(total, connect=min(CONNECT_SECONDS, total))
-        end = monotonic() + total
-        try:
-            with _http().stream("POST", self._url, content=content, headers=headers, timeout=timeout) as response:
-                return response.status_code, response.headers, _read(response, end)
-        except httpx2.TimeoutException as error:
-            failed = ModelError("timeout", error=type(error).__name__)
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
-            failed = ModelError("error", error=type(error).__name__)
-        raise failed  # out here, so that the exception underneath, which may quote the key, does not hang on to it
+def post_json(url: str, content: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+    """Post a JSON body and return status, headers and body of the answer, whatever the status.
+
+    Args:
+        content: the body.
+        api_key: sent as a bearer token; blank sends none.
+        timeout_seconds: of the answer as a whole.
+
+    Raises:
+        ModelError: no answer, or one that is too long or takes too long.
+    """
+    import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
+
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
+    timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
+    end = monotonic() + timeout_seconds
+    try:
+        with _http().stream("POST", url, content=content, headers=headers, timeout=timeout) as response:
+            return response.status_code, response.headers, _read(response, end)
+    except httpx2.TimeoutException as error:
+        failed = ModelError("timeout", error=type(error).__name__)
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+        failed = ModelError("error", error=type(error).__name__)
+    raise failed  # out here, so that the exception underneath, which may quote the key, does not hang on to it
 
 
-def read_endpoint(base_url: str) -> str:
+def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
     """Return the address to post to.
+
+    Args:
+        endpoint: what follows the address of the server.
+        flag: the flag that names the address; that of the key is named alike.
+        without: what works without the server, for the error.
 
     >>> read_endpoint("http://127.0.0.1:11434/v1/")
     'http://127.0.0.1:11434/v1/chat/completions'
@@ -120,18 +135,18 @@ def read_endpoint(base_url: str) -> str:
         parts, usable = urlsplit(""), False
     if "@" in base or parts.query or parts.fragment:  # not quoted: this is where people put passwords and keys
         raise ConfigError(
-            "LLM_BASE_URL holds a user, a query or a fragment. It must be scheme, host and path alone, such as "
-            "'http://127.0.0.1:11434/v1'. Put the key into LLM_API_KEY.",
-            flag="LLM_BASE_URL",
+            f"{flag} holds a user, a query or a fragment. It must be scheme, host and path alone, such as "
+            f"'http://127.0.0.1:11434/v1'. Put the key into {flag.partition('_')[0]}_API_KEY.",
+            flag=flag,
         )
     if not usable:
         raise ConfigError(
-            f"LLM_BASE_URL is {base!r}. It must be the address of a model server beginning with http:// or https://, "
-            "such as 'http://127.0.0.1:11434/v1'. Change it, or remove it to work without a model.",
-            flag="LLM_BASE_URL",
+            f"{flag} is {base!r}. It must be the address of a model server beginning with http:// or https://, "
+            f"such as 'http://127.0.0.1:11434/v1'. Change it, or {without or 'remove it to work without a model'}.",
+            flag=flag,
         )
     trimmed = base.rstrip("/")
-    return trimmed if trimmed.endswith(_ENDPOINT) else trimmed + _ENDPOINT
+    return trimmed if trimmed.endswith(endpoint) else trimmed + endpoint
 
 
 def _read(response: httpx2.Response, end: float) -> bytes:

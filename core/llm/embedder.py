@@ -5,19 +5,27 @@
 | `search.meaning` | the text of a search | HOOK_TIMEOUT_SECONDS |
 | `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
-What it raises becomes an `EmbedderError` that names the class of the error and none of its text.
+What it raises becomes an `EmbedderError` that names the class of the error and none of its text. What the flag
+EMBEDDER names is made here too: a server (`llm.embedder_http`), or vectors of a folder (`llm.embedder_static`).
 """
 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ..base import hooks
 from ..base.vectors import MOST_DIMENSIONS
 from ..calls import defaults
-from ..errors import CoreError
+from ..config import Settings
+from ..errors import ConfigError
+from .embedder_errors import EmbedderError
+from .embedder_http import Endpoint, EndpointEmbedder
+from .embedder_static import StaticEmbedder
+
+__all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
 
 
 @runtime_checkable
@@ -31,36 +39,62 @@ class Embedder(Protocol):
         """Return one vector for each text, all of one length."""
 
 
-class EmbedderError(CoreError):
-    """An embedder gave no vectors that can be used. `reason` is timeout, error, count or vector."""
-
-    def __init__(self, reason: str, *, error: str = "") -> None:
-        super().__init__(_REASONS[reason] + (f" [{error}]" if error else ""))
-        self.reason = reason
-        self.error = error
+MOST_KEPT = 8
+"""Embedders that flags named, kept for the next call: a folder is read once."""
+_kept: dict[tuple[object, ...], Any] = {}
+_keeping = threading.Lock()
 
 
-_REASONS = {
-    "timeout": "The embedder gave no answer in time. Make it faster, or raise HOOK_TIMEOUT_SECONDS (for searches) or "
-    "LLM_TIMEOUT_SECONDS (for rows).",
-    "error": "The embedder failed. Look at what serves it.",
-    "count": "The embedder did not return one vector for each text. It must return as many vectors as it gets texts.",
-    "vector": f"The embedder returned something that is no vector. It must return 1 to {MOST_DIMENSIONS} finite "
-    "numbers for each text, the same number for all.",
-}
+def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
+    """Return the embedder to ask: the one passed, else that of the process, else that of the flag EMBEDDER.
 
+    Nothing is asked, no connection is opened and no folder is read: what is wrong with those is told by `ask`.
 
-def resolve(embedder: Any = None) -> Any:
-    """Return the embedder to ask: the one passed, else that of the process; None where there is neither.
+    Returns:
+        None where there is none of the three.
 
     Raises:
         TypeError: the one passed has no `embed` or no `name`.
-        ConfigError: the extra `semantic` is not installed.
     """
-    if embedder is None:
-        return defaults.default_embedder()
-    defaults.check_embedder(embedder)
-    return embedder
+    if embedder is not None:
+        defaults.check_embedder(embedder)
+        return embedder
+    own = defaults.default_embedder()
+    if own is not None or settings is None or not settings.embedder:
+        return own
+    named = (
+        settings.embedder,
+        Endpoint(
+            settings.embedder_url,
+            settings.embedder_model,
+            settings.embedder_api_key,
+            settings.embedder_timeout_seconds,
+            settings.embedder_batch,
+            settings.embedder_dimensions,
+        ),
+    )
+    with _keeping:
+        if named not in _kept:
+            while len(_kept) >= MOST_KEPT:
+                _kept.pop(next(iter(_kept)))
+            _kept[named] = _make(*named)
+        return _kept[named]
+
+
+def _make(name: str, endpoint: Endpoint) -> Any:
+    return EndpointEmbedder(endpoint) if name == "http" else StaticEmbedder(name.partition(":")[2].strip())
+
+
+def check(embedder: Any) -> str:
+    """Return the name of an embedder that could be asked; of one that a flag names, address and folder are looked at.
+
+    Raises:
+        ConfigError: a flag names no server, no folder, or one that holds no such model; or the extra is missing.
+    """
+    look = getattr(embedder, "check", None)
+    if isinstance(embedder, (EndpointEmbedder, StaticEmbedder)) and look is not None:
+        look()
+    return str(embedder.name)
 
 
 def is_local(embedder: Any) -> bool:
@@ -82,6 +116,8 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
         return _read(made, len(texts))
     except EmbedderError as error:
         failed = error
+    except ConfigError as error:  # of a flag, which says what to do
+        failed = EmbedderError("config", told=str(error))
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
         name = error.error if isinstance(error, hooks.HookAborted) else type(error).__name__
         slow = isinstance(error, (hooks.HookTimeout, TimeoutError))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ..base import logs
 from ..database import sources
 from ..database.engine import Database
-from ..errors import CoreError, StoreReadError
+from ..errors import ConfigError, CoreError, StoreReadError
 from ..llm.embedder import EmbedderError
 from ..shapes import LeftOut
 from . import choice
@@ -109,7 +109,7 @@ def gather(search: Search, db: Database, before: Round | None = None) -> Round:
     try:
         earlier = known if isinstance(known, meaning.Meanings) else None
         meanings, candidates = meaning.compare_rows(search, db, gathered.candidates, earlier)
-    except (EmbedderError, StoreReadError) as error:
+    except (EmbedderError, StoreReadError, ConfigError) as error:
         return _without_meaning(current, error)
     return replace(current, meaning=meanings, gathered=replace(gathered, candidates=candidates))
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..audience.view import Viewer, WordCount
-from ..calls import defaults
 from ..config import Settings
 from ..database import sources
 from ..index.lookups import UNLISTED, Count, Known, Wanted, rarity
 from ..index.postings import Limits
 from ..index.table import TAG
+from ..llm import embedder as semantic_embedder
 from ..text.near_spelling import choose_nearest
 from ..text.words import Fragment, fragments, is_short_word, stem
 from .language import with_languages_of
@@ -80,13 +80,14 @@ def resolve(query: Query, viewer: Viewer, settings: Settings, embedder: Any = No
     """Return a search joined with what is visible: which known words hold its texts, as far as `viewer` brought these.
 
     Args:
-        embedder: makes a vector of the message, where the host has one; without one that of the process.
+        embedder: makes a vector of the message, where the host has one; without one that of the process,
+            or of EMBEDDER.
     """
     settings = with_languages_of(query.text, settings)
     words, known = _join(query, viewer, settings.languages)
     here = viewer.scope.conversation or ""
     limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
-    own = defaults.default_embedder() if embedder is None else embedder
+    own = semantic_embedder.resolve(embedder, settings)
     return Search(query, viewer, settings, words, known, limits, own)
 
 

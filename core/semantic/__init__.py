@@ -16,7 +16,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import ConfigError
 from ..index import embeddings, embeddings_writing
-from ..llm.embedder import Embedder, EmbedderError, resolve
+from ..llm.embedder import Embedder, EmbedderError, check, resolve
 from ..scope import Scope
 from . import batches
 
@@ -50,13 +50,13 @@ def embed_rows(
 
     Args:
         limit: most rows, in batches of 128; None for all.
-        embedder: the embedder to ask; without one that of `configure`.
+        embedder: the embedder to ask; without one that of `configure`, or the one that EMBEDDER names.
 
     Returns:
         The model, how many rows got vectors in this call, and whether none is left.
 
     Raises:
-        ConfigError: there is no embedder, or the extra `semantic` is not installed.
+        ConfigError: there is no embedder, or what EMBEDDER names cannot be used.
         EmbedderError: the embedder failed; what was made before is stored.
         TypeError: the embedder has no `embed` or no `name`.
         ValueError: limit is no whole number of at least 1.
@@ -76,19 +76,21 @@ def embed_rows(
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of rows, 1 or more, or None.")
-    known_embedder = resolve(embedder)
-    if known_embedder is None:
-        raise ConfigError("There is no embedder. Pass one, or set it: core.db.configure(embedder=...).")
     call = open_call(db, settings, scope)
-    rows, batch = 0, None
+    known_embedder = resolve(embedder, call.settings)
+    if known_embedder is None:
+        raise ConfigError(
+            "There is no embedder. Set EMBEDDER, pass one, or set it for the process: core.db.configure(embedder=...)."
+        )
+    model, rows, batch = check(known_embedder), 0, None
     while limit is None or rows < limit:
         batch = batches.read_next(call, known_embedder, batch)
         vectors = batches.embed(known_embedder, batch, call.settings)
-        written, batch = batches.store(call, known_embedder.name, batch, vectors)
+        written, batch = batches.store(call, model, batch, vectors)
         rows += written
         if batch.done:
-            return EmbedReport(known_embedder.name, rows, True)
-    return EmbedReport(known_embedder.name, rows, False)
+            return EmbedReport(model, rows, True)
+    return EmbedReport(model, rows, False)
 
 
 def count_vectors(

@@ -6,12 +6,12 @@ leaves to others. The vectors are stored in the transaction that marks the opera
 
 from __future__ import annotations
 
-from ..calls import defaults
 from ..database.engine import Connection
 from ..index import embeddings_writing
 from ..jobs import table as jobs_table
 from ..jobs.embedding import OPERATION, PRIORITY
 from ..jobs.tools import Effect, Tools, operation_call
+from ..llm.embedder import resolve
 from ..shapes import Operation
 from . import batches
 
@@ -23,7 +23,8 @@ def embed(operation: Operation, tools: Tools) -> Effect | None:
         EmbedderError: the embedder failed, and is asked again later.
         StoreError: nothing could be read.
     """
-    call, embedder = operation_call(operation, tools), defaults.default_embedder()
+    call = operation_call(operation, tools)
+    embedder = resolve(None, call.settings)
     if embedder is None:
         return None
     batch = batches.read_next(call, embedder)

@@ -118,3 +118,19 @@ def test_config_show_goes_on_without_the_database(run: Command, tmp_path: Path) 
     assert "do not count here" in ran.err
     ran = run("config", "show", "THOUGHTS_LIMIT", "--database", "mysql://ann:s3cret@127.0.0.1:1/x")
     assert (ran.code, "could not be reached" in ran.err, "s3cret" in ran.err) == (0, True, False)
+
+
+def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_path: Path) -> None:
+    """Each mistake once, with the line that made it and what to do."""
+    for lines, flag, said in (
+        ("EMBEDDER: http", "EMBEDDER_URL", "EMBEDDER_URL is ''"),
+        ("EMBEDDER: http\nEMBEDDER_URL: 127.0.0.1:9", "EMBEDDER_URL", "must begin with http://"),
+        ("EMBEDDER: model2vec:nowhere", "EMBEDDER", "there is no such folder"),
+        ("EMBEDDER: minilm", "EMBEDDER", "It must be http, model2vec:"),
+    ):
+        (tmp_path / "config.yaml").write_text(lines + "\n")
+        ran = run("config", "check")
+        assert (ran.code, [one["flag"] for one in ran.json]) == (1, [flag]), lines
+        assert said in ran.json[0]["text"]
+    (tmp_path / "config.yaml").write_text("EMBEDDER: http\nEMBEDDER_URL: http://127.0.0.1:9/v1\n")
+    assert run("config", "check").json == []

@@ -1,0 +1,142 @@
+"""EMBEDDER names an embedder without code: searches, prompts, workers and the doctor know it (docs/embeddings.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import doctor, jobs, llm
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import ConfigError
+from core.prompt_engine import explain_json_prompt
+from core.scope import Scope
+from core.semantic import count_vectors, embed_rows
+from core.synth_core_memory import explain_search, search_memories
+from tests.store.world import NOW, open_db, own_scope
+from tests.unit.llm.embedding_server import EmbeddingServer, running
+from tests.unit.llm.static_model import write_model
+
+HERE = "tg/1"
+TALK = ("We had soup", "The rain", "My dog sleeps", "The car")
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with running() as made:
+        yield made
+    llm.close()
+
+
+def talk(db: Database, scope: Scope) -> None:
+    for n, text in enumerate(TALK):
+        save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, settings=Settings(), scope=scope)
+
+
+def asking(scope: Scope) -> Scope:
+    return Scope(scope.persona, HERE, "tg/7")
+
+
+def flags(kind: str, server: EmbeddingServer, folder: Path, **more: Any) -> Settings:
+    named: dict[str, Any] = {"embedder": "http", "embedder_url": server.base(), "embedder_model": "small"}
+    if kind == "model2vec":
+        named = {"embedder": f"model2vec:{write_model(folder / 'tiny')}"}
+    usual = {"context_reach": 0, "hook_timeout_seconds": 60.0, "enable_history_recent": False}
+    return Settings(**{**usual, **named, **more})
+
+
+@pytest.mark.parametrize("kind", ["http", "model2vec"])
+def test_rows_are_embedded_and_found_by_flags_alone(
+    db: Database, server: EmbeddingServer, tmp_path: Path, kind: str
+) -> None:
+    """A worker makes the vectors; search, its explanation and the prompt ask the same embedder."""
+    scope, settings = own_scope(), flags(kind, server, tmp_path)
+    talk(db, scope)
+    done = jobs.run_pending(db=db, settings=settings, scope=scope)
+    assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
+    assert list(count_vectors(db=db, scope=scope).values()) == [len(TALK)]
+    asked: dict[str, Any] = {"db": db, "settings": settings, "scope": asking(scope)}
+    assert [hit["snippet"] for hit in search_memories(query="hound", **asked)] == [TALK[2]]
+    hits, report = explain_search(query="hound", **asked)
+    assert [hit["snippet"] for hit in hits] == [TALK[2]]
+    assert report["hits"][0]["meaning"] is True and report["notes"] == []
+    message = {"message_id": "x", "date": NOW.isoformat(), "text": "hound?", "interface_path": "tg/2"}
+    prompt, told = explain_json_prompt(message, db=db, settings=settings, scope=Scope(scope.persona, "tg/2", "tg/7"))
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == [TALK[2]]
+    assert "embedder" not in str(told.get("failed", ""))
+    assert server.wrong == []
+    # Without the flag the same rows are found by words alone, and nobody embeds.
+    plain = settings.replace(embedder="")
+    assert search_memories(query="hound", db=db, settings=plain, scope=asking(scope)) == []
+
+
+@pytest.mark.parametrize("wrong", ["500", "nowhere", "no address", "no folder"])
+def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(
+    db: Database, server: EmbeddingServer, tmp_path: Path, wrong: str
+) -> None:
+    """The words decide, and the report says what to mend."""
+    scope = own_scope()
+    talk(db, scope)
+    settings = {
+        "500": Settings(embedder="http", embedder_url=server.base("500")),
+        "nowhere": Settings(embedder="http", embedder_url="http://127.0.0.1:9/v1"),
+        "no address": Settings(embedder="http"),
+        "no folder": Settings(embedder=f"model2vec:{tmp_path / 'none'}"),
+    }[wrong].replace(context_reach=0, hook_timeout_seconds=60.0)
+    hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
+    assert [hit["snippet"] for hit in hits] == [TALK[2]]
+    said = {"no address": "EMBEDDER_URL is ''", "no folder": "no such folder"}.get(wrong, "The embedder")
+    assert any(said in note for note in report["notes"])
+    message = {"message_id": "x", "date": NOW.isoformat(), "text": "dog?", "interface_path": "tg/2"}
+    elsewhere = Scope(scope.persona, "tg/2", "tg/7")
+    quiet = settings.replace(enable_history_recent=False)
+    prompt, told = explain_json_prompt(message, db=db, settings=quiet, scope=elsewhere)
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == [TALK[2]]
+    assert "embedder" in str(told) and said in str(told)
+    if wrong.startswith("no "):
+        with pytest.raises(ConfigError):
+            embed_rows(db=db, settings=settings, scope=scope)
+        assert jobs.run_pending(db=db, settings=settings, scope=scope) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "level", "said"),
+    [
+        ({"embedder": "http"}, "error", "EMBEDDER_URL is ''"),
+        ({"embedder": "http", "embedder_url": "ok"}, "ok", "The embedder http gives vectors of 64 numbers."),
+        ({"embedder": "http", "embedder_url": "500"}, "error", "The embedder failed"),
+        ({"embedder": "model2vec:none"}, "error", "there is no such folder"),
+        ({"embedder": "model2vec:tiny"}, "ok", "gives vectors of 4 numbers."),
+    ],
+)
+def test_the_doctor_asks_the_embedder(
+    server: EmbeddingServer, tmp_path: Path, flag: dict[str, str], level: str, said: str
+) -> None:
+    """A server only with --models, a folder always; without an embedder there is nothing to say."""
+    write_model(tmp_path / "tiny")
+    named = dict(flag)
+    if "embedder_url" in named:
+        named["embedder_url"] = server.base(named["embedder_url"])
+    named["embedder"] = named["embedder"].replace(":", f":{tmp_path}/")
+    settings = Settings(hook_timeout_seconds=60.0, **named)  # type: ignore[arg-type]
+    found = [one for one in doctor.examine("sqlite://", models=True, settings=settings).symptoms if said in one.what]
+    assert [one.level for one in found] == [level]
+    if "embedder_url" in named:
+        server.asked.clear()
+        quiet = doctor.examine("sqlite://", settings=settings)
+        assert "The embedder http is configured; it was not asked." in {one.what for one in quiet.symptoms}
+        assert server.asked == []
+    plain = doctor.examine("sqlite://", settings=Settings())
+    assert not [one for one in plain.symptoms if "embedder" in one.what.lower()]

@@ -1,0 +1,148 @@
+"""A server of embeddings in the OpenAI dialect on a loopback socket, which refuses what the dialect does not know."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.store.embedder import Grams
+
+KEYS = {"input", "model", "encoding_format", "dimensions", "user"}
+"""What a request of the dialect may hold."""
+API_KEY = "canary-key"
+
+
+@dataclass
+class EmbeddingServer:
+    """A running server; `base("ok")` is the address whose answers `ok` gives."""
+
+    port: int
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    """The bodies as they arrived."""
+    headers: list[dict[str, str]] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    """What was against the dialect."""
+
+    def base(self, behaviour: str = "ok") -> str:
+        return f"http://127.0.0.1:{self.port}/{behaviour}/v1"
+
+
+def embeddings(body: dict[str, Any]) -> bytes:
+    """Return the answer to a request: lists of numbers, or base64 where that is asked for."""
+    made = Grams(dimensions=body.get("dimensions") or 64).embed(body["input"])
+    data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(made)]
+    if body.get("encoding_format") == "base64":
+        for one in data:
+            numbers: Any = one["embedding"]
+            one["embedding"] = base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json.dumps(
+        {"object": "list", "data": data[::-1], "model": body.get("model") or "small", "usage": usage}
+    ).encode()
+
+
+def _problem(path: str, headers: dict[str, str], body: Any) -> str:
+    """Return what is wrong with a request, blank where nothing is."""
+    if not path.endswith("/v1/embeddings"):
+        return f"path {path}"
+    if headers.get("content-type") != "application/json":
+        return f"content type {headers.get('content-type')}"
+    if not isinstance(body, dict) or body.keys() - KEYS:
+        return f"keys {sorted(body)}"
+    texts = body.get("input")
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
+        return "input is no list of texts"
+    if body.get("encoding_format", "float") not in ("float", "base64"):
+        return "encoding_format"
+    dimensions = body.get("dimensions", 1)
+    return "" if isinstance(dimensions, int) and dimensions > 0 else "dimensions"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_of: EmbeddingServer
+    release: threading.Event
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if problem := _problem(self.path, headers, body):
+            self.server_of.wrong.append(problem)
+            self.reply(json.dumps({"error": {"message": problem, "code": 400}}).encode(), 400)
+            return
+        self.server_of.asked.append(body)
+        self.server_of.headers.append(headers)
+        BEHAVIOURS[self.path.split("/")[1]](self, body)
+
+    def reply(self, content: bytes, status: int = 200) -> None:
+        self.send_response_only(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+def _slow(handler: _Handler, body: dict[str, Any]) -> None:
+    handler.release.wait(60)
+    handler.close_connection = True
+
+
+def _keyed(handler: _Handler, body: dict[str, Any]) -> None:
+    if handler.headers.get("authorization") == f"Bearer {API_KEY}":
+        handler.reply(embeddings(body))
+    else:
+        handler.reply(b'{"error": {"message": "canary-text is not the key", "code": "invalid_api_key"}}', 401)
+
+
+def _paused(handler: _Handler, body: dict[str, Any]) -> None:
+    time.sleep(0.3)
+    handler.reply(embeddings(body))
+
+
+BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
+    "ok": lambda h, body: h.reply(embeddings(body)),
+    "base64": lambda h, body: h.reply(embeddings({**body, "encoding_format": "base64"})),
+    "keyed": _keyed,
+    "slow": _slow,
+    "paused": _paused,
+    "few": lambda h, body: h.reply(embeddings({**body, "input": body["input"][:-1]})),
+    "twice": lambda h, body: h.reply(embeddings(body).replace(b'"index": 1', b'"index": 0')),
+    "words": lambda h, body: h.reply(b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
+    "null": lambda h, body: h.reply(b'{"data": [{"index": 0, "embedding": null}]}'),
+    "html": lambda h, body: h.reply(b"<html>canary-text</html>"),
+    "list": lambda h, body: h.reply(b"[]"),
+    "error200": lambda h, body: h.reply(b'{"error": {"message": "canary-text", "code": 429}}'),
+    "auth200": lambda h, body: h.reply(b'{"error": {"message": "canary-text", "code": "401"}}'),
+    "500": lambda h, body: h.reply(b"canary-text", 500),
+}
+
+
+@contextmanager
+def running() -> Iterator[EmbeddingServer]:
+    """Run a server for as long as the block."""
+    made, release = EmbeddingServer(0), threading.Event()
+    handler = type("Handler", (_Handler,), {"server_of": made, "release": release})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
+    made.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield made
+    finally:
+        release.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
