@@ -36,6 +36,7 @@ BY = "file"
 """Who changed a text, in its history."""
 _FOLDERS = "memory_files"
 """Name of the cache of folders this process has written."""
+NAMES = (_RECENT, _SAVED) = ("Recent Conversations.md", "Saved Memories.md")
 ROUNDS = 20
 """How often a file is read again because somebody saved it in between."""
 
@@ -172,7 +173,7 @@ class _Kind(Protocol):
 class _RecentFile:
     """Recent conversations, a section each."""
 
-    name = "Recent Conversations.md"
+    name = _RECENT
     read = staticmethod(rules_markdown.read_sections)
     write = staticmethod(rules_markdown.write_sections)
 
@@ -180,12 +181,10 @@ class _RecentFile:
         self._access, self._call = access, access.call
 
     def read_rows(self) -> dict[int, Item]:
-        settings = self._call.settings
-        most, zone_name = settings.max_recent_conversations, settings.timezone
+        most, zone_name = self._call.settings.max_recent_conversations, self._call.settings.timezone
         rows = table_summaries.read_summaries(self._call.db, self._access.viewer, most=most)
-        return rules_markdown.build_rows(
-            (one.id, Item(one.title, format_time(one.at, zone_name), one.summary)) for one in rows
-        )
+        items = ((one.id, Item(one.title, format_time(one.at, zone_name), one.summary)) for one in rows)
+        return rules_markdown.build_rows(items)
 
     def update_row(self, row: int, item: Item) -> bool:
         title = item.title[:TITLE_CHARS] or UNTITLED
@@ -220,7 +219,7 @@ class _RecentFile:
 class _SavedFile:
     """Saved memories, a bullet each."""
 
-    name = "Saved Memories.md"
+    name = _SAVED
     read = staticmethod(rules_markdown.read_bullets)
     write = staticmethod(rules_markdown.write_bullets)
 
@@ -445,6 +444,14 @@ class Rewritten(NamedTuple):
     """Paths of files that may still hold it, each with why."""
 
 
+def find_owner(folder: Path) -> Scope | None:
+    """Return whose rows the files of a folder hold, None where that is not known."""
+    try:
+        return Scope(*json.loads(mirrored_file.read_file(folder / STATE) or "null")["scope"])
+    except (CoreError, ValueError, TypeError, KeyError):
+        return None
+
+
 def find_folders(db: Database, settings: Settings) -> list[Path]:
     """Return the folders with files that this process knows of: those it has written, and that of the settings."""
     known = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
@@ -467,10 +474,8 @@ def rewrite_folder(
     there = [folder / kind.name for kind in (_RecentFile, _SavedFile) if (folder / kind.name).exists()]
     if not there:
         return Rewritten()
-    try:
-        state = json.loads(mirrored_file.read_file(folder / STATE) or "null")
-        whose = Scope(*state["scope"])
-    except (CoreError, ValueError, TypeError, KeyError):
+    whose = find_owner(folder)
+    if whose is None:
         return Rewritten(left=tuple(f"{path}: it is not known whose rows it holds" for path in there))
     if whose.persona != persona:
         return Rewritten()

@@ -18,7 +18,7 @@ from ..errors import MessageError
 from ..jobs import table as jobs_table
 from ..scope import Scope
 from ..shapes import RecentConversation, WriteResult
-from . import rules_summaries, summaries, table_ended, table_summaries
+from . import memory_folder, rules_summaries, summaries, table_ended, table_summaries
 from .rules_summaries import Line
 from .summaries import End
 
@@ -225,10 +225,12 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     if not lines:
         return WriteResult(False, None, "privacy")
     summary = summaries.make_summary(call.settings, lines, summaries.choose_model(call, model))
-    return call.db.repeat(
+    stored = call.db.repeat(
         lambda connection: summaries.store_summary(connection, call, end, lines, summary),
         source="conversation_summaries",
     )
+    memory_folder.write_files(call)
+    return stored
 
 
 # The list

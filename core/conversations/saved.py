@@ -24,7 +24,7 @@ from ..templates.render import Renderer
 from ..text.folding import one_line
 from ..text.remember_phrases import is_explicit_wish
 from ..text.times import iso_text
-from . import rules_rewrites, table_saved
+from . import memory_folder, rules_rewrites, table_saved
 from .table_saved import Item
 
 TEMPLATE = "saved_rewrite.txt.j2"
@@ -91,7 +91,9 @@ def save_memory(
     sources = table_sources.find_sources(call.db, call.scope, message_id)
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
+    stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default)
+    memory_folder.write_files(call)
+    return stored
 
 
 def _read_fact(settings: Settings, text: object, said: object) -> str | WriteResult:
@@ -186,6 +188,7 @@ def update_saved_memory(
             call.db, call.scope, before.items, rewrite, fact, privacy_default=default, source_message_ids=sources
         )
         if done is not None:
+            memory_folder.write_files(call)
             return done
         note = "the list kept changing; the statement is saved by itself"
     # 5. otherwise the statement by itself
@@ -249,7 +252,9 @@ def delete_saved_memory(
     if not row_id:
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
-    return change(call.db, viewer, row_id)
+    done = change(call.db, viewer, row_id)
+    memory_folder.write_files(call)
+    return done
 
 
 # Reading

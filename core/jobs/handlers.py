@@ -7,6 +7,7 @@ named from `__package__`, so that they are found under whichever name the packag
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import cast
@@ -14,8 +15,9 @@ from typing import cast
 from ..config import Settings
 from ..llm import embedder as semantic_embedder
 from ..scope import key_text
+from ..shapes import Operation
 from .rules import TYPE_BYTES
-from .tools import Handler
+from .tools import Handler, Tools
 
 _PACKAGE = __package__.partition(".")[0]
 
@@ -30,6 +32,8 @@ _handlers: dict[str, str | Handler] = {
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
     "EMBED": f"{_PACKAGE}.semantic.handlers:embed",
 }
+_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.memory_folder:follow_summary"}
+"""Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
 _changing = threading.Lock()
 
 
@@ -82,6 +86,12 @@ def find(type: str) -> Handler:  # noqa: A002 - as above
     if isinstance(handler, str):
         return _load(handler)
     return handler
+
+
+def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa: A002 - as above
+    """Return what is to be called once an operation of a type has been completed; None for most."""
+    text = _after.get(type)
+    return None if text is None else cast("Callable[[Operation, Tools], None]", _load(text))
 
 
 def _load(text: str) -> Handler:

@@ -199,7 +199,8 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
     state: RunState
     error = ""
     try:
-        effect = _handle(db, claimed, settings, model)
+        tools = Tools(db, settings, model, db.clock())
+        effect = _handle(claimed, tools)
         state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
         state, error = _note_failure(db, claimed, failure, settings.job_max_tries)
@@ -207,18 +208,20 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
         with suppress(StoreError):  # its lease ends by itself
             table_claiming.give_back(db, claimed)
         raise
+    after = handlers.find_after(operation.type) if state == "completed" else None
+    if after is not None:
+        after(operation, tools)
     seconds = round(time.monotonic() - started, 3)
     level = logging.INFO if state in ("completed", "dropped") else logging.WARNING
     logs.event(level, "operation", id=operation.id, type=operation.type, state=state, seconds=seconds, error=error)
     return OperationRun(operation.id, operation.type, operation.persona, operation.conversation, state, seconds, error)
 
 
-def _handle(db: Database, claimed: Claim, settings: Settings, model: Any) -> Effect | None:
+def _handle(claimed: Claim, tools: Tools) -> Effect | None:
     """Return the effect of an operation's handler, which runs in the operation's own scope."""
     operation = claimed.operation
     handle = handlers.find(operation.type)
-    tools = Tools(db, settings, model, db.clock())
-    with use_scope(operation_scope(operation)), keep_lease(db, claimed, settings.job_lease_seconds):
+    with use_scope(operation_scope(operation)), keep_lease(tools.db, claimed, tools.settings.job_lease_seconds):
         return handle(operation, tools)
 
 

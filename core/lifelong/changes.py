@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..calls import screening
 from ..calls.call import GivenSettings
+from ..conversations import memory_folder
 from ..database.engine import Database
 from ..database.rows import text as read_text
 from ..errors import ItemNotFoundError, MessageError
@@ -63,6 +64,7 @@ def edit_item(
     done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), quarantined=flagged)
     if done is None:
         raise ItemNotFoundError(row_id)
+    memory_folder.write_files(call)
     return WriteResult(*done, notes=notes) if notes else done
 
 
@@ -141,7 +143,9 @@ def delete_items(
     """
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    return item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
+    done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=True)
+    memory_folder.write_files(call)
+    return done
 
 
 def restore_item(
@@ -207,7 +211,9 @@ def restore_items(
     """
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    return item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=False)
+    done = item_changes.set_archived(call.db, find_seen(call, operator), wanted, archived=False)
+    memory_folder.write_files(call)
+    return done
 
 
 def purge_items(
@@ -240,7 +246,9 @@ def purge_items(
     """
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    return item_changes.purge(call.db, find_seen(call, operator), wanted)
+    done = item_changes.purge(call.db, find_seen(call, operator), wanted)
+    memory_folder.write_files(call)
+    return done
 
 
 def pin_item(

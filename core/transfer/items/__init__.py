@@ -16,6 +16,7 @@ from typing import Any
 
 from ...calls import screening
 from ...calls.call import GivenSettings, look_around, open_call
+from ...conversations import memory_folder
 from ...database.engine import Database
 from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, WISH, kind_of
@@ -259,4 +260,6 @@ def import_items(
         if progress:
             progress("storing", importing.rows_done, total)
     done = importing.result(rows.format)
+    if done.imported and not dry_run:
+        memory_folder.write_files(call)
     return done if total else replace(done, notes=(*done.notes, NOTHING))
