@@ -1669,6 +1669,7 @@ async def search_items(
     limit: int = 50,
     offset: int = 0,
     *,
+    participant: Iterable[str] | str | None = None,
     archived: bool = False,
     operator: bool = False,
     db: Database | None = None,

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ..audience import table_conversations as conversations
+from ..audience import table_participants
 from ..calls import screening
 from ..calls.call import Call, GivenSettings
 from ..calls.screening import Screen
@@ -168,6 +169,7 @@ def search_items(
     limit: int = 50,
     offset: int = 0,
     *,
+    participant: Iterable[str] | str | None = None,
     archived: bool = False,
     operator: bool = False,
     db: Database | None = None,
@@ -187,6 +189,7 @@ def search_items(
         tags: all of these.
         limit: items of the page, 1 to 500.
         offset: items passed over.
+        participant: only items of this person, by key `interface/id`; of one of several.
         archived: those that were deleted, pruned or replaced, instead of those that hold.
         operator: all audiences of the persona, whatever the scope sees.
 
@@ -214,6 +217,7 @@ def search_items(
         kinds=_read_kinds(kinds),
         tier=_read_tier(tier),
         conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
+        participants=_read_participants(participant),
         min_importance=rules.read_share(min_importance, "min_importance", None),
         since=_read_moment(since, "since"),
         until=_read_moment(until, "until"),
@@ -258,6 +262,14 @@ def _read_kinds(kinds: object) -> tuple[str, ...]:
         return ()
     words = [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
     return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.WISH,)) for each in words))
+
+
+def _read_participants(participant: Iterable[str] | str | None) -> tuple[str, ...]:
+    if participant is None:
+        return ()
+    keys = [participant] if isinstance(participant, str) else list(participant)
+    _check_number(tuple(keys), "participant", "entries")
+    return tuple(dict.fromkeys(table_participants.checked_key(each) for each in keys))
 
 
 def _read_moment(value: object, name: str) -> datetime | None:

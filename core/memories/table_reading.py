@@ -70,6 +70,8 @@ class ItemFilter:
     kinds: tuple[str, ...] = ()
     tier: str = ""
     conversation: str | None = None
+    participants: tuple[str, ...] = ()
+    """Of one of these people; none given: of everybody."""
     min_importance: float | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -82,7 +84,7 @@ class ItemFilter:
     @property
     def is_wide(self) -> bool:
         """Return whether nothing but words, a time or a tier narrows them down, for which there is no index."""
-        return not (self.kinds or self.conversation or self.tags or self.archived)
+        return not (self.kinds or self.conversation or self.participants or self.tags or self.archived)
 
     @property
     def is_blank(self) -> bool:
@@ -158,6 +160,8 @@ def _conditions(seen: Seen, wanted: ItemFilter) -> list[Any]:
         where.append(_C.tier == wanted.tier)
     if wanted.conversation is not None:
         where.append(_C.conversation_key == wanted.conversation)
+    if wanted.participants:
+        where.append(_C.participant_key.in_(wanted.participants))
     if wanted.min_importance is not None:
         where.append(_C.importance >= wanted.min_importance)
     if wanted.since is not None:

@@ -8,7 +8,7 @@ import random
 from datetime import timedelta
 from typing import Any
 
-from core import chat_history_cache, jobs, lifelong, relationships
+from core import chat_history_cache, jobs, lifelong, relationships, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
@@ -131,8 +131,21 @@ def _talk(db: Database, scope: Scope, settings: Settings) -> None:
     for number, text in enumerate(lines):
         chat_history_cache.save_chat_message(
             "discord/4711", text, "Jonas", "jonas", NOW - timedelta(minutes=40 - number), db=db, settings=settings,
-            scope=Scope(scope.persona, "discord/4711", "discord/jonas"),
+            scope=Scope(scope.persona, "discord/4711", "discord/jonas"), title="The harbour",
         )  # fmt: skip
+    asking = {"db": db, "settings": settings, "scope": scope}
+    here = Scope(scope.persona, "discord/4711", "discord/jonas")
+    answer = chat_history_cache.save_chat_message(
+        "discord/4711", "Then you will like the ferry. It leaves at nine.", "Iris", "self", NOW - timedelta(minutes=35),
+        db=db, settings=settings, scope=here,
+    )  # fmt: skip
+    assert answer.id is not None
+    stories.edit_memory(answer.id, "Iris told Jonas of the ferry at nine.", **asking)
+    stories.add_scene_break(answer.id, "Morning at the harbour", recap=False, **asking)
+    stories.set_scene_recap(answer.id, "Jonas came to the harbour and spoke of Bergen and the sea.", **asking)
+    stories.add_running_recap_version(
+        "Jonas, who lives in Bergen, waits for a parcel.", 1, conversation="discord/4711", **asking
+    )
 
 
 def _know(clock: Clock, dice: random.Random, asking: dict[str, Any]) -> int:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from core import privacy, stories
 from core.config import Settings
 from core.database.engine import Database
 from tests.spec.admin_world import BEARER, Operator, client_of, made
@@ -84,3 +85,64 @@ def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operat
     assert 'title="tg/ann">of Ann<' in shown and 'title="tg/42">in Tea room<' in shown
     assert ">of tg/bob<" in shown and ">in tg/43<" in shown
     assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text
+
+
+def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_running_recap(
+    operator: Operator, stage: Stage
+) -> None:
+    """Private and local ones too; by page, the newest first; what prompts leave out is said."""
+    path, asking = "tg/42", {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    rows = [stage.say(f"line {n}", path=path, minutes=200 - n, title="Tea room") for n in range(60)]
+    stage.say("only here", path="tg/ann", privacy="direct")
+    stories.edit_memory(rows[58], "A recap of the last line but one.", **asking)
+    stories.add_scene_break(rows[40], "The harbour", recap=False, **asking)
+    stories.set_scene_recap(rows[40], "They went to the harbour.", **asking)
+    stories.add_running_recap_version("Much tea was drunk.", 1, conversation=path, **asking)
+    privacy.set_conversation_local_only(path, **asking)
+    listed = operator.ask("GET", "/page/conversations").text
+    assert ">Tea room</a>" in listed and ">Chat with Ann</a>" in listed and "on this machine alone" in listed
+    assert "Tea room" not in operator.ask("GET", "/page/conversations", params={"q": "tg/ann"}).text
+    shown = operator.ask("GET", "/page/conversations/one", params={"key": path}).text
+    for part in ("line 59", "line 10", "A recap of the last line", "The harbour", "went to the harbour", "Much tea"):
+        assert part in shown, part
+    assert "line 9<" not in shown
+    earlier = operator.ask("GET", "/page/conversations/one", params={"key": path, "before": rows[10]}).text
+    assert "line 9<" in earlier and "line 10<" not in earlier
+    assert operator.ask("GET", "/page/conversations/one", params={"key": "tg/nowhere"}).status_code == 404
+
+
+def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_question(
+    operator: Operator, stage: Stage
+) -> None:
+    """The first press counts what would go and changes nothing; the second one forgets."""
+    life = Life(stage)
+    stage.say("Good morning", path="tg/ann", privacy="direct")
+    life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
+    life.item("Bob likes rice", path="tg/42", participant="tg/bob")
+    assert ">Ann</a>" in operator.ask("GET", "/page/people").text
+    shown = operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).text
+    assert "<h1>Ann</h1>" in shown and "green tea" in shown and "rice" not in shown
+    tried = operator.ask("POST", "/page/forget", data={"participant": "tg/ann"}).text
+    assert "Nothing was changed yet" in tried and "Forget Ann for good" in tried and "Memory items" in tried
+    assert sorted(life.texts()) == ["Ann likes green tea", "Bob likes rice"]
+    done = operator.ask("POST", "/page/forget", data={"participant": "tg/ann", "action": "forget"}).text
+    assert "<h1>Forgotten</h1>" in done
+    assert life.texts() == ["Bob likes rice"]
+    assert operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).status_code == 404
+    assert operator.ask("POST", "/page/forget", data={}).status_code == 422
+    operator.ask("POST", "/page/forget", data={"conversation": "tg/42", "action": "forget"})
+    assert life.texts() == []
+
+
+def test_l35_new_screens_show_nothing_of_another_persona(operator: Operator, stage: Stage) -> None:
+    """Neither in a list nor by a key that the other one has."""
+    stage.say("a secret of this one", path="tg/42", title="Tea room")
+    other = Operator(operator.client, "somebody-else")
+    for path in ("conversations", "people"):
+        shown = other.ask("GET", f"/page/{path}").text
+        assert "Tea room" not in shown and "tg/" not in shown and "Ann" not in shown
+    for path, key in (("conversations/one", "tg/42"), ("people/one", "tg/ann")):
+        assert other.ask("GET", f"/page/{path}", params={"key": key}).status_code == 404
+    done = other.ask("POST", "/page/forget", data={"conversation": "tg/42", "action": "forget"}).text
+    assert "Nothing is stored" in done
+    assert "a secret" in operator.ask("GET", "/page/conversations/one", params={"key": "tg/42"}).text

@@ -5,7 +5,9 @@
 | page | one request and its answer; the environment of the templates |
 | formats, plots, form_values | pure: how values are shown, what is drawn, how form values are read |
 | names | what people and conversations are called |
-| memory, relationships, transfer, jobs, health, quarantine, playground | one screen each, and what its forms change |
+| memory, conversations, people, relationships, transfer, jobs, health, quarantine, playground | one screen each, and
+  what its forms change |
+| forgetting | a person or a conversation forgotten, after a question |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
 Everything works without the script: forms, and an answer that leads on to a screen. The script adds what is
@@ -25,9 +27,12 @@ from ...audience import table_overview
 from .. import guard
 from ..context import AdminContext
 from . import (
+    conversations,
+    forgetting,
     health,
     jobs,
     memory,
+    people,
     playground,
     quarantine,
     relationships,
@@ -55,6 +60,10 @@ def router(context: AdminContext) -> APIRouter:
     for path, screen in (
         ("/memory", of_memory(memory.listing)),
         ("/memory/item", of_memory(memory.item)),
+        ("/conversations", conversations.listing),
+        ("/conversations/one", conversations.one),
+        ("/people", people.listing),
+        ("/people/one", of_memory(people.one)),
         ("/relationships", relationships.listing),
         ("/relationships/one", relationships.one),
         ("/transfer", of_memory(transfer.show)),
@@ -66,6 +75,7 @@ def router(context: AdminContext) -> APIRouter:
     ):
         pages.add(BASE + path, screen)
     for path, screen in (
+        ("/forget", forgetting.run),
         ("/memory/row", of_memory(memory.row)),
         ("/memory/bulk", of_memory(memory.bulk)),
         ("/memory/edit", of_memory(memory.edit)),

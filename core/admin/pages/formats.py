@@ -34,6 +34,12 @@ PROVENANCES: Mapping[str, str] = {
     "manual": "written by hand",
     "import": "from a file",
 }
+PRIVACY_NAMES: Mapping[str, str] = {
+    "": "as by default",
+    "none": "everything may be kept",
+    "partial": "nothing for the long term",
+    "full": "not to be remembered",
+}
 TIER_NAMES: Mapping[str, str] = {"long_term": "Long term", "session": "Session"}
 
 SECTION_NAMES: Mapping[str, str] = {
@@ -204,6 +210,15 @@ def provenance_name(provenance: str) -> str:
     return PROVENANCES.get(provenance, provenance or "not known")
 
 
+def privacy_name(level: str) -> str:
+    """Return what may be kept of a person, as people say it.
+
+    >>> privacy_name("full")
+    'not to be remembered'
+    """
+    return PRIVACY_NAMES.get(level, level)
+
+
 def as_json(value: object) -> str:
     """Return a value as JSON over several lines, letters as they are.
 
@@ -248,6 +263,7 @@ def filters() -> dict[str, Any]:
         "former_word": former_word,
         "former_sentence": former_sentence,
         "provenance_name": provenance_name,
+        "privacy_name": privacy_name,
         "as_json": as_json,
         "words_of": words_of,
         "section_name": section_name,

@@ -33,6 +33,7 @@ class Search(NamedTuple):
     until: str
     min_importance: str
     conversation: str
+    participant: str
     archived: bool
     size: int
     offset: int
@@ -49,7 +50,8 @@ class Search(NamedTuple):
     @property
     def narrowed(self) -> int:
         """Return how many filters are set beside the words."""
-        given = (self.kinds, self.tier, self.tags, self.since, self.until, self.min_importance, self.conversation)
+        given = (self.kinds, self.tier, self.tags, self.since, self.until, self.min_importance,
+                 self.conversation, self.participant)  # fmt: skip
         return sum(bool(value) for value in given)
 
 
@@ -64,6 +66,7 @@ def read_search(page: Page) -> Search:
         page.query("until"),
         page.query("min_importance"),
         page.query("conversation"),
+        page.query("participant"),
         page.query("archived") == "1",
         form_values.parse_page_size(page.query("size")),
         max(0, form_values.parse_whole(page.query("offset"), "offset")),
@@ -82,6 +85,7 @@ def find_items(page: Page, search: Search) -> lifelong.ItemPage:
         search.kinds or None,
         search.tier or None,
         conversation=search.conversation.strip() or None,
+        participant=search.participant.strip() or None,
         min_importance=form_values.parse_fraction(search.min_importance, "importance"),
         since=form_values.parse_day(search.since),
         until=form_values.parse_day(search.until, end=True),

@@ -43,6 +43,8 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
         "What is remembered",
         (
             ("memory", "Memory", "m"),
+            ("conversations", "Conversations", "c"),
+            ("people", "People", "e"),
             ("relationships", "Relationships", "r"),
         ),
     ),
