@@ -8,7 +8,7 @@ import random
 from datetime import timedelta
 from typing import Any
 
-from core import chat_history_cache, jobs, lifelong, relationships, stories
+from core import ai_diary, chat_history_cache, jobs, lifelong, relationships, stories, synth_tagging
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
@@ -96,6 +96,12 @@ def fill(db: Database, items: int = 320) -> dict[str, Any]:
     for number in range(4):
         insert_memory(f"A secret of the owl, number {number}: tofu", "owl", "chat", ["owl"], Scope(OTHER),
                       timestamp=NOW - timedelta(days=number), db=db, settings=settings)  # fmt: skip
+    ai_diary.add_diary_entry(
+        "Jonas spoke of the ferry, and of how the sea smells in the morning.", "I should like to see it.",
+        context_tags=["sea"], involved_users=["Jonas"], timestamp=NOW - timedelta(hours=3), **asking,
+    )  # fmt: skip
+    synth_tagging.add_alias("kitty", "cat", **asking)
+    synth_tagging.link_tags("cat", "tofu", 3, **asking)
     # 3. relationships, of two months; jobs
     points = _know(clock, dice, asking)
     _work(db, asking)

@@ -7,6 +7,8 @@
 | names | what people and conversations are called |
 | memory, conversations, people, relationships, transfer, jobs, health, quarantine, playground | one screen each, and
   what its forms change |
+| notes | wishes, diary, tags |
+| overview | all personas; settings |
 | forgetting | a person or a conversation forgotten, after a question |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
@@ -32,6 +34,8 @@ from . import (
     health,
     jobs,
     memory,
+    notes,
+    overview,
     people,
     playground,
     quarantine,
@@ -66,6 +70,11 @@ def router(context: AdminContext) -> APIRouter:
         ("/people/one", of_memory(people.one)),
         ("/relationships", relationships.listing),
         ("/relationships/one", relationships.one),
+        ("/wishes", of_memory(notes.wishes)),
+        ("/diary", notes.diary),
+        ("/tags", notes.tags),
+        ("/personas", overview.personas),
+        ("/settings", overview.settings),
         ("/transfer", of_memory(transfer.show)),
         ("/transfer/export", of_memory(transfer.export)),
         ("/jobs", jobs.listing),
@@ -80,6 +89,9 @@ def router(context: AdminContext) -> APIRouter:
         ("/memory/bulk", of_memory(memory.bulk)),
         ("/memory/edit", of_memory(memory.edit)),
         ("/memory/undo", of_memory(memory.undo)),
+        ("/wishes/change", of_memory(notes.change_wish)),
+        ("/diary/change", notes.change_diary),
+        ("/tags/change", notes.change_tags),
         ("/relationships/adjust", relationships.adjust),
         ("/transfer/import", of_memory(transfer.take_in)),
         ("/jobs/change", jobs.change),

@@ -46,6 +46,9 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
             ("conversations", "Conversations", "c"),
             ("people", "People", "e"),
             ("relationships", "Relationships", "r"),
+            ("wishes", "Wishes", "w"),
+            ("diary", "Diary", "d"),
+            ("tags", "Tags", "t"),
         ),
     ),
     ("What a model gets", (("playground", "Playground", "p"),)),
@@ -56,6 +59,8 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
             ("health", "Health", "h"),
             ("quarantine", "Quarantine", "q"),
             ("transfer", "Import and export", "i"),
+            ("personas", "Personas", "a"),
+            ("settings", "Settings", "s"),
         ),
     ),
 )
