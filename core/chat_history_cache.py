@@ -25,6 +25,7 @@ from .forgetting import followers
 from .messages import new_message, table_changes, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
+from .relationships import counting
 from .scope import KEY_BYTES, Scope, key_text
 from .search.rules_arguments import read_limit
 from .shapes import ChatLine, WriteResult
@@ -131,6 +132,7 @@ def save_chat_message(
         queues=flags.recap_on_message,
         wishes=wishes,
         row_id=row_id,
+        also=counting.plan_count(call, message.participant, message.sender_name, message.role),
     )
 
 

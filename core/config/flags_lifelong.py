@@ -108,6 +108,9 @@ class LifelongFlags(FlagValues):
     enable_relationship: bool = flag(
         True, "Show how the persona stands to whoever wrote the message.", group="Long-term memory"
     )
+    count_interactions: bool = flag(
+        True, "Count an interaction with whoever said a message that is saved.", group="Long-term memory"
+    )
     admin_host: str = flag(
         "127.0.0.1",
         "Address the admin server listens on; every other than the default lets other machines in.",

@@ -5,7 +5,7 @@ What is there already and what privacy levels forbid is refused. `messages.table
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -59,6 +59,7 @@ def insert_message(
     queues: bool = False,
     wishes: Wishes = (),
     row_id: int | None = None,
+    also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
     """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`.
 
@@ -66,6 +67,7 @@ def insert_message(
         row_id: made when the message came in, before its time was taken; who is forgotten after that takes it along.
         queues: with what is to be made of it queued in the same transaction (RECAP_ON_MESSAGE).
         wishes: what the message wishes, stored in the same transaction (RECORD_WISHES).
+        also: what else goes with a message that is stored, in the same transaction.
 
     Raises:
         StoreWriteError: nothing was stored.
@@ -79,6 +81,8 @@ def insert_message(
         record_wishes(connection, db, own, place, row_id, message, wishes, privacy_default)
         if is_late(db, own.persona, message, row_id):
             raise UndoError(WriteResult(False, None, "privacy", notes=(*message.notes, FORGOTTEN)))
+        if also is not None:
+            also(connection)
         if queues:
             table_story_rows.queue_operations(connection, db, own.persona, message.conversation, row_id, message.role)
         return stored

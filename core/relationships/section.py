@@ -25,8 +25,9 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return `{affinity, trust, interactions}`, faded up to now.
 
-    It is absent for a person the persona has no relationship with, and where their level is full: their prompt is built
-    from what is live and public alone.
+    It is absent for a person with whom nothing has moved it: saving a message counts an interaction of everybody, and a
+    model reads a trust of 0 as distrust. And where their level is full: their prompt is built from what is live and
+    public alone.
     """
     own_rows = [*table_reading.OWN.rows_in(rows), *table_reading.OTHERS.rows_in(rows)]
     row, level = table_reading.read_section(own_rows, asked.settings.privacy_default)
@@ -35,6 +36,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     if level == "full":
         return Built(left_out=(LeftOut(KEY, "privacy"),))
     affinity = row.affinity_at(asked.now, asked.settings.decay_days)
+    if not affinity and not row.trust:
+        return Built()
     value: RelationshipInPrompt = {
         "affinity": affinity, "trust": row.trust, "interactions": row.interaction_count,
     }  # fmt: skip

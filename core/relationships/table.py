@@ -13,13 +13,14 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, func, insert, or_, select, update
+from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, or_, select, update
 from sqlalchemy.types import Date
 
 from ..audience import forgotten_late as forgetting_late
 from ..audience import table_participants as people
 from ..database.dialects import Key, Time, upsert, whole_days
 from ..database.engine import Database
+from ..database.schema import participants
 from ..database.schema_lifelong import relationship_log, user_relationships
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
@@ -140,6 +141,54 @@ def change(db: Database, persona: str, key: str, wanted: Change, *, decay_days: 
         return done[0] if done and _is_there(connection, persona, done[0]) else None
 
     return db.transaction(work, source=SOURCE, confirm=confirm)
+
+
+def count_interaction(
+    connection: Connection,
+    db: Database,
+    persona: str,
+    key: str,
+    username: str,
+    *,
+    decay_days: int,
+    privacy_default: str,
+) -> None:
+    """Count one interaction with whoever said something, in the transaction that stores it.
+
+    Nothing is counted of a person whose level is not none. It takes one statement where nothing is to fade, the name is
+    the one known, and the person has said nothing of privacy and has no other identity.
+    """
+    now = {"persona": persona, "user": key, "new_username": username, "now": db.clock()}
+    if privacy_default == "none" and connection.execute(_COUNT, now).rowcount:
+        return
+    wanted = Change(username=username, touch=True)
+    _change(connection, db, persona, key, wanted, decay_days, privacy_default, db.ids.one())
+
+
+_SELF, _LINKED = participants.alias(), participants.alias()
+_COUNT = (
+    update(user_relationships)
+    .where(
+        _U.persona_id == PERSONA,
+        _U.user_id == USER,
+        _U.affinity == 0,
+        _U.affinity_base == 0,
+        _U.username == bindparam("new_username", type_=_U.username.type),
+        ~exists().where(
+            _SELF.c.persona_id == PERSONA,
+            _SELF.c.participant_key == USER,
+            _LINKED.c.persona_id == PERSONA,
+            _LINKED.c.person_key == _SELF.c.person_key,
+            or_(_LINKED.c.participant_key != USER, _LINKED.c.privacy.not_in(("", "none"))),
+        ),
+    )
+    .values(
+        base_days=0,
+        last_interaction=bindparam("now", type_=Time()),
+        last_decay_day=None,
+        interaction_count=_U.interaction_count + 1,
+    )
+)
 
 
 def _is_there(connection: Connection, persona: str, made: Changed) -> bool:

@@ -168,7 +168,7 @@ def test_f41_a_participant(stage: Stage) -> None:
     assert texts(stage, conversations, "conversation_key") == [GROUP, OTHER]
     assert texts(stage, participants, "participant_key") == ["tg/bob"]
     assert not [row for row in rows_of(stage.db, audiences, stage.persona) if row.kind == "direct"]
-    assert count(stage.db, user_relationships, stage.persona) == 0
+    assert [row.user_id for row in rows_of(stage.db, user_relationships, stage.persona)] == ["tg/bob"]
     assert count(stage.db, relationship_log, stage.persona) == 0
 
 

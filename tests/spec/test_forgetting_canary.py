@@ -224,9 +224,10 @@ def plant_conversation(p: Planting) -> dict[str, Any]:
     p.add("access_tokens", kind="scope", token_hash=bytes(32), participant_key="tg/carol", conversation_key=ROOM)
     p.add("stored_values", kind="entry", audience_id=1, conversation_key=ROOM, namespace=w("space"), name=w("name"))
     # A name goes by its person, whom nobody forgets here.
-    names = TABLES["participants"]
-    change = update(names).where(names.c.persona_id == p.persona).values(display_name="someone")
-    p.db.transaction(lambda c: c.execute(change), source="participants")
+    for table, column in (("participants", "display_name"), ("user_relationships", "username")):
+        names = TABLES[table]
+        change = update(names).where(names.c.persona_id == p.persona).values({column: "someone"})
+        p.db.transaction(lambda c, change=change: c.execute(change), source="participants")
     return {"conversation": ROOM}
 
 

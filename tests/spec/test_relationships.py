@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import relationships
+from core import chat_history_cache, relationships
 from core.config import Settings
 from core.context.context import order_context
 from core.database.engine import Database
@@ -190,6 +190,51 @@ def test_l31_newest_interaction_first(stage: Stage) -> None:
         relationships.history("tg/a", 0, **given(stage))
 
 
+def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> None:
+    """Who talks to the persona is met, without a host that counts; the persona's own lines count nothing."""
+    for text in ("hello there", "are you in?", "well then"):
+        stage.say(text)
+    stage.say("here I am", who="self")
+    stage.say("a word of Bob", who="Bob")
+    stage.say("it rains", role="narrator")
+    ann = relationships.get("tg/ann", **given(stage))
+    assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0)
+    assert ann["last_interaction"]
+    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 1
+    assert {each["user_id"] for each in relationships.list_recent(**given(stage))} == {"tg/ann", "tg/bob"}
+    assert "relationship" not in stage.context("hi")  # nothing has moved it yet
+    assert adjust(stage, "tg/ann", trust_delta=1, touch=False).stored
+    assert stage.context("hi")["relationship"] == {"affinity": 0, "trust": 1, "interactions": 3}
+
+
+def test_l26_a_message_that_is_there_already_counts_once(stage: Stage) -> None:
+    for _ in range(2):
+        chat_history_cache.save_chat_message("tg/42", "hi", "Ann", "ann", NOW, message_id="m1", **given(stage))
+    assert relationships.get("tg/ann", **given(stage))["interaction_count"] == 1
+
+
+def test_l26_l29_a_message_ends_the_fading_and_keeps_one_relationship_of_linked_people(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 40)
+    link_participants("tg/ann", "dc/7", **given(stage))
+    with Later(stage, days=30):
+        stage.say("back again", path="dc/1", who="7")
+        ann = relationships.get("tg/ann", **given(stage))
+        assert (ann["affinity"], ann["interaction_count"]) == (20, 2)
+    with Later(stage, days=60):
+        assert relationships.get("tg/ann", **given(stage))["affinity"] == 10
+    assert len(relationships.list_recent(**given(stage))) == 1
+
+
+def test_l26_nothing_is_counted_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
+    set_privacy("tg/bob", "partial", **given(stage))
+    stage.say("hello there", who="Bob")
+    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 0
+    stage.say("hello there")
+    set_privacy("tg/ann", "partial", **given(stage))
+    stage.say("how are you?")
+    assert relationships.get("tg/ann", **given(stage))["interaction_count"] == 1
+
+
 def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> None:
     assert "relationship" not in stage.context("hi")
     adjust(stage, "tg/ann", 35, 10)
@@ -198,14 +243,14 @@ def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> Non
     stage.say("an earlier line")
     stage.diary("met Ann")
     context = stage.context("hi")
-    assert context["relationship"] == {"affinity": 35, "trust": 11, "interactions": 2}
+    assert context["relationship"] == {"affinity": 35, "trust": 11, "interactions": 3}
     assert list(context) == list(order_context(context))
     assert stage.context("hi", who="Bob")["relationship"]["affinity"] == -99
     assert "relationship" not in stage.context("hi", who="Carl")
     assert "relationship" not in Stage(stage.db).context("hi")
     with Later(stage, days=30) as clock:
         faded = stage.context("hi", date=clock.now)["relationship"]
-        assert faded == {"affinity": 17, "trust": 11, "interactions": 2}
+        assert faded == {"affinity": 17, "trust": 11, "interactions": 3}
     assert "relationship" not in stage.context("hi", ENABLE_RELATIONSHIP=0)
 
 

@@ -147,7 +147,7 @@ def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
     assert told == {
         "level": "full",
         "removed": {},
-        "remaining": {"chat_history_cache": 12, "memories": 3, "user_relationships": 0},
+        "remaining": {"chat_history_cache": 12, "memories": 3, "user_relationships": 1},
     }
     assert level(db, scope, "tg/nobody", "partial")["remaining"] == dict.fromkeys(told["remaining"], 0)
 
