@@ -40,7 +40,8 @@ def edit_item(
         operator: of all audiences of the persona, whatever the scope sees.
 
     Returns:
-        `(True, id, "")`; `unchanged` where that is its text already.
+        `(True, id, "")`; `unchanged` where that is its text already, `too_long` where a person asked to remember it and
+        the text has more than SAVED_MEMORY_CHARS; an operator's may.
 
     Raises:
         ItemNotFoundError: no such item, or it is archived.
@@ -61,11 +62,19 @@ def edit_item(
     row_id = read_id(id)
     text = _read_content(new_content)
     flagged, notes = screening.is_flagged(text, "memory", settings=call.settings)
-    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), quarantined=flagged)
+    done = item_changes.edit(
+        call.db,
+        seen,
+        row_id,
+        text,
+        editor=str(editor),
+        saved_chars=None if operator else call.settings.saved_memory_chars,
+        quarantined=flagged,
+    )
     if done is None:
         raise ItemNotFoundError(row_id)
     memory_folder.write_files(call)
-    return WriteResult(*done, notes=notes) if notes else done
+    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
 
 
 def _read_content(value: object) -> str:

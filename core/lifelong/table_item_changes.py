@@ -23,6 +23,7 @@ from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history
 from ..memories import table_reading as items
+from ..memories.rules import SAVED
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
@@ -39,9 +40,12 @@ def _is_former(row: Any) -> bool:
 
 
 def edit(
-    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, quarantined: bool = False
+    db: Database, seen: Seen, row_id: int, text: str, *, editor: str, saved_chars: int | None, quarantined: bool = False
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay. None where there is no such item.
+
+    Args:
+        saved_chars: most characters of what a person asked to remember; None for no limit.
 
     Raises:
         MessageError: a text over 16 MB.
@@ -56,6 +60,9 @@ def edit(
             return None
         if row.content == text:
             return WriteResult(False, row_id, "unchanged")
+        if saved_chars is not None and row.kind == SAVED and len(text) > saved_chars:
+            note = f"it has {len(text)} characters; SAVED_MEMORY_CHARS allows {saved_chars}"
+            return WriteResult(False, row_id, "too_long", notes=(note,))
         now = db.clock()
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
         change = [(row_id, row.content, EDITED)]

@@ -18,6 +18,8 @@ KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
 )  # fmt: skip
 """What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
+SAVED = "saved"
+"""Kind of what a person asked to remember."""
 DEFAULT_KIND = "KeyFacts"
 WISH = "wish"
 """Kind of the items of `wishes`: they can be looked for, and are made there alone."""

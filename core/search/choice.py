@@ -247,6 +247,8 @@ def rank_candidates(
         place = made.plain.key
         c, row = by_place.get(place), rows[place]
         if c is None:
+            if not row.folded.strip():
+                continue  # it says nothing: a call of a tool, a picture without words
             c = Candidate(*place, row.at_us, context=True)
             _complete_match(search, c, row)
         c.score = made.score

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import tokens
-from core.api.proxy.context_block import build_context_block
+from core.api.guard import FaceContext
+from core.api.proxy.routes import build_block
 from core.config import Settings
 from tests.spec.api_world import bearer, client_of, made
 from tests.spec.probes import probe
@@ -32,6 +33,6 @@ def _allowed_origins(stage: Stage, value: Any) -> object:
 
 @probe(8000, 0)
 def _proxy_context_chars(stage: Stage, value: Any) -> object:
-    asking = {"db": stage.db, "settings": Settings(proxy_context_chars=value), "scope": stage.scope()}
-    said = {"message_id": None, "date": None, "text": "who is tofu?", "interface_path": "web/1"}
-    return "tofu" in build_context_block(said, [], asking["settings"].proxy_context_chars, asking)
+    assert stage.db is not None
+    settings = Settings(proxy_context_chars=value)
+    return "tofu" in build_block(FaceContext(stage.db), settings, stage.scope(), "who is tofu?")

@@ -15,10 +15,11 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from core import stories, tokens
-from core.api.proxy import context_block
+from core.api.proxy import routes
 from core.api.server import create_server
 from core.config import Settings
 from core.errors import ConfigError
+from core.prompt.context_text import HEAD
 from core.scope import Scope
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, serving, wait_until, whole
 
@@ -56,7 +57,7 @@ def proxy(db: Any, stage: Any, model: ModelServer, address: str) -> Iterator[Pro
 
 def blocks(model: ModelServer) -> list[str]:
     """Return what was put into the newest request."""
-    return [each["content"] for each in model.last.messages if str(each["content"]).startswith(context_block.HEAD)]
+    return [each["content"] for each in model.last.messages if str(each["content"]).startswith(HEAD)]
 
 
 # R14, R15: passed through
@@ -208,7 +209,7 @@ def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: 
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken 7321")
 
-    monkeypatch.setattr(context_block, "build_json_prompt", fail)
+    monkeypatch.setattr(routes, "build_json_prompt", fail)
     client = proxy.client(X_User_Id="ann")
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
     assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")

@@ -7,5 +7,4 @@
 | rules_request | what a request says: its lines, whose chat it is, whether it is a turn |
 | rules_splice | a message put into a body whose other bytes stay as they are |
 | rules_answer | the text of an answer, whole or in a stream |
-| context_block | what is put in: what the engine shows, less what the request holds already |
 """

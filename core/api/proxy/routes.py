@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +23,14 @@ from ...base import logs
 from ...calls.defaults import known_settings
 from ...config import Settings
 from ...errors import ScopeError
+from ...prompt.context_text import HEAD, write_context
+from ...prompt_engine import build_json_prompt
 from ...scope import Scope
 from ...tokens import narrow_scope
 from ...transcripts import save_transcript
 from .. import access
 from ..guard import FaceContext
 from . import rules_request, rules_splice
-from .context_block import build_context_block
 from .rules_answer import AnswerReader
 from .upstream import Upstream, choose_answer_headers
 
@@ -169,24 +170,14 @@ class _Handler:
 
     async def _find_block(self, turn: Turn, messages: list[Any], settings: Settings) -> tuple[str, bool]:
         """Return what is put in, and whether that failed."""
-        building = asyncio.to_thread(self._build_block, turn, messages, settings)
+        text = turn.lines[-1]["content"]
+        held = [rules_request.read_text(each.get("content")) for each in messages if isinstance(each, dict)]
+        building = asyncio.to_thread(build_block, self._context, settings, turn.scope, text, held)
         try:
             return await asyncio.wait_for(building, MEMORY_SECONDS), False
         except Exception as error:  # noqa: BLE001 - as above
             logs.warning("proxy_without_memory", error=type(error).__name__)
             return "", True
-
-    def _build_block(self, turn: Turn, messages: list[Any], settings: Settings) -> str:
-        db = self._context.database()
-        message = {
-            "message_id": None,
-            "date": None,
-            "text": turn.lines[-1]["content"],
-            "interface_path": turn.scope.conversation,
-        }
-        texts = [rules_request.read_text(each.get("content")) for each in messages if isinstance(each, dict)]
-        asking = {"db": db, "settings": settings, "scope": turn.scope}
-        return build_context_block(message, texts, settings.proxy_context_chars, asking)
 
     async def _pass_on(self, request: Request, path: str, prepared: Prepared, settings: Settings) -> Response:
         """Send a request on and return its answer, which is read as it is passed back."""
@@ -240,6 +231,20 @@ class _Handler:
             await asyncio.to_thread(save)
         except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
             logs.warning("proxy_not_stored", error=type(error).__name__)
+
+
+def build_block(context: FaceContext, settings: Settings, scope: Scope, text: str, held: Sequence[str] = ()) -> str:
+    """Return what is put into a request before the line it ends with, blank where nothing belongs to that.
+
+    Args:
+        held: what the request says itself.
+    """
+    most = settings.proxy_context_chars
+    if most <= len(HEAD):
+        return ""
+    message = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
+    prompt = build_json_prompt(message, db=context.database(), settings=settings, scope=scope)
+    return write_context(prompt["context"], most, held).text
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
