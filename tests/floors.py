@@ -34,7 +34,7 @@ _NOT_TRIED = ("test", "docs")
 
 
 def floors() -> dict[str, str]:
-    """Return package to the lowest version of it that is allowed, over the dependencies and every extra that is used at run time."""
+    """Return package to the lowest version of it that is allowed, over the dependencies and extras of run time."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = list(project["dependencies"])
     for extra, more in project["optional-dependencies"].items():
