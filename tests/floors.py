@@ -30,11 +30,11 @@ QUICK = (
 OF_THE_NEWEST = "tests/unit/test_supply.py::test_the_page_of_dependencies_names_each_with_its_floor_and_licence"
 """The page names the licences of the newest versions."""
 _LEAST = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?\s*>=\s*([\w.]+)")
-_NOT_TRIED = ("test",)
+_NOT_TRIED = ("test", "docs")
 
 
 def floors() -> dict[str, str]:
-    """Return package to the lowest version of it that is allowed, over the dependencies and every extra but `test`."""
+    """Return package to the lowest version of it that is allowed, over the dependencies and extras of run time."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = list(project["dependencies"])
     for extra, more in project["optional-dependencies"].items():

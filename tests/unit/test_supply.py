@@ -17,7 +17,7 @@ from tests.floors import floors
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "dependencies.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-RUNTIME = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name != "test"}
+RUNTIME = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("test", "docs")}
 _NAME = re.compile(r"^[\w.-]+")
 
 ALLOWED = {

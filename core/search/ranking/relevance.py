@@ -2,7 +2,7 @@
 
 `matches` gives the reasons that stand on the words of the
 question, `weighed` joins them with those of `search.ranking.people` and `search.ranking.times`, which never
-decide alone: a row around which nothing matches gets no score. `docs/recall.md` tells how the reasons were chosen.
+decide alone: a row around which nothing matches gets no score. docs/decisions/0024 tells how the reasons were chosen.
 Called by `search`; reads no database.
 """
 

@@ -1,7 +1,7 @@
 """What each reason to show a row is worth: the one table of the ranking.
 
 Chosen on the development conversations of three public data sets (LoCoMo: people who chat in short turns over months;
-BEAM and RealMem: a person with an assistant, in long turns), and rounded. `docs/recall.md` tells what it finds there.
+BEAM and RealMem: a person with an assistant, in long turns), and rounded. docs/benchmarks.md tells what it finds there.
 
 Every reason is a number between 0 and about 1 (`length` and `person` reach below 0), so the weights compare. The two
 columns hold for conversations of short and of long turns; `share_of_long` says how far a conversation is either.

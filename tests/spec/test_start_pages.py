@@ -1,0 +1,229 @@
+"""R35: the three ways in, run as their pages say; the code of the pages for those who come from elsewhere runs too."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import httpx2
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra `mcp`")
+pytest.importorskip("uvicorn", reason="needs the extra `admin`")
+
+import core.cli
+from core.base.hooks import clear_hooks
+from core.calls import defaults
+from core.db import configure
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from core.transfer.imports import import_file
+from tests.servers.base import free_port
+from tests.spec.proxy_world import ModelServer, serving, wait_until
+
+pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run in an empty folder, and leave the process without a default database and hooks afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    yield tmp_path
+    clear_hooks()
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    configure(None)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the blocks of a language on a page."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def run_blocks(page: str, codes: list[str], names: dict[str, Any]) -> None:
+    """Run blocks of Python one after the other, as a reader would paste them."""
+    for code in codes:
+        exec(compile(code, f"docs/{page}.md", "exec"), names)
+
+
+def said_in(codes: list[str]) -> list[str]:
+    """Return what the comments behind `print` say is printed."""
+    return [
+        line.rpartition("  # ")[2] for code in codes for line in code.splitlines() if re.match(r"print\(.*  # ", line)
+    ]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the variables of a child process that has nothing set but what a page says."""
+    own = {"PYTHONPATH": str(ROOT)} if core.cli.__name__.startswith("core") else {}
+    unset = ("DATABASE_URL", "ADMIN_", "LLM_", "MCP_", "PERSONA_")
+    return {**{name: value for name, value in os.environ.items() if not name.startswith(unset)}, **own, **more}
+
+
+def command(line: str) -> list[str]:
+    """Return a line that begins with `prompt-engine` as the same command of this tree."""
+    program, *words = shlex.split(line)
+    assert program == "prompt-engine"
+    return [sys.executable, "-m", core.cli.__name__, *words]
+
+
+# A bot
+
+
+def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then asked by another conversation it knows, and a real client of a model server is asked the same way."""
+    pytest.importorskip("openai")
+    codes = blocks("start/bot", "python")
+    ten, asked, model = codes
+    assert len([line for line in ten.splitlines() if line.strip()]) <= 17
+    server = ModelServer()
+    server.answers = ["Tofu."]
+    with serving(server.app) as url:
+        names: dict[str, Any] = {}
+        run_blocks("start/bot", [ten, asked, model.replace("http://127.0.0.1:11434", url)], names)
+        names["client"].close()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == said_in([ten])[0] and printed[2] == "Tofu."
+    undated = re.compile(r"\[\d\d/\d\d/\d\d:\d{4}\] ")
+    assert undated.sub("", printed[1]) == undated.sub("", said_in([asked])[0])
+    assert "My cat is called Tofu." in json.dumps(server.last.messages)
+
+
+@pytest.mark.slow
+def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
+    """The line that tells why runs as it stands."""
+    run_blocks("start/bot", blocks("start/bot", "python")[:1], {})
+    (line,) = [each for each in "".join(blocks("start/bot", "sh")).splitlines() if " explain " in each]
+    given: dict[str, Any] = {"cwd": own_folder, "env": environment(), "capture_output": True, "text": True}
+    ran = subprocess.run(command(line), check=False, timeout=120, **given)
+    assert ran.returncode == 0, ran.stderr
+    assert "history_recent" in ran.stdout
+
+
+# A front end
+
+
+@pytest.mark.slow
+def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Path) -> None:
+    """The commands of the page, then the official client with another base URL and key: the second chat remembers."""
+    openai = pytest.importorskip("openai")
+    install, export, add, serve = "".join(blocks("start/front-end", "sh")).splitlines()
+    assert install == "pip install 'prompt-engine[cli,admin,llm]'"
+    name, _ = export.removeprefix("export ").split("=")
+    port, model = free_port(), ModelServer()
+    with serving(model.app) as url, (tmp_path / "log.txt").open("ab") as log:
+        env = environment(**{name: f"{url}/v1", "ADMIN_PORT": str(port)})
+        made = subprocess.run(
+            command(add), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True
+        )
+        found = re.search(r"\bpe_[\w-]+", made.stdout)
+        assert found, made.stdout
+        process = subprocess.Popen(command(serve), cwd=tmp_path, env=env, stdout=log, stderr=log)
+        try:
+            assert wait_until(lambda: is_up(port) or process.poll() is not None, 120)
+            assert process.poll() is None, (tmp_path / "log.txt").read_text()
+            (base,) = set(
+                re.findall(r"base URL of the model server to `(.*?)`", (DOCS / "start/front-end.md").read_text())
+            )
+            with openai.OpenAI(base_url=base.replace("8765", str(port)), api_key=found[0], max_retries=0) as client:
+                for text in ("My cat is called Tofu.", "What is my cat called?"):
+                    client.chat.completions.create(model="tiny", messages=[{"role": "user", "content": text}])
+        finally:
+            process.kill()
+            process.wait(60)
+    assert "Tofu" in json.dumps(model.last.messages[:-1])
+    assert (tmp_path / "prompt-engine.sqlite3").exists()
+
+
+def is_up(port: int) -> bool:
+    """Return whether the server answers."""
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=5).status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
+# An agent
+
+
+@pytest.mark.slow
+def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
+    """Both forms on the page are the same command; two starts of it, as two chats, share what was saved."""
+    (block,) = blocks("start/agent", "json")
+    server = json.loads(block)["mcpServers"]["memory"]
+    words = [server["command"], *server["args"]]
+    (line,) = "".join(blocks("start/agent", "sh")).splitlines()
+    assert shlex.split(line)[shlex.split(line).index("--") + 1 :] == words
+    assert words[:3] == ["uvx", "--from", "prompt-engine[mcp]"]
+    ours = command(shlex.join(words[3:]))
+    assert ours[-1].startswith("sqlite:////home/")
+    ours[-1] = f"sqlite:///{tmp_path}/memory.sqlite3"
+    text = (DOCS / "start" / "agent.md").read_text(encoding="utf-8")
+    assert "`memory_save`" in text and "`memory_search`" in text
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        asyncio.run(call_tool(ours, nowhere, "memory_save", text="My cat is called Tofu."))
+        assert "Tofu" in asyncio.run(call_tool(ours, nowhere, "memory_search", query="What is my cat called?"))
+
+
+async def call_tool(words: list[str], errors: IO[str], tool: str, **arguments: Any) -> str:
+    """Return what a tool answers to the official client, which starts the server and ends it."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    child = StdioServerParameters(command=words[0], args=words[1:], env=environment())
+    async with Client(stdio_client(child, errlog=errors)) as client:
+        answer = await client.call_tool(tool, arguments)
+        assert not answer.is_error, answer
+        return json.dumps(answer.model_dump(mode="json"), ensure_ascii=False)
+
+
+# Coming from elsewhere
+
+
+@pytest.mark.parametrize("page", ["coming-from/mem0", "coming-from/letta", "coming-from/langgraph", "scale"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_r35_the_code_of_the_page_runs_and_prints_what_it_says(
+    own_folder: Path, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What people who come from elsewhere copy first."""
+    if page == "coming-from/langgraph":
+        pytest.importorskip("langgraph")
+    exported = {"results": [{"id": "x", "memory": "Ann grows tomatoes.", "categories": ["garden"]}]}
+    (own_folder / "ann.json").write_text(json.dumps(exported), encoding="utf-8")
+    codes = blocks(page, "python")
+    names: dict[str, Any] = {}
+    run_blocks(page, codes, names)
+    printed = capsys.readouterr().out
+    assert codes and all(line in printed for line in said_in(codes))
+    if page == "coming-from/mem0":
+        assert "1 ()" in printed
+        assert [hit["snippet"] for hit in search_memories(query="tomatoes", scope=names["ann"])] == [
+            "Ann grows tomatoes."
+        ]
+        assert search_memories(query="tomatoes", scope=Scope("iris", "web/9", "web/bob")) == []
+
+
+def test_r35_a_chat_of_sillytavern_goes_on_through_the_proxy(own_folder: Path) -> None:
+    """Imported under the names the page says, it is what the proxy's own user of that name is told."""
+    text = (DOCS / "coming-from" / "sillytavern.md").read_text(encoding="utf-8")
+    (key,) = set(re.findall(r"--conversation (\S+) --private", text))
+    assert re.findall(r"`X-User-Id: (\w+)` and `X-Conversation-Id: (\w+)`", text) == [tuple(key.split("/")[1:])]
+    configure("sqlite:///persona.db")
+    scope = Scope("iris")
+    import_file(ROOT / "tests" / "samples" / "tavern_chat.jsonl", conversation=key, private=True, scope=scope)
+    user = key.rpartition("/")[0]
+    for who, there in ((user, True), ("proxy/Bob", False)):
+        asked = Scope("iris", f"{who}/new", who, privacy="direct")
+        assert bool(search_memories(query="Where is the map? Under the third board?", scope=asked)) is there

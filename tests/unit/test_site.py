@@ -1,0 +1,97 @@
+"""R35: the documentation site: every page has its place, every link leads somewhere, llms.txt lists what there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+pytestmark = pytest.mark.checkout
+
+
+def placed(nav: Any) -> Iterator[tuple[str, str]]:
+    """Yield title and path of every page of the navigation."""
+    for entry in nav:
+        for title, value in entry.items():
+            if isinstance(value, str):
+                yield title, value
+            else:
+                yield from placed(value)
+
+
+def site() -> dict[str, Any]:
+    """Return what mkdocs.yml says."""
+    read: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    return read
+
+
+def without_code(text: str) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings, as the site makes them."""
+    titles = re.findall(r"^#{1,6} +(.+?) *#*$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+def test_r35_every_page_has_one_place_in_the_site() -> None:
+    """A page that is not in the navigation is not found; decisions are listed by their own first page."""
+    listed = [path for _, path in placed(site()["nav"])]
+    assert len(listed) == len(set(listed))
+    pages = {str(page.relative_to(DOCS)) for page in PAGES}
+    assert {page for page in pages if not page.startswith("decisions/")} | {"decisions/README.md"} == set(listed)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_r35_links_lead_to_pages_and_headings_of_the_site(page: Path) -> None:
+    """The site holds docs/ and nothing else: a link out of it leads nowhere there."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if DOCS not in target.parents or not target.is_file() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_r35_no_page_names_a_rule_by_its_number(page: Path) -> None:
+    """Readers have no such list; a page says the reason."""
+    text = without_code(page.read_text(encoding="utf-8"))
+    assert re.findall(r"(?<![\w-])[A-Z]\d{1,3}\b(?!\.)|\bspec(?:ification)?/", re.sub(r"`[^`]*`", "", text)) == []
+
+
+def test_r35_the_first_page_has_three_ways_in() -> None:
+    """Who comes with a bot, a front end or an agent is there with one click."""
+    first = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [way for way in ("bot", "front-end", "agent") if f"(start/{way}.md)" not in first] == []
+
+
+def test_r35_llms_txt_lists_every_page() -> None:
+    """Programs that read documentation are led to every page, by its title, with a sentence."""
+    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    assert text.startswith(f"# {site()['site_name']}\n\n> {site()['site_description']}\n")
+    lines = re.findall(r"^- \[(.+)\]\((.+)\): \S.+$", text, re.MULTILINE)
+    assert lines == list(placed(site()["nav"]))
+
+
+def test_r35_the_settings_by_what_they_are_for_exist() -> None:
+    """What the table tells people to set can be set."""
+    from core.config import FLAGS
+
+    text = (DOCS / "start" / "settings.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Z][A-Z_]{4,})(?:=[^`]*)?`", text))
+    assert len(named) > 30 and named - set(FLAGS) == set()
+    for name, value in re.findall(r"`([A-Z][A-Z_]{4,})=([^`]*)`", text):
+        FLAGS[name].kind.read_text(value)
