@@ -312,6 +312,8 @@ def edit(page: Page) -> Response:
     if not text.strip():
         raise PageError("The text is blank. Write one, or delete the item.")
     done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
+    if not done.stored and done.reason != "unchanged":
+        raise PageError(f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
     note = "edited" if done.stored else "unchanged"
     return page.redirect(page.url_after(_screen_of_form(page), page.field("back"), note=note, count="1"))
 
