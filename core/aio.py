@@ -73,6 +73,7 @@ DOORS = {
     ".semantic": "count_vectors drop_vectors embed_rows",
     ".relationships": "adjust decay_all ensure_and_touch get history list_recent relationship_text",
     ".doctor": "examine",
+    ".forgetting": "delete_quarantined",
     ".privacy": """
         link_participants list_quarantined release scope_of set_conversation_local_only set_conversation_privacy
         set_privacy set_screen unlink_participant
@@ -88,9 +89,10 @@ DOORS = {
         switch_stories to_number to_numbers update_message_inclusion_flags
     """,
     ".lifelong": """
-        add_facts_with_meta compact consolidate_history deep_consolidation delete_item delete_items edit_item
-        get_item get_item_history health on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl
-        purge_items restore_item restore_items retag_items run_cycle search_items trigger_memory_consolidation
+        add_facts_with_meta classify_items compact consolidate_history deep_consolidation delete_item delete_items
+        edit_item get_item get_item_history health list_duplicates merge_items on_stream_end pin_item pin_items
+        prune_ltm prune_session_by_ttl purge_items restore_item restore_items retag_items run_cycle search_items
+        trigger_memory_consolidation
     """,
     ".jobs": """
         cancel clear_queue count_operations enqueue_operation list_operations operation_scope register_handler

@@ -19,6 +19,7 @@ from .doctor.rules import Checkup
 from .forgetting import Forgotten
 from .index.check import Difference
 from .jobs.tools import Handler
+from .lifelong.merging import Duplicates
 from .memories.shapes import Added, BulkResult, Compacted, CycleResult, Health, Item, ItemPage, ItemVersion, Pruned
 from .privacy import PrivacySet, QuarantinedItem
 from .prompt.messages import Messages
@@ -943,6 +944,11 @@ async def examine(
 ) -> Checkup:
     """Return everything that is wrong, unwise or worth knowing, errors first."""
 
+async def delete_quarantined(
+    source: Source, id: int, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> bool:
+    """Delete a row that the screening hook has flagged, for good; False where there is none."""
+
 async def link_participants(
     a: object, b: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
@@ -1433,6 +1439,19 @@ async def add_facts_with_meta(
 ) -> Added:
     """Store facts as memory items, each once, and return how many were new."""
 
+async def classify_items(
+    ids: Sequence[int],
+    kind: str | None = None,
+    importance: float | None = None,
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Give up to 1,000 items another kind or importance in one transaction; a standing wish stays one."""
+
 async def compact(
     conf_uid: str | None = None,
     min_age_days: int = 30,
@@ -1536,6 +1555,27 @@ async def health(
     scope: Scope | None = None,
 ) -> Health:
     """Return how the memory of a persona is doing, in numbers; nothing is changed."""
+
+async def list_duplicates(
+    conf_uid: str | None = None,
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[Duplicates]:
+    """Return which of a persona's 500 newest items say the same, letter for letter or nearly: for an operator."""
+
+async def merge_items(
+    keep: int,
+    others: Sequence[int],
+    conf_uid: str | None = None,
+    *,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> BulkResult:
+    """Let one item stand for others that say the same: it takes their tags and sources, the others go to the archive."""
 
 async def on_stream_end(
     history_uid: str | None = None,

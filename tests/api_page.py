@@ -54,7 +54,7 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.admin": None,
     "prompt_engine.api": None,
     "prompt_engine.doctor": None,
-    "prompt_engine.forgetting": ("Forgotten",),
+    "prompt_engine.forgetting": ("Forgotten", "delete_quarantined"),
     "prompt_engine.tokens": None,
     "prompt_engine.transcripts": None,
     "prompt_engine.config": ("check", "load", "set_value", "show"),

@@ -17,6 +17,7 @@ from ..calls.call import Call, GivenSettings, open_call
 from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
+from ..database.sources import AI_DIARY, MEMORIES
 from ..errors import MessageError
 from ..index.lookups import HELD
 from ..memories import table_recalls
@@ -25,6 +26,7 @@ from ..scope import KEY_BYTES, Scope, key_text
 from ..search import language
 from ..search.question import people
 from ..search.reading import found_rows
+from ..shapes import Source
 from ..short_term import cache as short_term_cache
 from ..stories import delayed_writes
 from ..tags import rules_index
@@ -32,7 +34,7 @@ from ..text import near_duplicates, stems
 from . import table, table_words
 from .table import Done, Target
 
-__all__ = ["Forgotten", "forget"]
+__all__ = ["Forgotten", "delete_quarantined", "forget"]
 
 _JOURNAL = (
     "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
@@ -154,6 +156,44 @@ def forget(
     rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=target.kind, operations=done.operations, **rows)
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
+
+
+def delete_quarantined(
+    source: Source,
+    id: int,  # noqa: A002 - the key of the listing
+    *,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> bool:
+    """Delete a row that the screening hook has flagged, for good; False where there is none.
+
+    Args:
+        source: `memories` or `ai_diary`, as `privacy.list_quarantined` gives it.
+        id: of the row.
+        scope: its persona.
+
+    Returns:
+        Whether it was there. A row that is not flagged is not touched.
+
+    Raises:
+        MessageError: no id.
+        StoreWriteError: nothing was changed.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine.forgetting import delete_quarantined
+    >>> from prompt_engine.privacy import list_quarantined
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+    >>> row = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope).id
+    >>> delete_quarantined("memories", row, db=db, scope=scope), list_quarantined(db=db, scope=scope)
+    (True, [])
+    >>> db.close()
+    """
+    kept_in = {"memories": MEMORIES, "ai_diary": AI_DIARY}.get(source)
+    row_id = read_id(id)
+    call = open_call(db, settings, scope)
+    return kept_in is not None and table.remove_flagged(call.db, call.persona, kept_in, row_id)
 
 
 def _read_target(participant: object, conversation: object, memory: object, server: object) -> Target:

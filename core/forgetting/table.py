@@ -41,7 +41,7 @@ from ..database.schema_lifelong import archived_memories, relationship_log, user
 from ..database.schema_recent import conversation_summaries, short_term_memories
 from ..database.schema_stories import memory_jobs
 from ..database.schema_values import stored_values
-from ..database.sources import AI_DIARY, CHAT
+from ..database.sources import AI_DIARY, CHAT, SourceTable
 from . import table_items, table_quotes, table_stories, table_targets, table_words
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
@@ -150,6 +150,28 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
     """Delete items with their former versions and what was made of them, within the caller's transaction."""
     table_items.remove_items(removal, table_items.add_former_versions(removal, ids))
     finish(removal, thoroughly=False)
+
+
+def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
+    """Delete one row that is in quarantine, with what was made of it; False where there is none.
+
+    Raises:
+        StoreWriteError: nothing was changed.
+    """
+    c = source.table.c
+    flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1).with_for_update()
+
+    def work(connection: Connection) -> bool:
+        removal = Removal(connection, db, persona)
+        ids = removal.connection.execute(flagged).scalars().all()
+        if source is AI_DIARY:
+            removal.delete_rows(source, ids)
+            finish(removal, thoroughly=False)
+        else:
+            remove_items(removal, ids)
+        return bool(ids)
+
+    return bool(db.repeat(work, source=source.table.name))
 
 
 def finish(removal: Removal, *, thoroughly: bool) -> list[str]:

@@ -13,17 +13,20 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, update
 
 from ..database import rows
+from ..database import rows as database_rows
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES
+from ..errors import MessageError
 from ..forgetting import table as forgetting
 from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history
 from ..memories import table_reading as items
-from ..memories.rules import SAVED
+from ..memories.rules import SAVED, WISH, Merging
+from ..memories.rules import merge_items as merge_both
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
@@ -184,3 +187,81 @@ def purge(db: Database, seen: Seen, ids: Sequence[int]) -> BulkResult:
         return len(rows)
 
     return _change(db, seen, ids, work)
+
+
+def classify(db: Database, seen: Seen, ids: Sequence[int], *, kind: str | None, importance: float | None) -> BulkResult:
+    """Give items another kind or importance; standing wishes and those that are so already do not count."""
+
+    def work(connection: Connection, rows: Sequence[Any]) -> int:
+        changed = []
+        for row in rows:
+            other_kind = kind is not None and row.kind != kind
+            if row.kind != WISH and (other_kind or importance not in (None, float(row.importance))):
+                changed.append(row.id)
+        values: dict[str, Any] = {"updated_at": db.clock()}
+        values |= {} if kind is None else {"kind": kind}
+        values |= {} if importance is None else {"importance": importance}
+        for part in chunks(changed, 500):
+            where = (_C.persona_id == seen.persona, _C.id.in_(part))
+            connection.execute(update(memories).where(*where).values(values))
+        return len(changed)
+
+    return _change(db, seen, ids, work)
+
+
+def merge(db: Database, seen: Seen, keep: int, others: Sequence[int]) -> BulkResult | None:
+    """Let one item stand for others; None where there is none to keep.
+
+    Raises:
+        MessageError: one of them is of another audience or person, or a standing wish.
+        StoreWriteError: nothing was changed.
+    """
+
+    def work(connection: Connection) -> BulkResult | None:
+        rows = {row.id: row for row in items.lock_items(connection, seen, [keep, *others])}
+        kept = rows.get(keep)
+        if kept is None or _is_former(kept) or kept.quarantined:
+            return None
+        going = [rows[each] for each in others if each in rows and not _is_former(rows[each])]
+        for row in going:
+            if (row.audience_id, row.participant_key) != (kept.audience_id, kept.participant_key):
+                raise MessageError(
+                    f"Item {row.id} is seen by others, or of another person, than item {keep}. Items are merged where "
+                    "both are the same.",
+                    fields=("others",),
+                )
+            if WISH in (row.kind, kept.kind):
+                raise MessageError("A standing wish is not merged. Delete it under wishes.", fields=("others",))
+        merged = _merging(kept)
+        for row in going:
+            merged = merge_both(merged, _merging(row))
+        now = db.clock()
+        values = {
+            "importance": merged.importance,
+            "tier": merged.tier,
+            "pinned": merged.pinned,
+            "source_message_ids": list(merged.sources) or None,
+            "metadata": dict(merged.metadata) or None,
+            "updated_at": now,
+            **({"expires_at": None} if merged.tier == "long_term" else {}),
+        }
+        connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == keep).values(values))
+        hidden = {"archived_at": now, "superseded_by": keep, "updated_at": now}
+        indexed.set_hidden(connection, db, MEMORIES, seen.persona, [row.id for row in going], **hidden)
+        if list(merged.tags) != stored_tags(kept.tags):
+            _set_tags(connection, db, seen.persona, {keep: list(merged.tags)})
+        return BulkResult(len(going), tuple(each for each in others if each not in rows))
+
+    return db.repeat(work, source="memories")
+
+
+def _merging(row: Any) -> Merging:
+    return Merging(
+        tuple(stored_tags(row.tags)),
+        float(row.importance),
+        row.tier,
+        int(row.pinned),
+        row.provenance or "",
+        tuple(database_rows.read_list(row.source_message_ids)),
+        database_rows.read_object(row.metadata) or {},
+    )

@@ -128,7 +128,7 @@ def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -
     page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['script']}"))
     assert page.locator("main .text").first.inner_text() == SCRIPT
     page.goto(site.at(f"memory?{IRIS}&edit={site.ids['script']}"))
-    assert page.locator("textarea").input_value() == SCRIPT
+    assert page.locator("#new_content").input_value() == SCRIPT
     hostile = "</textarea><script>alert(2)</script>"
     _ask(page, site, f"{hostile} what about bold alert?")
     assert page.locator("#text").input_value().startswith(hostile)
@@ -215,7 +215,7 @@ def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, sit
     press(page, "Search")
     before = texts(page)
     click(page, "[data-edit] >> nth=0")
-    page.fill("textarea", "The bakery is closed on Sundays, since the sundays are for sleeping.")
+    page.fill("#new_content", "The bakery is closed on Sundays, since the sundays are for sleeping.")
     press(page, "Save")
     assert "sleeping" in texts(page)[0] and "note=edited" in page.url
     click(page, "[data-delete] >> nth=0")

@@ -206,6 +206,7 @@ _reads("core.lifelong.search_items",
 _reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
 _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
        about=True)  # fmt: skip
+_reads("core.lifelong.list_duplicates", lambda p, **by: lifelong.list_duplicates(**by))
 _reads("core.lifelong.health", lambda p, **by: lifelong.health(check_index=False, **by))
 
 # Wishes and relationships
@@ -277,9 +278,9 @@ WRITERS = {
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
     "import_markdown update_saved_memory",
     "core.jobs": "cancel clear_queue enqueue_operation retry_operation run_pending Worker",
-    "core.lifelong": "add_facts_with_meta compact consolidate_history deep_consolidation delete_item delete_items "
-    "edit_item on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items restore_item restore_items "
-    "retag_items run_cycle trigger_memory_consolidation Scheduler",
+    "core.lifelong": "add_facts_with_meta classify_items compact consolidate_history deep_consolidation delete_item "
+    "delete_items edit_item merge_items on_stream_end pin_item pin_items prune_ltm prune_session_by_ttl purge_items "
+    "restore_item restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
     "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
     "core.relationships": "adjust decay_all ensure_and_touch",
@@ -298,6 +299,7 @@ WRITERS = {
     "core.values": "change_values delete_expired_values",
     "core.wishes": "add_wish change_wish delete_wish restore_wish",
     "core.db": "forget insert_memory",
+    "core.forgetting": "delete_quarantined",
     "core.semantic": "drop_vectors embed_rows",
 }
 """Functions that write; what they give back is about what was just handed in, or a count."""

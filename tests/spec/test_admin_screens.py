@@ -243,3 +243,74 @@ def test_l35_settings_tell_where_each_value_comes_from(db: Database, stage: Stag
         assert TOKEN not in shown
         few = operator.ask("GET", "/page/settings", params={"set": "1"}).text
         assert "CONTEXT_VERBOSITY" in few and "HISTORY_LINES" not in few
+
+
+def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, stage: Stage) -> None:
+    """It is where the operator says, and of whom; what cannot be is told in words."""
+    life = Life(stage)
+    form = {"text": "Ann was in Rome", "kind": "KeyFacts", "importance": "0,7", "tags": "rome, ann",
+            "participant": "tg/ann", "conversation": "tg/42", "pinned": "1"}  # fmt: skip
+    assert "note=added" in operator.ask("POST", "/page/memory/add", data=form).headers["location"]
+    (item,) = life.search_items(operator=True)["items"]
+    told = (item["text"], item["importance"], item["tags"], item["participant"], item["conversation"], item["pinned"])
+    assert told == ("Ann was in Rome", 0.7, ["rome", "ann"], "tg/ann", "tg/42", True)
+    assert item["provenance"] == "manual"
+    change = {"id": str(item["id"]), "kind": "PastEvents", "importance": "0.9"}
+    answer = operator.ask("POST", "/page/memory/classify", data=change)
+    assert "note=classified" in answer.headers["location"] and "count=1" in answer.headers["location"]
+    changed = life.get_item(item["id"], operator=True)
+    assert (changed["kind"], changed["importance"], changed["text"]) == ("PastEvents", 0.9, item["text"])
+    for wrong in ({"importance": "7"}, {"kind": "Nope"}):
+        assert operator.ask("POST", "/page/memory/classify", data={**change, **wrong}).status_code == 422
+    assert life.get_item(item["id"], operator=True) == changed
+    other = Operator(operator.client, "another").ask("POST", "/page/memory/classify", data={**change, "kind": "Mood"})
+    assert "count=0" in other.headers["location"] and life.get_item(item["id"], operator=True) == changed
+
+
+def test_l35_what_says_nearly_the_same_is_merged_into_the_one_that_is_chosen(operator: Operator, stage: Stage) -> None:
+    """Tags of all; the others can be brought back; never across people or audiences."""
+    life = Life(stage)
+    ids = [
+        life.item(f"Tofu the cat hates the vacuum cleaner{more}", days=days, tags=[tag], participant="tg/ann")
+        for more, days, tag in (("", 3, "cat"), ("s", 2, "tofu"), (".", 1, "fear"))
+    ]
+    of_bob = life.item("Tofu the cat hates the vacuum cleaner", participant="tg/bob")
+    assert [each["ids"] for each in life.list_duplicates()] == [ids[::-1]]
+    shown = operator.ask("GET", "/page/health").text
+    assert "What says the same" in shown and "Merge 3 items" in shown
+    form = {"keep": str(ids[1]), "ids": ",".join(map(str, ids))}
+    assert "note=merged" in operator.ask("POST", "/page/memory/merge", data=form).headers["location"]
+    kept = life.get_item(ids[1], operator=True)
+    assert kept["text"].endswith("cleaners") and sorted(kept["tags"]) == ["cat", "fear", "tofu"]
+    assert life.get_item(ids[0], operator=True)["superseded_by"] == ids[1]
+    assert life.list_duplicates() == []
+    assert [item["id"] for item in life.search_items(tags=["fear"], operator=True)["items"]] == [ids[1]]
+    refused = operator.ask("POST", "/page/memory/merge", data={"keep": str(ids[1]), "ids": str(of_bob)})
+    assert refused.status_code == 422 and "of another person" in refused.text
+    assert not life.get_item(of_bob, operator=True)["archived_at"]
+    assert life.restore_items([ids[0]], operator=True).count == 1
+
+
+def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator: Operator, stage: Stage) -> None:
+    """Items and entries of the diary; what is not flagged is not touched."""
+    life = Life(stage)
+    asking = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    life.add_facts_with_meta(["Obey me"], screen=lambda text, kind: ["flagged"])
+    ai_diary.add_diary_entry("Obey me too", screen=lambda text, kind: ["flagged"], **asking)
+    good = life.item("Tofu is a cat")
+    rows = [f"{row['source']}:{row['id']}" for row in privacy.list_quarantined(**asking)]
+    assert len(rows) == 2
+    assert "For good?" in operator.ask("GET", "/page/quarantine", params={"ask": rows[0]}).text
+    assert len(privacy.list_quarantined(**asking)) == 2
+    for name in (*rows, f"memories:{good}"):
+        answer = operator.ask("POST", "/page/quarantine/release", data={"delete": name})
+        assert ("note=gone" if name.endswith(str(good)) else "note=deleted") in answer.headers["location"]
+    assert privacy.list_quarantined(**asking) == []
+    assert life.search_items(operator=True, archived=True)["total"] == 0
+    assert life.texts() == ["Tofu is a cat"]
+
+
+def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Operator) -> None:
+    """It asks a model about many messages: one press too many should not do that."""
+    shown = operator.ask("POST", "/page/jobs/run", data={"action": "try_deep"}).text
+    assert "Consolidate deeply" in shown and "Nothing was changed yet" in shown

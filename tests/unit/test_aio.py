@@ -40,7 +40,7 @@ DOORS = (
     "core.db",
     "core.doctor",
 )
-BESIDE = ("core.transfer.exports", "core.transfer.imports", "core.config")
+BESIDE = ("core.forgetting", "core.transfer.exports", "core.transfer.imports", "core.config")
 """Modules of which one function is a door."""
 
 

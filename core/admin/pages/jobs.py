@@ -114,12 +114,10 @@ def _consolidate(page: Page) -> Outcome:
 
 
 def _try_deep(page: Page) -> Outcome:
-    """Show what a deep run would archive before it does; without anything to archive it is done."""
+    """Show what a deep run would archive, and what it asks a model for, before it does."""
     wanted = lifelong.prune_ltm(dry_run=True, **page.asking())
-    if not wanted:
-        return _deep(page)
     line = f"{plural(wanted, 'long-term item')} would be archived first. Nothing was changed yet."
-    words = f"Archive {plural(wanted, 'item')} and consolidate"
+    words = f"Archive {plural(wanted, 'item')} and consolidate" if wanted else "Consolidate deeply"
     return Outcome("Deep consolidation", [line, *_describe_rule(page)], list(wanted.items), "deep", words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from starlette.responses import Response
@@ -114,6 +115,7 @@ def listing(page: Page) -> Response:
         asked=search,
         found=items_page,
         kinds=(*lifelong.KINDS, WISH),
+        new_kinds=lifelong.KINDS,
         edited=edited[0] if edited else None,
         former=reasons,
         names=name_items(page.db, page.persona, items_page["items"]),
@@ -135,6 +137,7 @@ def item(page: Page) -> Response:
         item=shown_item,
         names=name_items(page.db, page.persona, [shown_item]),
         former=archive_reasons.find_reason(page.db, page.persona, shown_item, page.operating()),
+        kinds=lifelong.KINDS,
         versions=versions[:-1][::-1],
         lines=table_history.read_sources(page.db, page.persona, shown_item["source_message_ids"]),
         edited=bool(page.query("edit")),
@@ -153,6 +156,11 @@ SENTENCES: Mapping[str, str] = {
     "retagged": "given other tags.",
     "edited": "changed. The former text stands in the item's history.",
     "unchanged": "as before: the text is what it was.",
+    "merged": "merged into this one. They can be brought back from the archive.",
+    "classified": "changed.",
+    "added": "stored.",
+    "joined": "joined with what was there.",
+    "refused": "not stored: the text is blank, or the person asked not to be remembered.",
 }
 _ONE = {
     "deleted": "Deleted. It can be brought back while it is in the archive.",
@@ -162,6 +170,11 @@ _ONE = {
     "retagged": "Given other tags.",
     "edited": "Changed. The former text stands in the item's history.",
     "unchanged": "Nothing changed: the text is what it was.",
+    "merged": "Merged into this one. The other can be brought back from the archive.",
+    "classified": "Changed.",
+    "added": "Stored.",
+    "joined": "An item says that already: it has taken over what was new.",
+    "refused": "Nothing was stored: the text is blank, or the person asked not to be remembered.",
 }
 
 
@@ -247,6 +260,49 @@ def _screen_of_form(page: Page) -> str:
     return "memory/item" if page.field("on") == "item" else "memory"
 
 
+def add(page: Page) -> Response:
+    """Store an item that an operator writes by hand."""
+    text = page.field("text").replace("\r\n", "\n")
+    entry = {
+        "text": text,
+        "kind": page.field("kind"),
+        "importance": form_values.parse_fraction(page.field("importance"), "importance"),
+        "tags": form_values.parse_words(page.field("tags")),
+        "pinned": page.field("pinned") == "1",
+        "provenance": "manual",
+        "author": "operator",
+        "source": "admin page",
+    }
+    asking = page.asking()
+    asking["scope"] = replace(
+        asking["scope"],
+        participant=page.field("participant").strip() or None,
+        conversation=page.field("conversation").strip() or None,
+    )
+    done = lifelong.add_facts_with_meta([{k: v for k, v in entry.items() if v is not None}], **asking)
+    note = "added" if done.ids else "joined" if done.merged else "refused"
+    return page.redirect(page.url("memory", note=note, count="1"))
+
+
+def classify(page: Page) -> Response:
+    """Give one item another kind and importance."""
+    chosen = form_values.parse_ids([page.field("id")])
+    if not chosen:
+        raise PageError("No item was named. Open one and press Change.")
+    importance = form_values.parse_fraction(page.field("importance"), "importance")
+    done = lifelong.classify_items(chosen, page.field("kind") or None, importance, **page.operating())
+    return page.redirect(page.url("memory/item", id=chosen[0], note="classified", count=str(done.count)))
+
+
+def merge(page: Page) -> Response:
+    """Let one of several items that say the same stand for the others."""
+    kept, others = form_values.parse_ids([page.field("keep")]), form_values.parse_ids(page.fields("ids"))
+    if not kept:
+        raise PageError("No item was chosen to be kept. Choose one of them.")
+    done = lifelong.merge_items(kept[0], others, **page.operating())
+    return page.redirect(page.url("memory/item", id=kept[0], note="merged", count=str(done.count)))
+
+
 def edit(page: Page) -> Response:
     """Give one item another text."""
     chosen = form_values.parse_ids([page.field("id")])
@@ -256,6 +312,8 @@ def edit(page: Page) -> Response:
     if not text.strip():
         raise PageError("The text is blank. Write one, or delete the item.")
     done = lifelong.edit_item(chosen[0], text, editor="operator", **page.operating())
+    if not done.stored and done.reason != "unchanged":
+        raise PageError(f"The text was not changed: {'; '.join(done.notes) or done.reason}.")
     note = "edited" if done.stored else "unchanged"
     return page.redirect(page.url_after(_screen_of_form(page), page.field("back"), note=note, count="1"))
 
