@@ -17,7 +17,8 @@ from tests import api_page
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ABOUT = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
+PAGES = [README, *ABOUT, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.fixture
@@ -192,6 +193,7 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "TEST_DATABASE_URL",
         "TEST_SERVERS",
         "TEST_SERVERS_DIR",
+        "SBOM_EXTRAS",
         "WRITER_TURNS",
         "PROMISE_PROMPTS",
     }
