@@ -164,7 +164,7 @@ def test_make_says_before_it_installs() -> None:
     """A first run takes a minute; silence looks like a fault. On stderr: stdout of `make demo` is a prompt."""
     lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
     installs = [number for number, line in enumerate(lines) if "pip install" in line and "@" in line]
-    assert len(installs) == 3
+    assert len(installs) >= 3
     assert {lines[number - 1] for number in installs} == {'\t@echo "installing into $(VENV) ..." >&2'}
 
 
