@@ -26,6 +26,7 @@ help:
 	@echo "make docs-site     build the documentation site into site/; a broken link ends it"
 	@echo "make fuzz          hostile input for every parser, for FUZZ_SECONDS (60) each; make test-floors: lowest versions"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
+	@echo "make sbom          what an install brings (SBOM_EXTRAS), as CycloneDX in build/, and the licence of each"
 	@echo "make clean         remove what is built; add ALL=1 for .venv and the downloaded servers"
 
 $(BIN)/python:
@@ -94,6 +95,20 @@ package: $(VENV)/.test
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m tests.wheel --types
 
+# What the image has, in an environment of its own, and the tool that lists it in another.
+SBOM_EXTRAS ?= cli,admin,mcp,llm,metrics
+SBOM := $(VENV)-sbom
+sbom: | $(BIN)/python
+	rm -rf $(SBOM)
+	$(BIN)/python -m venv --without-pip $(SBOM)/installed
+	$(BIN)/python -m venv $(SBOM)/tool
+	$(SBOM)/tool/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+	$(SBOM)/tool/bin/python -m pip --python $(SBOM)/installed/bin/python install --quiet --disable-pip-version-check '.[$(SBOM_EXTRAS)]'
+	mkdir -p build
+	$(SBOM)/tool/bin/cyclonedx-py environment --gather-license-texts --spec-version 1.6 --output-reproducible --pyproject pyproject.toml \
+	  --mc-type library --output-file build/sbom.cdx.json $(SBOM)/installed/bin/python
+	$(BIN)/python -m tests.licences build/sbom.cdx.json
+
 unit: $(VENV)/.test
 	TEST_SERVERS=sqlite $(BIN)/python -m pytest
 
@@ -140,4 +155,4 @@ docs-site: $(VENV)/.docs
 clean:
 	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find core tests sql -name __pycache__ -type d -prune -exec rm -rf {} +
-	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors $(VENV)-wheel .servers)
+	$(if $(ALL),rm -rf $(VENV) $(VENV)-floors $(VENV)-wheel $(VENV)-sbom .servers)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 import core
+from tests import licences
 from tests.wheel import ROOT, Environment, build_wheel
 
 pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
@@ -232,6 +236,51 @@ def test_r5_a_tag_builds_and_publishes_without_a_secret() -> None:
     text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
     assert 'tags: ["v*"]' in text and "id-token: write" in text and "make package" in text
     assert "secrets." not in text and "password" not in text
+    jobs = yaml.safe_load(text)["jobs"]
+    assert jobs["test"]["uses"] == "./.github/workflows/test.yml" and jobs["build"]["needs"] == "test"
+    assert jobs["publish"]["needs"] == "build" and jobs["publish"]["permissions"] == {"id-token": "write"}
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for tool in ("check-wheel-contents dist/", "twine check --strict", "tests.wheel --types"):
         assert tool in makefile
+
+
+def test_r5_every_python_that_is_named_is_tested() -> None:
+    """The classifiers are a promise."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [each.rpartition(" :: ")[2] for each in project["classifiers"] if " :: Python :: 3." in each]
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert (
+        project["requires-python"] == f">={named[0]}" and "workflow_call" in workflow[True]
+    )  # `on` is a truth in YAML
+
+
+def test_r5_the_version_stands_in_one_place() -> None:
+    """Two that differ are two releases; the changelog says what each brought, the newest first."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    parts = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert parts[0] == "Unreleased" and version in parts
+    files = [*(ROOT / "core").rglob("*.py"), ROOT / "Dockerfile", ROOT / "Makefile", *ROOT.glob("compose*.yaml")]
+    said = re.compile(rf"""(version_*|:)["']?\s*[=:]?\s*["']?{re.escape(version)}\b""", re.IGNORECASE)
+    told = [path.name for path in files if said.search(path.read_text(encoding="utf-8"))]
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ["fault", "wish"])
+def test_forms_for_issues_ask_for_what_is_needed(name: str) -> None:
+    """A form that cannot be read is shown to nobody."""
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8"))
+    assert form["name"] and form["description"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert all(field["attributes"]["label"] and field["id"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+
+
+def test_a_package_without_a_licence_fails_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`make sbom` is looked at by a workflow, not by a person."""
+    bom = tmp_path / "bom.json"
+    known = {"name": "known", "version": "1.0", "licenses": [{"expression": "MIT OR Apache-2.0"}]}
+    bom.write_text(json.dumps({"components": [known]}), encoding="utf-8")
+    assert licences.main(str(bom)) == 0 and capsys.readouterr().out == "known  1.0  MIT OR Apache-2.0\n"
+    bom.write_text(json.dumps({"components": [known, {"name": "other", "version": "2"}]}), encoding="utf-8")
+    assert licences.main(str(bom)) == 1
