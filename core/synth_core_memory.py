@@ -139,7 +139,9 @@ def explain_search(
     if call.settings is not known:
         query = searching.prepare(**arguments, settings=call.settings)
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
-        asked = Request(fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency")
+        asked = Request(
+            fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency", inserted_into=query.numbers
+        )
         viewer = look_around(call, asked).viewer
         search = searching.resolve(query, viewer, call.settings, embedder)
         result = searching.run(search, call.db)

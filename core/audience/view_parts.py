@@ -44,7 +44,7 @@ from ..database.schema import (
     tag_links,
     tags,
 )
-from ..database.sources import ALL
+from ..database.sources import BY_NUMBER
 from ..database.statements import Part
 from ..index.postings import as_text
 from ..index.table import WORD
@@ -163,17 +163,17 @@ def always(bare: bool, family: str) -> tuple[Part, ...]:
     if not bare:
         progress = [search_progress.c[name] for name in ("source", "ready", "next_id", "until_id")]
         made.append(select(*_row(PROGRESS, n=progress)))
-        made.append(_inserted())
     return tuple(Part(each, family) for each in made)
 
 
-def _inserted() -> Any:
-    """Return one row where others inserted rows of the persona by SQL that have no place yet."""
-    waiting = []
-    for source in ALL:
-        c = source.table.c
+@lru_cache(maxsize=16)
+def inserted(numbers: tuple[int, ...], family: str) -> Part:
+    """Return one row where others inserted rows of the persona by SQL into these sources that have no place yet."""
+    waiting: list[Any] = [null()]
+    for number in numbers:
+        c = BY_NUMBER[number].table.c
         waiting.append(select(c.id).where(c.persona_id == _P, c.audience_id == NO_PLACE).limit(1).scalar_subquery())
-    return select(*_row(INSERTED)).where(func.coalesce(*waiting).is_not(None))
+    return Part(select(*_row(INSERTED)).where(func.coalesce(*waiting, null()).is_not(None)), family)
 
 
 @lru_cache(maxsize=2)

@@ -8,13 +8,14 @@ each word wanted the known words it stands in and how rare they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from ..base import logs
 from ..database import statements
 from ..database.dialects import from_key
 from ..database.engine import Database
-from ..errors import StoreError
+from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH, UNLISTED
 from ..index.table import TAG, TERM_BYTES, WORD
 from ..scope import Privacy, Scope
@@ -39,6 +40,9 @@ LAST_CHAR = "\U0010ffff"
 FILLED_TO = 4
 """On SQLite the look-ups of each kind are a multiple of this."""
 
+_UNREADABLE = frozenset({1142, 1143, 1146})
+"""A table is missing, or may not be read."""
+
 T = TypeVar("T")
 
 
@@ -48,13 +52,23 @@ def look(db: Database, scope: Scope, request: Request, *, destination: str, priv
     Raises:
         StoreReadError: nothing could be read.
     """
-    shared = _values(scope, request)
-    values: list[Any] = []
-    text = _statement(db.family, request, shared, not private_stays_private, values)
-    rows = db.read_driver(text, values, source="the visible audiences")
+    try:
+        rows = _ask(db, scope, request, not private_stays_private)
+    except StoreReadError as error:
+        if error.number not in _UNREADABLE or request.bare:
+            raise
+        # A table of rows that cannot be read is no reason to see nothing: whoever reads it says so.
+        request = replace(request, inserted_into=())
+        rows = _ask(db, scope, request, not private_stays_private)
     if any(row[0] == look_parts.INSERTED for row in rows) and _took_in(db, scope.persona):
-        rows = db.read_driver(text, values, source="the visible audiences")
+        rows = _ask(db, scope, request, not private_stays_private)
     return _read(rows, scope, request, destination, private_stays_private)
+
+
+def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
+    values: list[Any] = []
+    text = _statement(db.family, request, _values(scope, request), wide, values)
+    return db.read_driver(text, values, source="the visible audiences")
 
 
 def _took_in(db: Database, persona: str) -> bool:
@@ -111,6 +125,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     keys += [{"at": -1 - WORD, "kind": WORD, "term": UNLISTED}] if words else []
     words += [look_parts.wanted_key(family).text(key, into) for key in keys]
     parts = [*look_parts.always(request.bare, family)]
+    parts += [look_parts.inserted(request.inserted_into, family)] if request.inserted_into and not request.bare else []
     parts += look_parts.vocabulary(family) if request.vocabulary_version is not None else ()
     parts += [look_parts.settings(family)] if request.want_config else []
     parts += [look_parts.counted(family)] if words else []

@@ -236,7 +236,9 @@ def _search(asked: searching.Query, call: Call) -> Found:
     Raises:
         StoreReadError: no source could be read at all.
     """
-    request = Request(fragments=asked.fragments, tags=asked.tags, exact=asked.ranking == "recency")
+    request = Request(
+        fragments=asked.fragments, tags=asked.tags, exact=asked.ranking == "recency", inserted_into=asked.numbers
+    )
     viewer = look_around(call, request).viewer
     rows: dict[tuple[int, int], tuple[ranking.Candidate, FoundRow]] = {}
 

@@ -11,7 +11,7 @@ from ..config import Settings
 from ..database import sources
 from ..database.dialects import microseconds
 from ..index.postings import AT_LEAST, AT_MOST, Limits
-from ..text.folding import fold
+from ..text.folding import clean, fold, fold_case
 from ..text.minor_words import minor_words
 from ..text.near_spelling import may_be_misspelt, split_halves
 from ..text.words import SHORTEST_STEM, Fragment, fragments, search_form, shared_beginning, stem, telling_symbols
@@ -85,6 +85,11 @@ class Query:
     notes: tuple[str, ...] = ()
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Return the numbers of the sources."""
+        return tuple(source.number for source in self.sources)
+
+    @property
     def pool(self) -> int:
         """Return the newest matching rows taken of each source in recency mode."""
         return max(self.limit * 3, 50)
@@ -96,9 +101,14 @@ class Query:
         Tags taken from a message are not looked for beside the keyword of the same word, which all their rows hold.
         """
         if self.derived and self.ranking == "relevance":
-            beside = (tag for tag in self.tags if not any(word in tag for word in self.keywords))
+            beside = (tag for tag in self.folded_tags if not any(word in tag for word in self.keywords))
             return tuple(dict.fromkeys((*self.keywords, *(beside if sources.CHAT in self.sources else ()))))
-        return tuple(dict.fromkeys((*self.keywords, *(self.tags if sources.CHAT in self.sources else ()))))
+        return tuple(dict.fromkeys((*self.keywords, *(self.folded_tags if sources.CHAT in self.sources else ()))))
+
+    @property
+    def folded_tags(self) -> tuple[str, ...]:
+        """Return the tags as they are looked for inside texts."""
+        return tuple(dict.fromkeys(map(fold, self.tags)))
 
     def limits(self, persona: str, *, local_only: bool, here: str = "") -> Limits:
         """Return what holds for every look-up."""
@@ -242,5 +252,8 @@ def _of_text(text: str, settings: Settings) -> tuple[list[str], list[str]]:
     """Return the tags and keywords of a message that came without any."""
     languages = settings.languages
     tags = salient(text, languages, settings.tags_limit)
+    if not text.isascii():  # a tag keeps the accents it was stored with
+        said = {fold(word): word for word in fold_case(clean(text)).split()}
+        tags = list(dict.fromkeys(each for tag in tags for each in (tag, said.get(tag, tag))))
     found = salient(text, languages, settings.keyword_limit) or plain_words(text)[: settings.tags_limit]
     return tags, [search_form(word, languages) for word in found] or telling_symbols(text, settings.tags_limit)

@@ -164,7 +164,7 @@ class _Vocabulary:
     def wanted(self, text: str, query: Query) -> Wanted:
         """Return a text with the words its rows are found by: those of its rarest piece."""
         every = fragments(text)
-        plain = Wanted(text, is_keyword=text in query.keywords, is_tag=text in query.tags)
+        plain = Wanted(text, is_keyword=text in query.keywords, is_tag=text in query.folded_tags)
         known = [self.words_with(piece) for piece in pieces(text)]
         usable = [i for i, (_, cut) in enumerate(known) if not (cut and self.exact)]
         if not usable:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ..shapes import Vocabulary
-from ..text.folding import clean, fold
+from ..text.folding import clean, fold_case
 from ..text.words import iter_words
 from .rules_index import TagIndex, index_of
 
@@ -39,7 +39,9 @@ _SPACES = re.compile(r"\s+")
 
 
 def normal(tag: str) -> str:
-    """Return the tag folded, without control characters, trimmed, inner white space one space; "" when blank.
+    """Return the tag in small letters, without control characters, trimmed, inner white space one space; "" when blank.
+
+    Accents stay, as they were said: in texts a tag is looked for without them.
 
     White space that is a control character, such as a line break, separates words like any other. Normal form of a
     normal form is itself.
@@ -48,11 +50,11 @@ def normal(tag: str) -> str:
     ('pizza night', '')
     """
     # Control characters go first: one that goes between a letter and its accent lets the two join.
-    text = fold(_CONTROLS.sub("", clean(tag)))
+    text = fold_case(_CONTROLS.sub("", clean(tag)))
     if not text.isascii():
         # Folding can leave letters that join a mark behind them (`ß` with an accent); a tag read back must find itself.
         for _ in range(4):
-            again = fold(text)
+            again = fold_case(text)
             if again == text:
                 break
             text = again

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 # The code points of Unicode's combining marks (category M, Unicode 14.0.0), which `\w` leaves out. Written down, since
 # asking `unicodedata` for each of a million code points takes longer than importing the package.
@@ -65,6 +66,13 @@ SPACELESS = (
 
 _SPACELESS_CHAR = SPACELESS_PATTERN = re.compile(f"[{SPACELESS}]")
 _WORDS = re.compile(f"[\\w{marks_class()}]+")
+_LETTERS = (
+    "a-z\u00df-\u00f6\u00f8-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f\ua722-\ua7ff\uab30-\uab6f"  # Latin
+    "\u0370-\u03ff\u1f00-\u1fff"  # Greek
+)
+_ACCENTS = re.compile(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
+_IS_LETTER = re.compile(f"[{_LETTERS}]")
+_MAY_HAVE_ACCENTS = re.compile("[\u00df-\u024f\u0300-\u036f\u0370-\u03ff\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]")
 _MANY_MARKS = re.compile(f"([{marks_class()}]{{30}})")
 _PARTS = re.compile(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
@@ -90,10 +98,27 @@ def one_line(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return NFKC, then case folding: what texts, tags, keywords and phrases are compared by, never ids.
+    """Return NFKC, then case folding, then no accents on Latin and Greek letters.
 
-    >>> fold("ＡＢＣ Straße"), fold("ﬁn"), fold("café") == fold("cafe")
-    ('abc strasse', 'fin', False)
+    What texts, tags, keywords and phrases are compared by, never ids. Marks of other scripts make other letters, and
+    stay.
+
+    >>> fold("ＡＢＣ Straße"), fold("ﬁn"), fold("Café") == fold("cafe"), fold("й") == fold("и")
+    ('abc strasse', 'fin', True, False)
+    """
+    if text.isascii():
+        return text.lower()
+    folded = fold_case(text)
+    if _MAY_HAVE_ACCENTS.search(folded) is None:
+        return folded
+    return _ACCENTS.sub("", folded.translate(_plain_letters()))
+
+
+def fold_case(text: str) -> str:
+    """Return NFKC, then case folding: as `fold`, with accents.
+
+    >>> fold_case("CAFÉ")
+    'café'
     """
     if text.isascii():
         return text.lower()
@@ -101,6 +126,18 @@ def fold(text: str) -> str:
         # Sorting marks takes time by the square of their number, so a long pile of them is folded in parts.
         return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text)).casefold()
     return unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=1)
+def _plain_letters() -> dict[int, str]:
+    """Return each accented Latin or Greek letter with the letter it is one of."""
+    made = {}
+    for first, last in ((0xDF, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFF)):
+        for code in range(first, last + 1):
+            plain = unicodedata.normalize("NFD", chr(code))[0]
+            if ord(plain) != code and _IS_LETTER.match(plain):
+                made[code] = plain
+    return made
 
 
 def collapsed(text: str) -> str:

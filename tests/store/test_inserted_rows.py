@@ -10,7 +10,20 @@ from sqlalchemy import delete, select, update
 
 from core.audience import inserted_rows
 from core.database.engine import Database
-from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, search_progress, tags
+from core.database.schema import (
+    ai_diary,
+    audiences,
+    chat_history_cache,
+    conversations,
+    memories,
+    search_count,
+    search_fresh,
+    search_progress,
+    search_stats,
+    search_tag,
+    search_term,
+    tags,
+)  # fmt: skip
 from core.db import check_server, pack_index, reindex, verify_index
 from core.scope import Scope
 from core.upkeep import maintenance
@@ -204,3 +217,24 @@ def test_d41_the_script_changes_text_and_tags(db: Database) -> None:
     assert "db reindex --changed" in maintenance.get_script("rewrite", db.family).head
     assert reindex(db, changed=True) == 1
     assert [hit["snippet"] for hit in find(db, Scope(), tags=["wind"])] == ["Bob's flute"]
+
+
+def test_g10_what_was_folded_otherwise_is_folded_anew(db: Database) -> None:
+    """A row that an earlier version stored with its accents is found without them once it is indexed anew."""
+    row_id = memory(db, Scope(), "the Caf\u00e9", tags=["Caf\u00e9"])
+    for folded in ("by the backfill", "by --changed"):
+        run_sql(db, "UPDATE memories SET text_folded = 'the caf\u00e9' WHERE id = ?", row_id)
+        assert changed(db) == [("memories", "prompt-engine db reindex --changed")]
+        if folded == "by --changed":
+            assert reindex(db, changed=True) == 1
+            reindex(db)  # what this test wrote into the folded text was never indexed
+        else:
+            values = search_progress.update().values(ready=0, next_id=0, until_id=row_id)
+            clear = [delete(table) for table in (search_fresh, search_term, search_tag, search_count, search_stats)]
+            db.transaction(lambda c, some=(*clear, values): [c.execute(one) for one in some], source="tests")
+            assert reindex(db) == 1
+        assert (changed(db), verify_index(db)) == ([], [])
+        for keyword in ("cafe", "caf\u00e9", "CAF\u00c9"):
+            assert len(find(db, Scope(), keywords=[keyword])) == 1, folded
+        assert [hit["tags"] for hit in find(db, Scope(), tags=["caf\u00e9"])] == [["caf\u00e9"]]
+        assert len(find(db, Scope(), query="Caf\u00e9?")) == 1

@@ -71,8 +71,11 @@ KEYWORDS = [
     ("a_b", "so a_b it is", "axb"),
     ("TOFU", "Tofu", "to fu"),
     ("strasse", "Straße", "strase"),
-    ("cafe", "cafe", "café"),
-    ("café", "Café", "cafe"),
+    ("cafe", "Café", "cave"),
+    ("café", "cafe", "cave"),
+    ("città", "la CITTA\u0300", "la citt"),
+    ("Αθήνα", "η ΑΘΗΝΑ", "η Αθην"),
+    ("край", "край", "краи"),
     ("宿題", "数学の宿題は", "宿、題"),
     ("猫", "黒猫がいる", "犬がいる"),
     ("O'B", "Ann O'Brien", "OB"),
@@ -85,7 +88,6 @@ KEYWORDS = [
     ("pizza night", "pizza night!", "pizza  night"),
     ("izza ni", "pizza night!", "pizza tonight"),
     ("x" * 170, "a" + "x" * 180, "x" * 169),
-    ("e\u0301t\u0301", "e\u0301t\u0301", "et"),
     ("ﬁn", "the fin", "f in"),
     ("a\u3000b", "a b", "ab"),
     ("%s", "100 %s", "100 s"),
@@ -98,7 +100,7 @@ KEYWORDS = [
 def test_t21_a_keyword_is_a_part_of_the_folded_text(
     db: Database, scope: Scope, keyword: str, yes: str, no: str
 ) -> None:
-    """No character is a wildcard, no accent is lost, no script is left out."""
+    """No character is a wildcard, no script is left out; accents of Latin and Greek letters make no difference."""
     rows = remember(db, scope, {"content": yes}, {"content": no})
     assert matched(db, scope, keywords=[keyword]) == rows[:1]
     other = own_scope()

@@ -13,24 +13,47 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database import schema
 from core.scope import Scope
-from core.text.folding import clean, collapsed, fold
+from core.text.folding import clean, collapsed, fold, fold_case
 from tests.store.world import open_db, rows_of
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=80)
 """Texts with every code point there is, lone surrogates and NUL too."""
 
 
-def test_g10_fold_is_nfkc_then_case_folding() -> None:
+def test_g10_fold_is_nfkc_then_case_folding_then_no_accents() -> None:
+    """Accents go from Latin and Greek letters alone: elsewhere a mark makes another letter."""
     assert fold("ＡＢＣ Straße") == "abc strasse"
     assert fold("ﬁn") == "fin"
-    assert fold("café") != fold("cafe")
-    assert fold("cafe\u0301") == fold("café")
-    assert fold("ΣΊΣΥΦΟΣ") == fold("σίσυφος")
+    assert fold("Café") == fold("cafe\u0301") == "cafe"
+    assert fold("città") == "citta"
+    assert fold("ΣΊΣΥΦΟΣ") == fold("σίσυφος") == "σισυφοσ"
+    assert fold("Tiếng Việt ǟ ẛ̣ İ") == "tieng viet a s i"
+    assert fold("й") != fold("и")
+    assert fold("ё") != fold("е")
+    assert fold("が") != fold("か")
+    assert fold("कि") != fold("क")
+    assert fold("đøł") == "đøł"
 
 
 @given(ANY)
-def test_g10_fold_is_what_the_rule_says(text: str) -> None:
-    assert fold(text) == unicodedata.normalize("NFKC", text).casefold()
+def test_g10_fold_takes_nothing_but_accents(text: str) -> None:
+    """Beside marks the text is that of NFKC and case folding, and no letter of these two scripts keeps one."""
+    assert fold_case(text) == unicodedata.normalize("NFKC", text).casefold()
+    assert without_marks(fold(text)) == without_marks(fold_case(text))
+    for char in fold(text):
+        first, *marks = unicodedata.normalize("NFD", char)
+        assert not (marks and unicodedata.name(first, "").startswith(("LATIN SMALL", "GREEK SMALL"))), char
+
+
+def without_marks(text: str) -> str:
+    """Return a text decomposed, without combining marks."""
+    return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
+
+
+@given(ANY)
+def test_g10_a_folded_text_is_folded(text: str) -> None:
+    """What is stored folded is compared as it is."""
+    assert fold(fold(fold(text))) == fold(fold(text))
 
 
 @given(ANY)
