@@ -19,10 +19,10 @@ class SemanticFlags(FlagValues):
         high=5,
         group="Memories",
     )
-    semantic_newest: int = flag(
-        4000,
-        "Newest vectors that are compared with a message, so that rows are found without a word in common; 0 for none.",
-        unit="vectors",
+    semantic_cache_mb: int = flag(
+        64,
+        "Most vectors a process holds; all are compared with a message, those beyond are read for each search.",
+        unit="megabytes",
         low=0,
         high=100_000,
         group="Memories",

@@ -170,6 +170,8 @@ REGISTRY: tuple[Registered, ...] = (
         row_table="memories",
     ),
     Registered("search_vector", "audience", row_of=("row_id",), row_table="*", derived=True),
+    Registered("search_vector_version", "audience", derived=True),
+    Registered("search_vector_gone", "audience", row_of=("row_id",), row_table="*", derived=True),
     Registered(
         "access_tokens",
         "persona",

@@ -39,6 +39,7 @@ from ..database.schema_base import metadata
 from ..database.schema_faces import access_tokens
 from ..database.schema_lifelong import archived_memories, relationship_log, user_relationships
 from ..database.schema_recent import conversation_summaries, short_term_memories
+from ..database.schema_semantic import search_vector_gone, search_vector_version
 from ..database.schema_stories import memory_jobs
 from ..database.schema_values import stored_values
 from ..database.sources import AI_DIARY, CHAT, SourceTable
@@ -352,7 +353,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         ]
         if any(connection.execute(each).first() is not None for each in held):
             continue
-        packed = (search_fresh, search_segment, search_block, search_gone)
+        packed = (search_fresh, search_segment, search_block, search_gone, search_vector_version, search_vector_gone)
         for table in (search_tag, search_term, *packed, search_count, search_stats):
             gone = connection.execute(delete(table).where(table.c.audience_id == room))
             # What went with its row was counted with it.

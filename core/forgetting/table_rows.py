@@ -14,14 +14,13 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, or_, select
 
 from ..database.bulk import chunks
-from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import counters, memory_recalls, search_count, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
 from ..database.schema_recent import item_history
 from ..database.schema_semantic import search_vector
 from ..database.sources import MEMORIES, SourceTable
-from ..index import indexed
+from ..index import embeddings, indexed
 from ..index import table as index_table
 from ..index.indexed import Stored
 from ..index.table import TAG, WORD, Entry
@@ -34,7 +33,6 @@ AT_ONCE = 500
 """Most ids in one statement."""
 POSTINGS_OF = 10_000
 """Rows whose postings are deleted together."""
-_V = search_vector.c
 _H = item_history.c
 _N = search_count.c
 
@@ -106,7 +104,7 @@ class Removal:
             if source is MEMORIES:
                 self.items.update(numbers)
                 self.delete(memory_recalls, memory_recalls.c.memory_id.in_(numbers))
-            self._drop_vectors(source, numbers)
+            self._drop_vectors(source, held)
             waiting += self._inside(source, held)
             if len(waiting) >= POSTINGS_OF:
                 self._drop_entries(waiting)
@@ -133,7 +131,7 @@ class Removal:
         inside = {row.id for row in self._listed(source, old)}
         for before, after in zip(old, new, strict=True):
             self.words.update(index_terms(before.folded))
-            self._drop_vectors(source, [before.id])
+            self._drop_vectors(source, [before], again=True)
             if before.id not in inside:
                 continue
             was, now = before.entry(source), after.entry(source)
@@ -171,9 +169,9 @@ class Removal:
         self._docs[place, number] += by
         self._lengths[place, number] += by * entry.words
 
-    def _drop_vectors(self, source: SourceTable, ids: Sequence[int]) -> None:
-        gone = self.connection.execute(_VECTORS, {"ids": list(ids), "source": source.number}).rowcount
-        self.counts[search_vector.name] += int(gone)
+    def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
+        places = [(row.audience_id, row.id) for row in rows]
+        self.counts[search_vector.name] += embeddings.drop(self.connection, source, places, again=again)
 
     # Former texts
 
@@ -258,13 +256,3 @@ _DOCS = select(_N.docs).where(
     _N.term == bindparam("term"),
     _N.source == bindparam("source"),
 )
-
-
-def _vectors() -> Any:
-    """The vectors of rows of one source: an id is that of one row, so of one persona."""
-    return delete(search_vector).where(
-        _V.row_id.in_(bindparam("ids", expanding=True, type_=ID)), _V.source == bindparam("source")
-    )
-
-
-_VECTORS = _vectors()

@@ -7,10 +7,8 @@ Written by `index.embeddings_writing`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_column, select, update
@@ -23,13 +21,10 @@ from ..database.schema import audiences, counters
 from ..database.schema_semantic import search_vector
 from ..database.sources import SourceTable
 from ..database.statements import Part
+from . import vector_versions
 from .postings import Limits, within
 
 AT_ONCE = 500
-CHANGED = "vectors.changed"
-"""In the caches of a handle, made by the first search by meaning: rows whose vectors went since, with when."""
-MOST_CHANGED = 10_000
-"""Rows kept there; of more the first are forgotten, and found by their former text for up to a minute."""
 
 _V = search_vector.c
 
@@ -41,41 +36,6 @@ class Vector(NamedTuple):
     row_id: int
     at_us: int
     vector: bytes
-
-
-def newest(db: Database, model: str, after: Mapping[int, int], most: Mapping[int, int]) -> dict[int, list[Vector]]:
-    """Return the newest vectors of audiences that one model made, of each audience newest first.
-
-    Args:
-        after: audience to the time in microseconds that they must be later than.
-        most: audience to how many at most.
-
-    Raises:
-        StoreReadError: nothing could be read.
-    """
-    values: list[Any] = []
-    shared = {"model": model}
-    branches = [
-        _newest(db.family).text({**shared, "audience": one, "after": after[one], "most": most[one]}, values)
-        for one in after
-    ]
-    found: dict[int, list[Vector]] = {one: [] for one in after}
-    if branches:
-        for row in db.read_driver(statements.union(branches, db.family), values, source="search_vector"):
-            found[row[0]].append(Vector(row[1], row[2], row[3], bytes(row[4])))
-    return found
-
-
-@lru_cache(maxsize=2)
-def _newest(family: str) -> Part:
-    # By its time alone, with the rest of the key behind it: the rows come in the order they lie in.
-    order = (_V.at_us.desc(), _V.source.desc(), _V.row_id.desc(), _V.part.desc())
-    chosen = select(_V.audience_id, _V.source, _V.row_id, _V.at_us, _V.vector).where(
-        _V.audience_id == bindparam("audience", type_=ID),
-        _V.model == bindparam("model", type_=Key(100)),
-        _V.at_us > bindparam("after", type_=ID),
-    )
-    return Part(chosen.order_by(*order).limit(bindparam("most", type_=Integer())), family)
 
 
 def of_rows(db: Database, model: str, visible: Sequence[int], rows: Iterable[tuple[int, int]]) -> list[Vector]:
@@ -172,39 +132,44 @@ def mark(which: str, source: int, model_key: str) -> str:
     return f"vectors/{which}/{source}/{model_key}"
 
 
-def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> None:
+def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
     """Remove the vectors of rows that go, or whose text or standing changed, within the transaction of `connection`.
 
     Args:
         rows: audience and id of each; at most some hundreds.
         again: the rows stay: whoever embeds looks at them again. Nothing happens where nobody embeds.
+
+    Returns:
+        How many vectors there were.
     """
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
+    gone: dict[int, list[int]] = {}
+    count = 0
     for audience, ids in sorted(by_audience.items()):
-        connection.execute(_DROP, {"audience": audience, "number": source.number, "ids": sorted(ids)})
+        values = {"audience": audience, "number": source.number, "ids": sorted(ids)}
+        dropped = connection.execute(_DROP, values).rowcount
+        if dropped:
+            gone[audience], count = ids, count + dropped
+    for audience, stamp in vector_versions.raise_versions(connection, gone).items():
+        vector_versions.note_gone(connection, audience, stamp, source, gone[audience])
     if again and by_audience:
         least = min(min(ids) for ids in by_audience.values())
         first, last = mark("high", source.number, ""), mark("high", source.number, "\x7f")
         values = {"row": least, "first": first, "last": last, "below": least - 1}
         connection.execute(_lower(source.number), values)
-
-
-def note_changed(db: Database, source: SourceTable, rows: Iterable[int]) -> None:
-    """Let searches of this handle know that vectors they may hold are those of a text that is no more."""
-    known: dict[tuple[int, int], float] | None = db.caches.get(CHANGED)
-    if known is None:
-        return
-    known.update(dict.fromkeys(((source.number, row) for row in rows), time.monotonic()))
-    for place in list(islice(known, max(0, len(known) - MOST_CHANGED))):
-        known.pop(place, None)
+    return count
 
 
 def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:
     """Give the vectors of a row of an audience another one and a time, within the transaction of `connection`."""
     values = {"audience": audience, "number": source.number, "ids": [row_id], "to": to, "at": at_us}
-    connection.execute(_MOVE, values)
+    if not connection.execute(_MOVE, values).rowcount:
+        return
+    stamps = vector_versions.raise_versions(connection, {audience, to})
+    vector_versions.note_gone(connection, audience, stamps[audience], source, [row_id])
+    connection.execute(_STAMP, {"audience": to, "number": source.number, "ids": [row_id], "stamp": stamps[to]})
 
 
 _OF_ROW = (
@@ -214,6 +179,7 @@ _OF_ROW = (
 )
 _DROP = delete(search_vector).where(*_OF_ROW)
 _MOVE = update(search_vector).where(*_OF_ROW).values(audience_id=bindparam("to"), at_us=bindparam("at"))
+_STAMP = update(search_vector).where(*_OF_ROW).values(stamp=bindparam("stamp"))
 
 
 @lru_cache(maxsize=4)
@@ -262,7 +228,13 @@ def drop_model(db: Database, persona: str, model: str) -> int:
     for audience in sorted(row[0] for row in own):
         while ids := _some(db, audience, model):
             values = {"audience": audience, "model": model, "ids": ids}
-            gone += db.transaction(lambda c, v=values: c.execute(_DROP_MODEL, v).rowcount, source="search_vector")  # type: ignore[misc]
+            gone += db.transaction(lambda c, v=values: _drop_some(c, v), source="search_vector")  # type: ignore[misc]
+    return gone
+
+
+def _drop_some(connection: Connection, values: Mapping[str, Any]) -> int:
+    gone = connection.execute(_DROP_MODEL, values).rowcount
+    vector_versions.raise_versions(connection, [values["audience"]], by=vector_versions.KEPT + 1)
     return gone
 
 

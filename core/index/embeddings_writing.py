@@ -24,6 +24,7 @@ from ..database.ids import first_of
 from ..database.schema import audiences, counters
 from ..database.schema_semantic import search_vector
 from ..database.sources import SourceTable
+from . import vector_versions
 from .embeddings import mark
 
 SETTLED = timedelta(seconds=60)
@@ -207,6 +208,7 @@ def write(
     """
     made: list[tuple[Any, ...]] = []
     written = 0
+    places: list[tuple[int, int, int, int]] = []
     edited: dict[int, int] = {}
     name = as_key(model, db.family)
     for source in sources.ALL:
@@ -216,8 +218,11 @@ def write(
                 edited[source.number] = min(now.id, edited.get(source.number, LONGEST))
                 continue
             written += 1
-            place = (now.audience_id, name, microseconds(now.timestamp), source.number, now.id)
-            made += [(*place, n, vector) for n, vector in enumerate(vectors[source.number, now.id])]
+            places.append((now.audience_id, microseconds(now.timestamp), source.number, now.id))
+    stamps = vector_versions.raise_versions(connection, {place[0] for place in places})
+    for audience, at_us, number, row_id in places:
+        whole = enumerate(vectors[number, row_id])
+        made += [(audience, name, at_us, number, row_id, part, vector, stamps[audience]) for part, vector in whole]
     write_many(connection, _insert(db.family), _COLUMNS, sorted(made))
     settled = first_of(db.clock() - SETTLED)
     stored = {}
@@ -260,7 +265,7 @@ _MOVE = (
     .values(value=bindparam("now", type_=ID))
 )
 
-_COLUMNS = ("audience_id", "model", "at_us", "source", "row_id", "part", "vector")
+_COLUMNS = ("audience_id", "model", "at_us", "source", "row_id", "part", "vector", "stamp")
 
 
 @lru_cache(maxsize=2)

@@ -131,16 +131,14 @@ def exchange(
     connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
 ) -> None:
     """Replace what the search tables hold of the rows, as they were, by what they are."""
-    _follow(connection, db, source, old, new)
+    _follow(connection, source, old, new)
     inside = {row.id for row in _inside(connection, source, old)}
     gone = [row.entry(source) for row in old if row.id in inside and row.findable]
     search_index.remove(connection, db.family, gone)
     search_index.add(connection, db.family, [row.entry(source) for row in new if row.id in inside and row.findable])
 
 
-def _follow(
-    connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
-) -> None:
+def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
     """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes them along.
 
     Rows of one table belong to one persona here, whose vectors are found by the ids of the rows.
@@ -156,7 +154,6 @@ def _follow(
             embeddings.moved(connection, source, now.id, was.audience_id, now.audience_id, at_us)
     if changed:
         embeddings.drop(connection, source, changed, again=True)
-        embeddings.note_changed(db, source, [row_id for _, row_id in changed])
 
 
 def move(

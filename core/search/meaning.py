@@ -1,8 +1,8 @@
 """Rows by their meaning, where an embedder is configured (docs/embeddings.md): imported by no other search.
 
-Promise: the newest SEMANTIC_NEWEST vectors of the audiences seen are compared with the message in one product of numpy;
-of them the nearest that the words did not find become candidates, after the conditions of every other reader. Rows that
-words found are compared too, however old they are. What the embedder cannot do is noted, and the words alone decide.
+Promise: all vectors of the audiences seen are compared with the message, however many these are; of them the nearest
+that the words did not find become candidates, after the conditions of every other reader. What the embedder cannot do
+is noted, and the words alone decide.
 
 How near two texts are depends on the model: one gives 0.1 to texts that have nothing in common, another 0.7. So it is
 not the likeness that counts but how far it stands above that of the other rows.
@@ -10,20 +10,17 @@ not the likeness that counts but how far it stands above that of the other rows.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..database import sources
-from ..database.dialects import NEVER_US
 from ..database.engine import Database
-from ..index import embeddings
-from ..index.embeddings import Vector
+from ..index import embeddings, held_vectors
+from ..index.held_vectors import Part, find_rows
+from ..index.postings import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from .ranking.ranking import Candidate
@@ -31,6 +28,10 @@ from .terms import Search
 
 MOST_ADDED = 24
 """Rows that become candidates by their meaning alone."""
+ASKED_AT_ONCE = 96
+"""Nearest rows that are asked at once whether they may be found."""
+MOST_ASKED = 20
+"""How often, where the nearest may not."""
 LEAST_LIKE = 0.45
 """What their meaning must be worth for that, on the scale of `Meanings`."""
 STEPS = 5.0
@@ -38,66 +39,31 @@ STEPS = 5.0
 FEWEST = 30
 """Fewer rows than these tell little about what is usual: their spread is taken as no less than USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
-MOST_AUDIENCES = 32
-FRESH_SECONDS = 60.0
-"""Vectors held are read whole again after this time; what is newer than the newest is read for every search."""
-COMMIT_SECONDS = 15.0
-"""A change is noted before it is committed: vectors read until so long after it may be those from before."""
-MOST_HELD = 64
-"""Audiences whose vectors are held, for one database."""
+MOST_MEAN, MOST_SPREAD = 1.6, 2.2
+"""What is usual lies at most so many deviations of the lower half above the mean of that, and spreads at most so many
+times as far. For a bell these are 1.3 and 1.7: it is left as it is, and so is one that leans."""
+LEAST_SPREAD = 0.25
+"""And at least so far, of the spread of all."""
+MEGABYTE = 2**20
 
 Place = tuple[int, int]
 """Source and id of a row."""
 
 
-class _Held:
-    """The newest vectors of an audience that one model made, newest first; those of one row follow each other."""
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """Rows that were compared with the message, by id and source."""
 
-    def __init__(
-        self, rows: Sequence[Place], at_us: Sequence[int], matrix: Any, lengths: Any, read_at: float, most: int
-    ) -> None:
-        self.of = rows
-        """The row of each vector."""
-        self.at_us = at_us
-        self.matrix: Any
-        self.lengths: Any
-        self.matrix, self.lengths = matrix, lengths
-        self.read_at: float
-        self.most: int
-        self.read_at, self.most = read_at, most
-        self.starts: list[int] = [n for n, row in enumerate(rows) if n == 0 or row != rows[n - 1]]
-        """The first vector of each row."""
-        self.rows: list[Place] = [rows[n] for n in self.starts]
-        self.number: dict[Place, int] = {row: n for n, row in enumerate(self.rows)}
+    row_id: Any
+    source: Any
+    at_us: Any
+    like: Any
+    """The cosine of the best vector of each."""
+    part: Part | None
+    """Their vectors; None where there is no room to hold these."""
 
-    def likeness(self, asked: Any) -> Any:
-        """Return the cosine of the best vector of each row."""
-        # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as one takes for this.
-        values = np.einsum("ij,j->i", self.matrix.astype(np.float32), asked) / self.lengths
-        return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
-
-    def vectors(self, places: Iterable[Place], asked: Any) -> dict[Place, Any]:
-        """Return the vector of each row that is here, of length 1: of several the one nearest to what is asked."""
-        here = [(place, n) for place in places if (n := self.number.get(place)) is not None]
-        if not here:
-            return {}
-        chosen = [self._nearest(n, asked) for _, n in here]
-        found = self.matrix[chosen].astype(np.float32) / self.lengths[chosen, None]
-        return {place: vector for (place, _), vector in zip(here, found, strict=True)}
-
-    def without(self, rows: Collection[Place]) -> _Held:
-        """Return the same without the vectors of some rows."""
-        kept = [n for n, row in enumerate(self.of) if row not in rows]
-        if len(kept) == len(self.of):
-            return self
-        of, at_us = [self.of[n] for n in kept], [self.at_us[n] for n in kept]
-        return _Held(of, at_us, self.matrix[kept], self.lengths[kept], self.read_at, self.most)
-
-    def _nearest(self, n: int, asked: Any) -> int:
-        start, end = self.starts[n], self.starts[n + 1] if n + 1 < len(self.starts) else len(self.of)
-        if end - start == 1:
-            return start
-        return start + int(np.argmax(self.matrix[start:end].astype(np.float32) @ asked / self.lengths[start:end]))
+    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
+        return find_rows(self.row_id, self.source, places)
 
 
 @dataclass(slots=True)
@@ -108,22 +74,30 @@ class Meanings:
     """The vector of the message: a search that goes deeper does not ask for it again."""
     mean: float
     spread: float
-    held: list[_Held] = field(default_factory=list)
-    worth: dict[Place, float] = field(default_factory=dict)
+    compared: Sequence[_Compared] = ()
     weight: float = 1.0
     """SEMANTIC_WEIGHT."""
-    is_whole: bool = False
-    """All vectors of the audiences seen are among those held."""
-
-    def add(self, held: _Held, like: Any) -> None:
-        """Add rows, with the cosine of each."""
-        self.held.append(held)
-        self.worth.update(zip(held.rows, self.scaled(like).tolist(), strict=True))
+    worth: dict[Place, float] = field(default_factory=dict)
+    """Of the rows that were asked for by `know`."""
+    read: dict[Place, Any] = field(default_factory=dict)
+    """Vectors of rows that are not held, of length 1."""
 
     @property
     def share(self) -> float:
         """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
-        return min(1.0, self.weight) if self.worth else 0.0
+        return min(1.0, self.weight) if self.compared else 0.0
+
+    def know(self, places: Sequence[Place]) -> list[Place]:
+        """Find out what the meaning of rows is worth, and return those whose vectors are not held."""
+        unread = []
+        for one in self.compared:
+            rows = one.find(places)
+            like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
+            for (place, _), worth in zip(rows, like, strict=True):
+                self.worth[place] = max(worth, self.worth.get(place, 0.0))
+                if one.part is None:
+                    unread.append(place)
+        return unread
 
     def of(self, source: int, row_id: int) -> float:
         """Return what the meaning of a row is worth, weighted; 0 where nothing is known of it."""
@@ -131,7 +105,11 @@ class Meanings:
 
     def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
         """Return the vectors of rows, each of length 1, as far as they are known."""
-        return {place: vector for one in self.held for place, vector in one.vectors(places, self.asked).items()}
+        found = {place: self.read[place] for place in places if place in self.read}
+        for one in self.compared:
+            if one.part is not None:
+                found |= {place: one.part.nearest_vector(n, self.asked) for place, n in one.find(places)}
+        return found
 
     def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
         """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
@@ -145,14 +123,6 @@ class Meanings:
     def scaled(self, like: Any, weight: float = 1.0) -> Any:
         """Return cosines as what they are worth."""
         return np.maximum(0.0, (like - self.mean) * (weight / self.spread / STEPS))
-
-
-class _Cache:
-    """The vectors held for one database, those used last."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.held: OrderedDict[tuple[str, int], _Held] = OrderedDict()
 
 
 def compare_rows(
@@ -173,54 +143,77 @@ def compare_rows(
         return None, candidates
     if before is None:
         db.let_go()  # an embedder may take its time
-        asked = _asked(embedder, search.query.text, settings.hook_timeout_seconds)
+        asked = ask_vector(embedder, search.query.text, settings.hook_timeout_seconds)
     else:
         asked = before.asked
-    held = _held(db, search, embedder.name, len(asked))
-    changed = _changed(db, held)
-    held = [one.without(changed) for one in held]
-    known = {place for one in held for place in one.rows}
-    found = [place for c in candidates if (place := (c.source, c.id)) not in known]
-    older = _older(search, db, len(asked), [*found, *changed])
-    like = [one.likeness(asked) for one in (*held, older)]
-    # What is usual is told by rows of any kind, not by those that hold the words, where there are enough of them.
-    is_whole = len(held) == len(_rows_of(search)) and all(len(one.of) < one.most for one in held)
-    usual = _usual(like[:-1] if len(known) >= FEWEST else like, young=is_whole and len(known) < FEWEST)
-    meanings = Meanings(asked, *usual, weight=settings.semantic_weight, is_whole=is_whole)
-    for one, values in zip((*held, older), like, strict=True):
-        meanings.add(one, values)
-    return meanings, [*candidates, *_nearest(search, db, meanings, candidates)]
+    if asked is None:
+        return None, candidates
+    most_bytes = settings.semantic_cache_mb * MEGABYTE
+    compared = [
+        _compare(part, asked, is_held=is_held)
+        for part, is_held in held_vectors.read_parts(db, embedder.name, _rows_of(search), len(asked), most_bytes)
+    ]
+    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared, settings.semantic_weight)
+    added = _nearest(search, db, meanings, candidates)
+    meanings.know([(c.source, c.id) for c in (*candidates, *added)])
+    return meanings, [*candidates, *added]
 
 
 def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:
-    """Compare rows too that were brought for their neighbours.
-
-    All of them are, but where the audiences seen have more vectors than are held.
+    """Compare the rows that were brought, those too that came for their neighbours.
 
     Raises:
-        StoreReadError: the vectors could not be read.
+        StoreReadError: vectors that are not held could not be read.
     """
-    missing = [] if meanings.is_whole else [place for place in rows if place not in meanings.worth]
-    older = _older(search, db, len(meanings.asked), missing)
-    meanings.add(older, older.likeness(meanings.asked))
+    unread = meanings.know(list(rows))
+    if not unread:
+        return
+    found = embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, unread)
+    part = held_vectors.build_part([(v.source, v.row_id, v.at_us, 0, v.vector) for v in found], len(meanings.asked))
+    for place, n in part.find(unread):
+        meanings.read[place] = part.nearest_vector(n, meanings.asked)
 
 
-def _changed(db: Database, held: Sequence[_Held]) -> set[Place]:
-    """Return the rows held that this handle has changed since they were read: what they say now is looked up."""
-    known: dict[Place, float] = db.caches.setdefault(embeddings.CHANGED, {})
-    now = time.monotonic()
-    changed = set()
-    for place, at in list(known.items()):
-        if at < now - FRESH_SECONDS - COMMIT_SECONDS:
-            known.pop(place, None)
-        elif any(place in one.number and one.read_at < at + COMMIT_SECONDS for one in held):
-            changed.add(place)
-    return changed
+def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
+    """Return the vector of a text, of length 1; None where the embedder knows nothing of it.
+
+    Raises:
+        EmbedderError: the embedder gave none.
+    """
+    with np.errstate(over="ignore"):  # a number too large for it is refused below
+        made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
+        length = float(np.linalg.norm(made))
+    if not np.isfinite(length):
+        raise EmbedderError("vector")
+    return made / length if length > 0.0 else None
 
 
-def _older(search: Search, db: Database, dimensions: int, rows: Iterable[Place]) -> _Held:
-    """Return the vectors of rows that are not among those held."""
-    return _matrix(embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, rows), dimensions)
+def find_usual(like: Sequence[Any]) -> tuple[float, float]:
+    """Return mean and spread of how near rows are to a message: what is usual, however many are what is looked for.
+
+    The nearest counts for nothing. Where much of what was said is near, it would make itself look usual; so mean and
+    spread go by the lower half where that lies much closer together than all.
+
+    Args:
+        like: the cosines of rows, in any number of arrays.
+
+    Source: docs/embeddings.md.
+
+    >>> usual, near = np.linspace(0.0, 0.2, 800), np.full(200, 0.8)
+    >>> mean, spread = find_usual([usual])
+    >>> round(mean, 2), round(spread, 2), [round(each, 2) for each in find_usual([usual, near])]
+    (0.1, 0.06, [0.12, 0.08])
+    """
+    rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
+    if not len(rows):
+        return 0.0, USUAL_SPREAD
+    half = rows[: (len(rows) + 1) // 2]
+    mean, spread = (float(each) for each in (rows.mean(dtype=np.float64), rows.std(dtype=np.float64)))
+    low_mean, low_spread = (float(each) for each in (half.mean(dtype=np.float64), half.std(dtype=np.float64)))
+    spread = max(min(spread, MOST_SPREAD * low_spread), LEAST_SPREAD * spread, 1e-6)
+    if len(rows) < FEWEST:
+        spread = max(spread, USUAL_SPREAD)
+    return min(mean, low_mean + MOST_MEAN * max(low_spread, spread / MOST_SPREAD)), spread
 
 
 def _rows_of(search: Search) -> dict[int, int]:
@@ -230,100 +223,50 @@ def _rows_of(search: Search) -> dict[int, int]:
     return {audience: count for audience, count in rows.items() if count}
 
 
-def _asked(embedder: Any, text: str, timeout_seconds: float) -> Any:
-    with np.errstate(over="ignore"):  # a number too large for it is refused below
-        made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
-        length = float(np.linalg.norm(made))
-    if not np.isfinite(length) or length <= 0.0:
-        raise EmbedderError("vector")
-    return made / length
-
-
-def _held(db: Database, search: Search, model: str, dimensions: int) -> list[_Held]:
-    """Return the vectors of the audiences seen, the newest SEMANTIC_NEWEST of them about; what is missing is read."""
-    newest, rows = search.settings.semantic_newest, _rows_of(search)
-    if not newest:
-        return []
-    seen = sorted(rows, key=lambda a: (-rows[a], a))[:MOST_AUDIENCES]
-    most = max(1, newest if len(seen) == 1 else 2 * newest // max(1, len(seen)))
-    cache: _Cache = db.caches.setdefault(__name__, _Cache())
-    now = time.monotonic()
-    known: dict[int, _Held] = {}
-    with cache.lock:
-        for audience in seen:
-            one = cache.held.get((model, audience))
-            if one is None or one.matrix.shape[1] != dimensions:
-                continue
-            if now - one.read_at < FRESH_SECONDS and one.most >= most:
-                known[audience] = one
-    after = {a: known[a].at_us[0] if a in known and known[a].at_us else NEVER_US for a in seen}
-    read = embeddings.newest(db, model, after, {a: min(most, newest) for a in seen})
-    made = []
-    for audience in seen:
-        one = known.get(audience)
-        fresh = _matrix(read[audience], dimensions, read_at=now, most=most)
-        if one is None:
-            one = fresh
-        elif fresh.of:
-            one = _joined(fresh, one)
-        made.append(one)
-        with cache.lock:
-            cache.held[model, audience] = one
-            cache.held.move_to_end((model, audience))
-            while len(cache.held) > MOST_HELD:
-                cache.held.popitem(last=False)
-    return made
-
-
-def _matrix(vectors: Sequence[Vector], dimensions: int, *, read_at: float = 0.0, most: int = 0) -> _Held:
-    # A model that changed its dimensions and not its name: what it made before cannot be compared.
-    fitting = [v for v in vectors if len(v.vector) == dimensions]
-    matrix = np.frombuffer(b"".join(v.vector for v in fitting), dtype=np.int8).reshape(len(fitting), dimensions)
-    lengths = np.maximum(np.linalg.norm(matrix.astype(np.float32), axis=1), 1e-9)
-    return _Held([(v.source, v.row_id) for v in fitting], [v.at_us for v in fitting], matrix, lengths, read_at, most)
-
-
-def _joined(fresh: _Held, known: _Held) -> _Held:
-    most = max(known.most, len(fresh.of))
-    return _Held(
-        [*fresh.of, *known.of][:most],
-        [*fresh.at_us, *known.at_us][:most],
-        np.concatenate([fresh.matrix, known.matrix])[:most],
-        np.concatenate([fresh.lengths, known.lengths])[:most],
-        known.read_at,
-        known.most,
-    )
-
-
-def _usual(like: Sequence[Any], *, young: bool = False) -> tuple[float, float]:
-    """Return mean and spread of all but the nearest, which may be what is looked for.
-
-    Where little was said yet, two or three rows about what is asked are much of it. They would make each other look
-    usual, so that none were found: the nearest third tells nothing about the spread there.
-    """
-    found = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
-    if not len(found):
-        return 0.0, USUAL_SPREAD
-    spread = float((found[: -(len(found) // 3) or None] if young else found).std())
-    return float(found.mean()), max(spread, 1e-6) if len(found) >= FEWEST else max(spread, USUAL_SPREAD)
+def _compare(part: Part, asked: Any, *, is_held: bool) -> _Compared:
+    starts = part.starts
+    columns = (part.row_id[starts], part.source[starts], part.at_us[starts])
+    return _Compared(*columns, part.compare(asked), part if is_held else None)
 
 
 def _nearest(search: Search, db: Database, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
     known = {(c.source, c.id) for c in candidates}
-    wanted = {s.number for s in search.query.sources}
-    left_out = search.query.exclude.rows
-    at_us = {row: one.at_us[n] for one in meanings.held for row, n in zip(one.rows, one.starts, strict=True)}
-    nearest = sorted(
-        (
-            place
-            for place, worth in meanings.worth.items()
-            if worth >= LEAST_LIKE
-            and place not in known
-            and place[0] in wanted
-            and (sources.BY_NUMBER[place[0]].name, place[1]) not in left_out
-        ),
-        key=lambda place: (-meanings.worth[place], -at_us[place], place),
-    )[:MOST_ADDED]
-    seen = embeddings.allowed(db, search.viewer.audiences, search.limits, nearest)
-    return [Candidate(*place, seen[place], by_meaning=True) for place in nearest if place in seen]
+    known |= {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
+    added: list[Candidate] = []
+    asked: list[Place] = []
+    left = MOST_ASKED
+    for place in _by_nearness(search, meanings):
+        if place not in known:
+            asked.append(place)
+        if len(asked) == ASKED_AT_ONCE:
+            added += _allowed(search, db, asked)
+            asked, left = [], left - 1
+            if len(added) >= MOST_ADDED or not left:
+                break
+    return [*added, *_allowed(search, db, asked)][:MOST_ADDED]
+
+
+def _allowed(search: Search, db: Database, places: Sequence[Place]) -> list[Candidate]:
+    seen = embeddings.allowed(db, search.viewer.audiences, search.limits, places) if places else {}
+    return [Candidate(*place, seen[place], by_meaning=True) for place in places if place in seen]
+
+
+def _by_nearness(search: Search, meanings: Meanings) -> Iterable[Place]:
+    """Yield the rows near enough of the sources and the time asked for: the nearest first, of equals the newest."""
+    wanted = np.array([s.number for s in search.query.sources], np.uint8)
+    least, limits = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.limits
+    columns: list[list[Any]] = [[], [], [], []]
+    for one in meanings.compared:
+        near = (one.like >= least) & np.isin(one.source, wanted)
+        if limits.since_us != AT_LEAST:
+            near &= one.at_us >= limits.since_us
+        if limits.until_us != AT_MOST:
+            near &= one.at_us < limits.until_us
+        for column, values in zip(columns, (one.like, one.at_us, one.source, one.row_id), strict=True):
+            column.append(values[near])
+    if not columns[0]:
+        return
+    like, at_us, source, row_id = (np.concatenate(column) for column in columns)
+    order = np.lexsort((row_id, source, -at_us, -like))
+    yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)

@@ -605,10 +605,29 @@ CREATE TABLE IF NOT EXISTS search_vector (
     row_id BIGINT NOT NULL,
     part TINYINT NOT NULL,
     vector BLOB NOT NULL,
+    stamp BIGINT NOT NULL DEFAULT 0,
     -- newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part),
     -- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
-    KEY ix_vector_row (audience_id, source, row_id)
+    KEY ix_vector_row (audience_id, source, row_id),
+    -- what came since a process read the others (116 bytes)
+    KEY ix_vector_stamp (audience_id, model, stamp)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_vector_version (
+    audience_id BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    -- whether what a process holds is what is stored (8 bytes)
+    PRIMARY KEY (audience_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS search_vector_gone (
+    audience_id BIGINT NOT NULL,
+    stamp BIGINT NOT NULL,
+    source TINYINT NOT NULL,
+    row_id BIGINT NOT NULL,
+    -- rows whose vectors went since a process read them; the last thousand versions (28 bytes)
+    PRIMARY KEY (audience_id, stamp, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS access_tokens (
@@ -662,4 +681,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0007');
+INSERT IGNORE INTO schema_version (version_num) VALUES ('0008');

@@ -624,11 +624,30 @@ CREATE TABLE IF NOT EXISTS search_vector (
     row_id INTEGER NOT NULL,
     part INTEGER NOT NULL,
     vector BLOB NOT NULL,
+    stamp INTEGER DEFAULT 0 NOT NULL,
     -- newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part)
 ) WITHOUT ROWID;
 -- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
 CREATE INDEX IF NOT EXISTS ix_vector_row ON search_vector (audience_id, source, row_id);
+-- what came since a process read the others (116 bytes)
+CREATE INDEX IF NOT EXISTS ix_vector_stamp ON search_vector (audience_id, model, stamp);
+
+CREATE TABLE IF NOT EXISTS search_vector_version (
+    audience_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    -- whether what a process holds is what is stored (8 bytes)
+    PRIMARY KEY (audience_id)
+);
+
+CREATE TABLE IF NOT EXISTS search_vector_gone (
+    audience_id INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    -- rows whose vectors went since a process read them; the last thousand versions (28 bytes)
+    PRIMARY KEY (audience_id, stamp, source, row_id)
+) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS access_tokens (
     id INTEGER NOT NULL,
@@ -681,4 +700,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
 -- nothing is there, so everything is indexed
 INSERT OR IGNORE INTO search_progress (source, ready) VALUES (0, 1), (1, 1), (2, 1);
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0007');
+INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0008');

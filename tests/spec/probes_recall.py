@@ -9,6 +9,7 @@ from core.calls import defaults
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.errors import ConfigError
+from core.index import held_vectors
 from core.llm import embedder as embedders
 from core.semantic import embed_rows
 from core.wishes import add_wish
@@ -72,9 +73,14 @@ def _semantic_weight(stage: Stage, value: Any) -> object:
     return _by_meaning(stage, SEMANTIC_WEIGHT=value)
 
 
-@probe(4000, 0)
-def _semantic_newest(stage: Stage, value: Any) -> object:
-    return _by_meaning(stage, SEMANTIC_NEWEST=value)
+@probe(64, 0)
+def _semantic_cache_mb(stage: Stage, value: Any) -> object:
+    assert stage.db is not None
+    found = _by_meaning(stage, SEMANTIC_CACHE_MB=value)
+    assert found == _by_meaning(stage, SEMANTIC_CACHE_MB=64)  # what is not held is read
+    stage.db.caches.pop(held_vectors.HELD, None)
+    _by_meaning(stage, SEMANTIC_CACHE_MB=value)
+    return held_vectors.held_bytes(stage.db) > 0
 
 
 def _asked(texts: int = 2, **flags: Any) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:

@@ -14,13 +14,12 @@ from core import jobs
 from core.calls import defaults
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
-from core.database import sources
 from core.database.engine import Database
 from core.database.schema import audiences
 from core.database.schema_semantic import search_vector
 from core.db import insert_memory
 from core.errors import ConfigError
-from core.index import embeddings
+from core.index import held_vectors
 from core.scope import Scope
 from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
@@ -50,7 +49,7 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture(autouse=True)
 def _no_embedder(db: Database) -> Iterator[None]:
-    db.caches.pop("core.search.meaning", None)
+    db.caches.pop(held_vectors.HELD, None)
     yield
     defaults._process.embedder = None
 
@@ -135,7 +134,7 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
     grams.asked.clear()
     assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 2
     assert sorted(grams.asked) == ["A canine barked", "Ann: My car stands outside"]
-    db.caches.pop("core.search.meaning", None)
+    db.caches.pop(held_vectors.HELD, None)
     assert found(db, asking(scope), "vehicle?", grams) == ["My car stands outside"]
     assert (0, memory, "grams") in vectors(db, scope)
 
@@ -156,11 +155,11 @@ def test_a_row_that_is_edited_is_no_longer_found_by_what_it_said_before(db: Data
 HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or thereabouts, so they say"
 
 
-def near(db: Database, scope: Scope, grams: Grams, newest: int = 4000) -> tuple[float, float]:
+def near(db: Database, scope: Scope, grams: Grams, cache_mb: int = 64) -> tuple[float, float]:
     """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
-    db.caches.pop("core.search.meaning", None)
+    db.caches.pop(held_vectors.HELD, None)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    settings = Settings(semantic_newest=newest)
+    settings = Settings(semantic_cache_mb=cache_mb)
     hits, report = explain_search(query="canine monday?", embedder=grams, db=db, settings=settings, scope=asking(scope))
     ids = [hit["id"] for hit in hits if "monday" in hit["snippet"]]
     (reasons,) = [hit["reasons"] for hit in report["hits"] if [hit["id"]] == ids]
@@ -174,10 +173,9 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
     talk(db, scope, "We had soup", "Rain all over", HOUND, ANSWER, "Fine", "Good night", *TALK[3:])
     edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
     own, around = near(db, scope, grams)
-    # Vectors older than those held are read: of the row as a candidate, of the one before it as its neighbour.
     assert around > own > 0
-    own, around_older = near(db, scope, grams, newest=0)
-    assert around_older > own
+    # Vectors that are not held are read: of the row as a candidate, of the one before it as its neighbour.
+    assert near(db, scope, grams, cache_mb=0) == pytest.approx((own, around))
     # In step: what is said no more, and what is gone, tells nothing about the others, and neither does what is hidden.
     db.clock.forward(minutes=5)  # type: ignore[attr-defined]
     edit_chat_message("m2", "The ship is a ship", **edit)  # type: ignore[arg-type]
@@ -233,7 +231,7 @@ def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
     assert found(db, asked, "dog?", new) == [TALK[2]]
     assert found(db, asked, "hound?", old) == [TALK[2]]
     embed_rows(embedder=new, db=db, settings=DEFAULTS, scope=scope)
-    db.caches.pop("core.search.meaning", None)
+    db.caches.pop(held_vectors.HELD, None)
     assert found(db, asked, "hound?", new) == [TALK[2]] == found(db, asked, "hound?", old)
     assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6, "old": 6}
     assert drop_vectors("old", db=db, settings=DEFAULTS, scope=scope) == 6
@@ -352,13 +350,3 @@ def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
         embed_rows()
     with pytest.raises(ValueError, match="limit is '0'"):
         embed_rows(0, embedder=Grams())
-
-
-def test_no_more_changed_rows_are_kept_than_a_bound(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who edits a million rows and searches no more keeps none of them."""
-    monkeypatch.setitem(db.caches, embeddings.CHANGED, {})
-    monkeypatch.setattr(embeddings, "MOST_CHANGED", 3)
-    embeddings.note_changed(db, sources.CHAT, range(5))
-    embeddings.note_changed(db, sources.MEMORIES, [7])
-    chat, memory = sources.CHAT.number, sources.MEMORIES.number
-    assert list(db.caches[embeddings.CHANGED]) == [(chat, 3), (chat, 4), (memory, 7)]

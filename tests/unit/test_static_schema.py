@@ -27,7 +27,7 @@ EXEMPT = {"schema_version", "config", "search_vocab", "search_progress"}
 """About the database, not about anybody (D1)."""
 BY_AUDIENCE = {
     "search_tag", "search_term", "search_fresh", "search_segment", "search_block", "search_gone", "search_count",
-    "search_stats", "search_vector",
+    "search_stats", "search_vector", "search_vector_version", "search_vector_gone",
 }  # fmt: skip
 """Lead with audience_id, which belongs to one persona."""
 

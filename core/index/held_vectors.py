@@ -1,0 +1,365 @@
+"""The vectors of audiences, as arrays: held in memory as long as there is room, read for each search beyond.
+
+Promise: what `read_parts` yields are all vectors of a model in the audiences asked for, as they are stored when it is
+called. What a process holds of an audience is good for one version of it (`vector_versions`): what came or went since
+is read and put in place, also where another process did it; of audiences that are no more, or of which much went,
+nothing is kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Integer, bindparam, or_, select
+
+from ..database.dialects import ID, Key
+from ..database.engine import Database
+from ..database.schema_semantic import search_vector
+from ..database.statements import Part as Statement
+from . import vector_versions
+from .vector_versions import KEPT
+
+HELD = "vectors.held"
+"""Name of what is held, in the caches of a handle."""
+CHUNK = 8192
+"""Vectors read at once, and of one part."""
+COMPARED = 1024
+"""Vectors compared at once: what that takes stays in the caches of a processor."""
+_FIRST = (-(2**63), -1, -1)
+
+_V = search_vector.c
+Place = tuple[int, int]
+"""Source and id of a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some vectors of an audience, by id and source of their rows; those of one row follow each other."""
+
+    row_id: Any
+    source: Any
+    at_us: Any
+    stamp: Any
+    matrix: Any
+    """One signed byte a number."""
+    lengths: Any = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.row_id)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it takes."""
+        arrays = (self.row_id, self.source, self.at_us, self.stamp, self.matrix, self.lengths)
+        return int(sum(array.nbytes for array in arrays))
+
+    @cached_property
+    def starts(self) -> Any:
+        """Return where the vectors of each row begin."""
+        new = np.ones(len(self), bool)
+        new[1:] = (self.row_id[1:] != self.row_id[:-1]) | (self.source[1:] != self.source[:-1])
+        return np.flatnonzero(new)
+
+    def compare(self, asked: Any) -> Any:
+        """Return the cosine of the best vector of each row.
+
+        Args:
+            asked: of length 1.
+        """
+        values = np.empty(len(self), np.float32)
+        for at in range(0, len(self), COMPARED):
+            # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as this takes.
+            some = self.matrix[at : at + COMPARED].astype(np.float32)
+            values[at : at + COMPARED] = np.einsum("ij,j->i", some, asked)
+        values /= self.lengths
+        return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
+
+    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
+        """Return those of the places that are here, each with the number of its row."""
+        return find_rows(self.row_id[self.starts], self.source[self.starts], places)
+
+    def nearest_vector(self, row: int, asked: Any) -> Any:
+        """Return the vector of a row, of length 1: of several the one nearest to what is asked."""
+        start = int(self.starts[row])
+        end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self)
+        found = self.matrix[start:end].astype(np.float32) / self.lengths[start:end, None]
+        return found[int(np.argmax(np.einsum("ij,j->i", found, asked)))] if end - start > 1 else found[0]
+
+    def without(self, gone: Mapping[Place, int]) -> Part:
+        """Return the part without the vectors of rows that were stored before they went.
+
+        Args:
+            gone: place to the version with which its vectors went.
+        """
+        at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
+        rows = zip(
+            at.tolist(), self.source[at].tolist(), self.row_id[at].tolist(), self.stamp[at].tolist(), strict=True
+        )
+        dead = [n for n, source, row_id, stamp in rows if stamp < gone.get((source, row_id), stamp)]
+        if not dead:
+            return self
+        kept = np.ones(len(self), bool)
+        kept[dead] = False
+        return self.chosen(kept)
+
+    def chosen(self, index: Any) -> Part:
+        """Return some of the vectors."""
+        arrays = (self.row_id, self.source, self.at_us, self.stamp, self.matrix, self.lengths)
+        return Part(*(array[index] for array in arrays))
+
+
+def find_rows(row_id: Any, source: Any, places: Sequence[Place]) -> list[tuple[Place, int]]:
+    """Return those of the places that are among rows, each with its number there.
+
+    Args:
+        row_id: ids of the rows, rising.
+        source: their sources; of one id rising.
+
+    >>> find_rows(np.array([3, 7, 7]), np.array([0, 0, 2]), [(2, 7), (0, 3), (1, 3), (0, 9)])
+    [((2, 7), 2), ((0, 3), 0)]
+    """
+    if not len(row_id) or not places:
+        return []
+    ids = np.array([place[1] for place in places], np.int64)
+    starts, ends = np.searchsorted(row_id, ids, "left"), np.searchsorted(row_id, ids, "right")
+    here = np.flatnonzero(ends > starts).tolist()
+    return [(places[n], at) for n in here for at in range(int(starts[n]), int(ends[n])) if source[at] == places[n][0]]
+
+
+def build_part(rows: Sequence[tuple[int, int, int, int, bytes]], dimensions: int) -> Part:
+    """Return vectors as a part.
+
+    Args:
+        rows: source, id, time in microseconds, stamp and vector of each; those of one row in their order.
+        dimensions: of a model that changed these and not its name, what it made before cannot be compared.
+    """
+    fitting = [row for row in rows if len(row[4]) == dimensions]
+    source, row_id, at_us, stamp = (
+        np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))
+    )
+    matrix = np.frombuffer(b"".join([row[4] for row in fitting]), np.int8).reshape(len(fitting), dimensions)
+    return sort_part(Part(row_id, source, at_us, stamp, matrix, lengths_of(matrix)))
+
+
+def sort_part(part: Part) -> Part:
+    """Return a part in its order; the vectors of one row keep theirs."""
+    return part.chosen(np.lexsort((part.source, part.row_id)))
+
+
+def lengths_of(matrix: Any) -> Any:
+    """Return the length of each vector."""
+    made = np.empty(len(matrix), np.float32)
+    for at in range(0, len(matrix), COMPARED):
+        made[at : at + COMPARED] = np.linalg.norm(matrix[at : at + COMPARED].astype(np.float32), axis=1)
+    return np.maximum(made, 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """All vectors of an audience that one model made, as of a version."""
+
+    version: int
+    parts: tuple[Part, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+
+class _Cache:
+    """What is held for one database, that of the audiences used last."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.held: OrderedDict[tuple[str, int, int], _Held] = OrderedDict()
+
+    def keep(self, key: tuple[str, int, int], one: _Held, most_bytes: int) -> None:
+        with self.lock:
+            self.held.pop(key, None)
+            if one.size <= most_bytes:
+                self.held[key] = one
+            taken = sum(each.size for each in self.held.values())
+            while taken > most_bytes:
+                taken -= self.held.popitem(last=False)[1].size
+
+
+def held_bytes(db: Database) -> int:
+    """Return how many bytes of vectors are held for a database."""
+    cache: _Cache | None = db.caches.get(HELD)
+    if cache is None:
+        return 0
+    with cache.lock:
+        return sum(one.size for one in cache.held.values())
+
+
+def read_parts(
+    db: Database, model: str, audiences: Mapping[int, int], dimensions: int, most_bytes: int
+) -> Iterator[tuple[Part, bool]]:
+    """Yield all vectors of audiences that one model made, part by part, each with whether it is held.
+
+    Args:
+        audiences: those seen, each with about how many rows it has.
+        dimensions: of the vector they are compared with.
+        most_bytes: most that is held for this database. What is beyond is read for every search and let go.
+
+    Raises:
+        StoreReadError: they could not be read.
+    """
+    cache: _Cache = db.caches.setdefault(HELD, _Cache())
+    with cache.lock:
+        known = {key[2]: one for key, one in cache.held.items() if key[:2] == (model, dimensions)}
+        every = {key[2] for key in cache.held}
+    versions = vector_versions.read_versions(db, {*audiences, *every})
+    _let_go(cache, versions)
+    missing: dict[int, int] = {}
+    for audience, rows in audiences.items():
+        one, version = known.get(audience), versions.get(audience, 0)
+        if one is None or not 0 <= version - one.version <= KEPT:
+            missing[audience] = rows
+            continue
+        if one.version != version:
+            one = _follow(db, model, audience, dimensions, one, version)
+        cache.keep((model, dimensions, audience), one, most_bytes)
+        yield from ((part, True) for part in one.parts if len(part))
+    for group in _groups(missing):
+        yield from _load(db, cache, model, group, dimensions, most_bytes, versions)
+
+
+def _let_go(cache: _Cache, versions: Mapping[int, int]) -> None:
+    """Forget what is held of audiences that are no more, or of which so much went that all is read again."""
+    with cache.lock:
+        for key, one in list(cache.held.items()):
+            if not 0 <= versions.get(key[2], 0) - one.version <= KEPT:
+                del cache.held[key]
+
+
+def _groups(audiences: Mapping[int, int]) -> Iterator[list[int]]:
+    """Yield audiences that are read with one statement: several small ones, or a large one alone."""
+    group: list[int] = []
+    rows = 0
+    for audience, count in sorted(audiences.items(), key=lambda one: (one[1], one[0])):
+        if group and rows + count > CHUNK:
+            yield group
+            group, rows = [], 0
+        group.append(audience)
+        rows += count
+    if group:
+        yield group
+
+
+def _load(
+    db: Database, cache: _Cache, model: str, group: Sequence[int], dimensions: int, most_bytes: int,
+    versions: Mapping[int, int],
+) -> Iterator[tuple[Part, bool]]:  # fmt: skip
+    """Yield the vectors of audiences that are not held, and hold them as far as there is room."""
+    kept: dict[int, list[Part]] = {audience: [] for audience in group}
+    size, is_held = 0, True
+    for audience, part in _walk(db, model, group, dimensions):
+        size += part.size
+        if is_held and size > most_bytes:
+            is_held = False
+            kept.clear()
+        if is_held:
+            kept[audience].append(part)
+        yield part, is_held
+    for audience, parts in kept.items():
+        cache.keep((model, dimensions, audience), _Held(versions.get(audience, 0), tuple(parts)), most_bytes)
+
+
+def _walk(db: Database, model: str, group: Sequence[int], dimensions: int) -> Iterator[tuple[int, Part]]:
+    """Yield the vectors of audiences in parts of about CHUNK."""
+    values: dict[str, Any]
+    if len(group) > 1:
+        values = {"audiences": list(group), "model": model}
+        by_audience: dict[int, list[Any]] = {}
+        for row in _read(db, _of_small(db.family), values):
+            by_audience.setdefault(row[0], []).append(row[1:])
+        for audience, rows in by_audience.items():
+            yield audience, build_part(rows, dimensions)
+        return
+    audience, (at_us, source, row_id) = group[0], _FIRST
+    while True:
+        values = {"audience": audience, "model": model, "at": at_us, "after": source, "row": row_id, "most": CHUNK}
+        rows = [row[1:] for row in _read(db, _after(db.family), values)]
+        is_last = len(rows) < CHUNK
+        whole = rows if is_last else _whole_rows(rows)
+        if whole:
+            yield audience, build_part(whole, dimensions)
+        if is_last:
+            return
+        source, row_id, at_us = whole[-1][:3]
+
+
+def _whole_rows(rows: list[Any]) -> list[Any]:
+    """Return the vectors without those of the last row, some of which may be missing."""
+    end = len(rows)
+    while end and rows[end - 1][:2] == rows[-1][:2]:
+        end -= 1
+    return rows[:end]
+
+
+def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
+    """Return what is held of an audience with what came and without what went since."""
+    gone: dict[Place, int] = {}
+    for source, row_id, stamp in vector_versions.read_gone(db, audience, one.version):
+        gone[source, row_id] = stamp
+    values = {"audience": audience, "model": model, "since": one.version}
+    fresh = build_part([row[1:] for row in _read(db, _since(db.family), values)], dimensions)
+    # What was read here before, and what another search has read meanwhile, stands in its newest form alone.
+    for place in zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True):
+        gone[place] = 2**63 - 1
+    parts = [part.without(gone) for part in one.parts] if gone else list(one.parts)
+    parts.append(fresh)
+    return _Held(version, tuple(_merged(part for part in parts if len(part))))
+
+
+def _merged(parts: Iterable[Part]) -> list[Part]:
+    """Return the parts with the last ones joined as long as they are small, so that there are few of them."""
+    made: list[Part] = []
+    for part in parts:
+        while made and len(made[-1]) + len(part) <= CHUNK:
+            before = made.pop()
+            names = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
+            joined = Part(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in names))
+            part = sort_part(joined)  # noqa: PLW2901 - grows until it is large enough
+        made.append(part)
+    return made
+
+
+def _read(db: Database, statement: Statement, values: Mapping[str, Any]) -> Sequence[Any]:
+    given: list[Any] = []
+    sql = statement.text(values, given)
+    rows = db.read_driver(sql, given, source="search_vector")
+    return [(*row[:5], bytes(row[5])) for row in rows]
+
+
+_COLUMNS = (_V.audience_id, _V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
+_OF_MODEL = _V.model == bindparam("model", type_=Key(100))
+_OF_AUDIENCE = _V.audience_id == bindparam("audience", type_=ID)
+
+
+@lru_cache(maxsize=2)
+def _of_small(family: str) -> Statement:
+    chosen = select(*_COLUMNS).where(_V.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)), _OF_MODEL)
+    return Statement(chosen.order_by(_V.audience_id, _V.at_us, _V.source, _V.row_id, _V.part), family)
+
+
+@lru_cache(maxsize=2)
+def _after(family: str) -> Statement:
+    at, after, row = (bindparam(name, type_=ID) for name in ("at", "after", "row"))
+    later = or_(_V.at_us > at, _V.source > after, (_V.source == after) & (_V.row_id > row))
+    chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.at_us >= at, later)
+    most = bindparam("most", type_=Integer())
+    return Statement(chosen.order_by(_V.at_us, _V.source, _V.row_id, _V.part).limit(most), family)
+
+
+@lru_cache(maxsize=2)
+def _since(family: str) -> Statement:
+    chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.stamp > bindparam("since", type_=ID))
+    return Statement(chosen.order_by(_V.source, _V.row_id, _V.part), family)

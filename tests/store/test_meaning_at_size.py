@@ -1,0 +1,292 @@
+"""All vectors of the audiences seen are compared, however many, as they are stored now (docs/embeddings.md)."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from core import search as searching
+from core.audience.view import Request
+from core.calls.call import look_around, open_call
+from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
+from core.config import Settings
+from core.database.engine import Database
+from core.database.schema import audiences
+from core.database.schema_semantic import search_vector, search_vector_gone, search_vector_version
+from core.forgetting import forget
+from core.index import held_vectors, vector_versions
+from core.scope import Scope
+from core.search import meaning
+from core.semantic import drop_vectors, embed_rows
+from core.synth_core_memory import explain_search
+from tests.store.embedder import Grams
+from tests.store.world import open_db, own_scope
+
+SETTINGS = Settings(context_reach=0)
+DIMENSIONS = 48
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_db(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture(scope="module")
+def other(migrated_url: str) -> Iterator[Database]:
+    """What another process has open."""
+    handle = open_db(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture(autouse=True)
+def _small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read, compare and hold a few vectors at a time, so that a small table is many parts."""
+    monkeypatch.setattr(held_vectors, "CHUNK", 7)
+    monkeypatch.setattr(held_vectors, "COMPARED", 3)
+    monkeypatch.setattr(meaning, "ASKED_AT_ONCE", 4)
+
+
+class Directions:
+    """Vectors that depend on the text alone: at random, but near each other for texts of one first word."""
+
+    name = "directions"
+    is_local = False
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._one(text.rpartition(": ")[2]) for text in texts]
+
+    def _one(self, text: str) -> list[float]:
+        kind, own = random.Random(text.split(maxsplit=1)[0]), random.Random(text)
+        near = [kind.gauss(0, 1) for _ in range(DIMENSIONS)]
+        return [a + own.gauss(0, 0.4) for a in near]
+
+
+def say(db: Database, scope: Scope, path: str, number: int, text: str) -> int:
+    """Store a line and return its id."""
+    made = save_chat_message(path, text, "Ann", "7", message_id=f"m{number}", db=db, settings=SETTINGS, scope=scope)
+    assert made.id is not None
+    return made.id
+
+
+def stored(db: Database, scope: Scope) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
+    """Return the place of each row of a persona to the audience and bytes of its vectors."""
+    mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
+    v = search_vector.c
+    chosen = select(v.source, v.row_id, v.audience_id, v.vector).where(v.audience_id.in_(mine))
+    found: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+    for row in db.read(chosen, source="search_vector"):
+        found.setdefault((row[0], row[1]), []).append((row[2], bytes(row[3])))
+    return found
+
+
+def cosine(asked: Sequence[float], vector: bytes) -> float:
+    """Return the cosine of two vectors."""
+    numbers = array("b", vector)
+    dot = sum(a * b for a, b in zip(asked, numbers, strict=True))
+    return dot / math.sqrt(sum(a * a for a in asked)) / math.sqrt(sum(b * b for b in numbers))
+
+
+def plain_worth(likes: dict[tuple[int, int], float]) -> dict[tuple[int, int], float]:
+    """Return what rows are worth, one after the other: the reference."""
+    rows = sorted(likes.values())[:-1]
+    mean, spread = 0.0, 0.1
+    if rows:
+        mean, spread = statistics.fmean(rows), statistics.pstdev(rows)
+        half = rows[: (len(rows) + 1) // 2]
+        low_mean, low_spread = statistics.fmean(half), statistics.pstdev(half)
+        spread = max(min(spread, 2.2 * low_spread), spread / 4, 1e-6)
+        if len(rows) < 30:
+            spread = max(spread, 0.1)
+        mean = min(mean, low_mean + 1.6 * max(low_spread, spread / 2.2))
+    return {place: max(0.0, (like - mean) / spread / 5) for place, like in likes.items()}
+
+
+def compared(db: Database, scope: Scope, text: str, cache_mb: int) -> tuple[dict[Any, float], list[tuple[int, int]]]:
+    """Return what every row is worth by a search, and the rows that become candidates by it."""
+    settings = SETTINGS.replace(semantic_cache_mb=cache_mb)
+    call = open_call(db, settings, scope)
+    query = searching.prepare(query=text, include_chat=True, settings=settings)
+    viewer = look_around(call, Request(fragments=query.fragments, tags=query.tags)).viewer
+    search = searching.resolve(query, viewer, settings, Directions())
+    found, added = meaning.compare_rows(search, db, [])
+    assert found is not None
+    places = list(stored(db, scope))
+    found.know(places)
+    assert found.worth.keys() <= set(places)
+    meaning.compare_neighbours(search, db, found, places)
+    assert found.vectors(places).keys() == found.worth.keys()
+    return dict(found.worth), [(c.source, c.id) for c in added]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_search_compares_as_if_one_vector_after_the_other(db: Database, other: Database, seed: int) -> None:
+    """Held to the reference while rows come, change and go, by this process and another, held and not."""
+    chance, scope = random.Random(seed), own_scope()
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    rows: dict[int, str] = {}
+    words = ["alpha", "beta", "gamma", "delta"]
+    for step in range(5):
+        doer = chance.choice([db, other])
+        for _ in range(chance.randint(1, 15)):
+            number = len(rows) + 1
+            path = chance.choice(["tg/1", "tg/2"])
+            text = " ".join([chance.choice(words), *(str(chance.random()) for _ in range(chance.choice([2, 2, 150])))])
+            say(doer, scope, path, number, text)
+            rows[number] = path
+        embed_rows(chance.choice([None, 5]), embedder=Directions(), db=doer, settings=SETTINGS, scope=scope)
+        for number in chance.sample(sorted(rows), min(len(rows), 3)):
+            where: Any = {"interface_path": rows[number], "db": doer, "settings": SETTINGS, "scope": scope}
+            if chance.random() < 0.5:
+                edit_chat_message(f"m{number}", f"{chance.choice(words)} edited {step}", **where)
+            else:
+                delete_chat_message(f"m{number}", **where)
+        if chance.random() < 0.5:
+            embed_rows(embedder=Directions(), db=doer, settings=SETTINGS, scope=scope)
+        text = f"{chance.choice(words)} asked {step}?"
+        (asked,) = Directions().embed([text])
+        likes = {place: max(cosine(asked, one) for _, one in each) for place, each in stored(db, scope).items()}
+        expected = plain_worth(likes)
+        nearest = sorted((place for place in expected if expected[place] >= 0.45), key=lambda p: -expected[p])
+        for handle, cache_mb in ((db, 64), (other, 64), (db, 0)):
+            worth, added = compared(handle, asking, text, cache_mb)
+            assert worth == pytest.approx(expected, abs=2e-4)
+            assert added[:10] == nearest[:10] or [expected[p] for p in added[:10]] == pytest.approx(
+                [expected[p] for p in nearest[:10]], abs=2e-4
+            )
+            assert len(added) == min(len(nearest), meaning.MOST_ADDED)
+
+
+def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
+    """Return what a search finds."""
+    settings = more.pop("settings", SETTINGS)
+    return [
+        hit["snippet"]
+        for hit in explain_search(query=query, embedder=embedder, db=db, settings=settings, scope=scope, **more)[0]
+    ]
+
+
+@pytest.mark.parametrize("rows", [20, 29, 30, 31, 90])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.33])
+def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Database, rows: int, share: float) -> None:
+    """Many rows about what is asked must not make each other look usual."""
+    scope, near = own_scope(), max(1, int(share * rows))
+    for n in range(rows):
+        say(db, scope, "tg/1", n, f"dogs {n}" if n < near else f"other{n} {n}")
+    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    _, added = compared(db, asking, "dogs everywhere", 64)
+    assert len(added) >= min(near, meaning.MOST_ADDED)
+    found = snippets(db, asking, "dogs everywhere", Directions(), limit=5)
+    assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
+
+
+def test_an_edit_by_another_process_is_known_to_the_next_search(db: Database, other: Database) -> None:
+    """No longer found by what it said, found by what it says, and not a minute later."""
+    scope, grams = own_scope(), Grams()
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    for n, text in enumerate(["We had soup", "My dog sleeps", "More rain", "She paints", "Late trains"]):
+        say(db, scope, "tg/1", n, text)
+    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
+    assert snippets(db, asking, "hound?", grams) == snippets(other, asking, "hound?", grams) == ["My dog sleeps"]
+    where: Any = {"interface_path": "tg/1", "db": other, "settings": SETTINGS, "scope": scope}
+    edit_chat_message("m1", "My car stands outside", **where)
+    assert snippets(db, asking, "hound?", grams) == []
+    embed_rows(embedder=grams, db=other, settings=SETTINGS, scope=scope)
+    assert snippets(db, asking, "vehicle?", grams) == ["My car stands outside"]
+    edit_chat_message("m0", "A canine barks", **where)
+    embed_rows(embedder=grams, db=other, settings=SETTINGS, scope=scope)
+    assert snippets(db, asking, "hound?", grams) == ["A canine barks"]
+    assert drop_vectors("grams", db=other, settings=SETTINGS, scope=scope) == 5
+    assert snippets(db, asking, "hound?", grams) == []
+
+
+def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
+    """However many rows of a conversation that is left out are nearer."""
+    scope = own_scope()
+    for n in range(40):
+        say(db, scope, "tg/2", n, f"dogs {n}")
+    for n in range(80):
+        say(db, scope, "tg/1", 100 + n, f"other{n} {n}")
+    say(db, scope, "tg/1", 200, "dogs at last")
+    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    assert snippets(db, asking, "dogs anywhere", Directions(), exclude=["tg/2"]) == ["dogs at last"]
+
+
+def test_no_more_is_held_than_the_flag_allows(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not held is read, and finds the same; who holds nothing finds the same too."""
+    monkeypatch.setattr(meaning, "MEGABYTE", 1000)
+    scope = own_scope()
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    for n in range(60):
+        say(db, scope, "tg/1", n, f"other{n} {n}")
+    say(db, scope, "tg/1", 100, "dogs here")
+    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    for most in (0, 1, 3, 100):
+        db.caches.pop(held_vectors.HELD, None)
+        settings = SETTINGS.replace(semantic_cache_mb=most)
+        for _ in range(2):
+            assert snippets(db, asking, "dogs anywhere", Directions(), settings=settings) == ["dogs here"]
+            assert held_vectors.held_bytes(db) <= most * 1000
+    assert held_vectors.held_bytes(db) > 61 * DIMENSIONS
+
+
+def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notes do not grow with the years, and nobody is misled by their end."""
+    monkeypatch.setattr(vector_versions, "KEPT", 3)
+    monkeypatch.setattr(held_vectors, "KEPT", 3)
+    monkeypatch.setattr(vector_versions, "CLEANED", 2)
+    scope, grams = own_scope(), Grams()
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    for n in range(12):
+        say(db, scope, "tg/1", n, f"A dog named {n}" if n == 0 else f"Line {n}")
+    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
+    assert snippets(db, asking, "hound?", grams) == ["A dog named 0"]
+    where: Any = {"interface_path": "tg/1", "db": other, "settings": SETTINGS, "scope": scope}
+    for n in range(10):
+        delete_chat_message(f"m{n}", **where)
+    mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
+    noted = select(func.count()).where(search_vector_gone.c.audience_id.in_(mine))
+    assert 0 < db.read(noted, source="search_vector_gone")[0][0] <= 5
+    assert snippets(db, asking, "hound?", grams) == []
+    _, added = compared(db, asking, "hound?", 64)
+    assert added == []
+
+
+def test_f18_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Database) -> None:
+    """The table, the notes about it, what this process holds, and what another one holds at its next search."""
+    scope, grams = own_scope(), Grams()
+    closed = Scope(scope.persona, "tg/9", "tg/7", privacy="restricted")
+    for n, text in enumerate(["A dog in a closed room", "Rain there", "Soup there"]):
+        say(db, closed, "tg/9", n, text)
+    say(db, scope, "tg/1", 10, "Nothing else")
+    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
+    for handle in (db, other):
+        handle.caches.pop(held_vectors.HELD, None)
+        assert snippets(handle, closed, "hound?", grams) == ["A dog in a closed room"]
+        assert held_vectors.held_bytes(handle) > 0
+    ids = {one for each in stored(db, scope).values() for one, _ in each}
+    forget(conversation="tg/9", db=db, settings=SETTINGS, scope=scope)
+    assert len(stored(db, scope)) == 1
+    (left,) = {one for each in stored(db, scope).values() for one, _ in each}
+    for table in (search_vector, search_vector_gone, search_vector_version):
+        c = table.c
+        rows = db.read(select(func.count()).where(c.audience_id.in_(ids - {left})), source=table.name)
+        assert rows[0][0] == 0, table.name
+    for handle in (db, other):
+        assert snippets(handle, Scope(scope.persona, "tg/1", "tg/7"), "hound?", grams) == []
+        cache = handle.caches[held_vectors.HELD]
+        assert {key[2] for key in cache.held} <= {left}
