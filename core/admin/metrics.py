@@ -89,6 +89,11 @@ def collect_families(admin: AdminCall) -> Mapping[str, Family]:
             ("what",),
             [((name,), float(getattr(cache, name))) for name in cache.__dataclass_fields__],
         ),
+        "repeated": (
+            "Reads and transactions of this process run again, by the number of the error; 0 is a lost connection.",
+            ("error",),
+            _sort_rows(Counter({(str(number or 0),): times for number, times in db.repeats.items()})),
+        ),
         "up": ("1 while the database answers.", (), [((), 1.0)]),
     }
 

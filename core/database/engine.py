@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -84,6 +85,8 @@ class Database:
         """What writes changes that are kept back for a moment, each called by `settle`; none of them raises."""
         self.at_close: list[Callable[[], object]] = []
         """What writes that which no prompt waits for, such as counts; called by `close` alone, and likewise."""
+        self.repeats: Counter[int | None] = Counter()
+        """How often a read or a transaction was run again, by the number of the error; None is a lost connection."""
         self._options = options
         self._engines: tuple[Engine, Engine] | None = None
         self._opening = threading.Lock()
@@ -184,6 +187,7 @@ class Database:
                     in_time = attempt == 1 and call.taken < self.timeout_seconds
                     if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
                         failures.raise_store_error(StoreReadError, error, source)
+                    self._count_repeat(number)
                     event(logging.INFO, "read_repeated", source=source, number=number)
                 finally:
                     call.spent, call.since = call.taken, None
@@ -298,9 +302,19 @@ class Database:
                         if there is not None:
                             return there
                         failures.raise_store_error(StoreWriteError, error, source, failures.UNSURE if unsure else "")
+                    self._count_repeat(number)
                     event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    def _count_repeat(self, number: int | None) -> None:
+        self.repeats[number] += 1
+        self._local.repeats = self.count_repeats() + 1
+
+    def count_repeats(self) -> int:
+        """Return how often something was run again for the calling thread, since it first used the handle."""
+        found: int = getattr(self._local, "repeats", 0)
+        return found
 
     def repeat(self, work: Callable[[Connection], T], *, source: str) -> T:
         """Run `work` as `transaction` does, and again also where it may be stored already, which it must bear."""

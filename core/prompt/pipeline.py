@@ -71,6 +71,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     call = _start(request)
     if len(call.message.text) > MOST_ASKED_CHARS:
         call.report.note(f"text has {len(call.message.text)} characters; {MOST_ASKED_CHARS} of them are searched for")
+    repeats = call.db.count_repeats() if isinstance(call.db, Database) else 0
     _read_files(call)
     # 2. who sees what; search, history and sections; the context
     with call.one_connection():
@@ -90,6 +91,8 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     limit_chars = _limit(call) if limit_chars is None else limit_chars
     fitted = _fit(request, call, prompt, limit_chars, limit_tokens, built)
     call.guard("recalls", "memory_recalls", lambda: _record(call, built.recalled, fitted), None)
+    if isinstance(call.db, Database) and (repeats := call.db.count_repeats() - repeats):
+        call.report.add_account("repeated", repeats)
     return fitted.prompt, call.report
 
 

@@ -1,7 +1,7 @@
 """Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client.
 
-A script's values stand in lines at its top: `SET @name = value;`, on SQLite `.parameter set @name "value"`, as the
-clients of the two want them. Called by `db maintenance`.
+A script's values stand in lines at its top: `SET @name = value;`, on SQLite the columns of a temporary table of one
+row, `given`, so that whatever sends SQL can run the file as it stands. Called by `db maintenance`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, String, bindparam, exists, or_, select
 
 from ..base import resources
 from ..database.dialects import Time
 from ..database.engine import Database
+from ..database.schema import audiences, memories, search_fresh
+from ..database.sources import MEMORIES
+from ..index import indexed, packing
 from . import ddl
 
 Value = str | int | float
 
-_LINE = re.compile(r"""^(?:SET\ @(\w+)\ =\ (.+);|\.parameter\ set\ @(\w+)\ "(.+)")$""", re.VERBOSE)
+_LINE = re.compile(r"^(?:SET @(\w+) = (.+);|  (.+) AS (\w+)[,;])$")
+_GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT")
+"""Lines before the values on SQLite."""
+PRUNE = "prune"
+"""The script after which the program also takes out what is packed."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
 """Statements for the plain client; here the transaction is the handle's."""
 
@@ -37,6 +44,11 @@ class Script:
     values: Mapping[str, Value]
     """Its values as the file has them."""
     statements: tuple[str, ...]
+
+    @property
+    def first_change(self) -> int:
+        """Return the place of the first statement that is no SELECT; the number of statements without one."""
+        return next((n for n, one in enumerate(self.statements) if not one.startswith("SELECT")), len(self.statements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,9 @@ def parse_script(name: str, text: str) -> Script:
     for line in text.splitlines():
         found = _LINE.match(line)
         if found and not rest:
-            values[found[1] or found[3]] = _value(found[2] or found[4])
+            values[found[1] or found[4]] = _value(found[2] or found[3])
+        elif line in _GIVEN and not rest:
+            continue
         elif line.startswith("-- ") and not values and not rest:
             head.append(line.removeprefix("-- "))
         elif line.strip() and not line.startswith("--"):
@@ -118,20 +132,61 @@ def run_script(
     def work(connection: Connection) -> Ran:
         counted: dict[str, int] = {}
         changed: dict[str, int] = {}
-        if db.family == "mysql":
-            for key, value in bound.items():
-                connection.exec_driver_sql(f"SET @{key} = %s", (value,))
-        for statement in script.statements:
-            parameters = bound if db.family == "sqlite" else None
-            done = connection.exec_driver_sql(statement, parameters)
+        _give(connection, db.family, bound)
+        is_prune = name == PRUNE and bound.get("apply") == 1
+        for number, statement in enumerate(script.statements):
+            if is_prune and number == script.first_change:
+                _take_out_packed(connection, db, bound)
+            done = connection.exec_driver_sql(statement)
             if done.returns_rows:
                 counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
             else:
                 table = statement.removeprefix("DELETE FROM ").removeprefix("UPDATE ").split()[0]
                 changed[table] = changed.get(table, 0) + max(0, done.rowcount)
+        if is_prune:
+            packing.purge(connection, db.family, _read_audiences(connection, str(bound["persona"])))
+        if db.family == "sqlite":
+            connection.exec_driver_sql("DROP TABLE temp.given")
         return Ran(name, counted, changed)
 
     return db.transaction(work, source=f"the maintenance script {name}")
+
+
+def _take_out_packed(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
+    """Take packed rows that are to go out of the counts of the index, which no statement of a script can."""
+    persona = str(values["persona"])
+    m, f = memories.c, search_fresh.c
+    expired, archived = (
+        bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
+    )
+    is_fresh = exists().where(f.audience_id == m.audience_id, f.source == MEMORIES.number, f.row_id == m.id)
+    ids = connection.execute(
+        select(m.id).where(
+            m.persona_id == persona,
+            m.pinned == 0,
+            m.archived_at.is_(None),
+            or_(m.expires_at <= expired, m.archived_at <= archived),
+            ~is_fresh,
+        )
+    ).scalars()
+    if packed := list(ids):
+        indexed.set_hidden(connection, db, MEMORIES, persona, packed, archived_at=db.clock())
+
+
+def _read_audiences(connection: Connection, persona: str) -> list[int]:
+    found = connection.execute(select(audiences.c.audience_id).where(audiences.c.persona_id == persona))
+    return list(found.scalars())
+
+
+def _give(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
+    """Put the values where the statements of a script look for them."""
+    if family == "mysql":
+        for key, value in values.items():
+            connection.exec_driver_sql(f"SET @{key} = %s", (value,))
+        return
+    connection.exec_driver_sql("DROP TABLE IF EXISTS temp.given")
+    columns = ", ".join(f":{key} AS {key}" for key in values)  # names of a file of ours
+    connection.exec_driver_sql(f"CREATE TEMP TABLE given AS SELECT {columns}", dict(values))
 
 
 def _bound(value: Value | datetime) -> Value:

@@ -4,10 +4,12 @@
 -- Cost: reads the tables of the persona once: seconds for a million rows.
 -- Run it: prompt-engine db maintenance health, or sqlite3 FILE < this file
 
+DROP TABLE IF EXISTS temp.given;
+CREATE TEMP TABLE given AS SELECT
 -- whose rows
-.parameter set @persona "'default'"
+  'default' AS persona,
 -- the time by which a memory item has expired, UTC
-.parameter set @now "'2000-01-01 00:00:00.000000'"
+  '2000-01-01 00:00:00.000000' AS now;
 
 BEGIN IMMEDIATE;
 
@@ -15,60 +17,60 @@ BEGIN IMMEDIATE;
 
 SELECT 'conversations' AS what, COUNT(*) AS n
 FROM conversations
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'participants' AS what, COUNT(*) AS n
 FROM participants
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'chat_history_cache' AS what, COUNT(*) AS n
 FROM chat_history_cache
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'memories' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'ai_diary' AS what, COUNT(*) AS n
 FROM ai_diary
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'tags' AS what, COUNT(*) AS n
 FROM tags
-WHERE persona_id = @persona;
+WHERE persona_id = (SELECT persona FROM given);
 
 SELECT 'memory items archived' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND archived_at IS NOT NULL;
+WHERE persona_id = (SELECT persona FROM given) AND archived_at IS NOT NULL;
 
 SELECT 'memory items superseded' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND superseded_by IS NOT NULL;
+WHERE persona_id = (SELECT persona FROM given) AND superseded_by IS NOT NULL;
 
 SELECT 'memory items in quarantine' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND quarantined = 1;
+WHERE persona_id = (SELECT persona FROM given) AND quarantined = 1;
 
 SELECT 'memory items expired and still there' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND expires_at <= @now AND archived_at IS NULL;
+WHERE persona_id = (SELECT persona FROM given) AND expires_at <= (SELECT now FROM given) AND archived_at IS NULL;
 
 SELECT 'memory items never recalled' AS what, COUNT(*) AS n
 FROM memories AS m
-WHERE m.persona_id = @persona
-  AND NOT EXISTS (SELECT 1 FROM memory_recalls AS r WHERE r.persona_id = @persona AND r.memory_id = m.id);
+WHERE m.persona_id = (SELECT persona FROM given)
+  AND NOT EXISTS (SELECT 1 FROM memory_recalls AS r WHERE r.persona_id = (SELECT persona FROM given) AND r.memory_id = m.id);
 
 SELECT 'memory items without folded text' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND text_folded IS NULL;
+WHERE persona_id = (SELECT persona FROM given) AND text_folded IS NULL;
 
 SELECT 'memory items without time' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND timestamp IS NULL;
+WHERE persona_id = (SELECT persona FROM given) AND timestamp IS NULL;
 
 SELECT 'indexed words' AS what, COALESCE(SUM(s.words), 0) AS n
 FROM search_stats AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona);
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given));
 
 SELECT 'sources whose index is not ready' AS what, COUNT(*) AS n
 FROM search_progress

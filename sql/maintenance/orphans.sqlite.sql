@@ -4,10 +4,12 @@
 -- Cost: reads the search index of the persona once: about a minute for a million messages.
 -- Run it: prompt-engine db maintenance orphans, or sqlite3 FILE < this file
 
+DROP TABLE IF EXISTS temp.given;
+CREATE TEMP TABLE given AS SELECT
 -- whose rows
-.parameter set @persona "'default'"
+  'default' AS persona,
 -- 0 counts, 1 changes
-.parameter set @apply "0"
+  0 AS apply;
 
 BEGIN IMMEDIATE;
 
@@ -15,66 +17,66 @@ BEGIN IMMEDIATE;
 
 SELECT 'recalls of memory items that are gone' AS what, COUNT(*) AS n
 FROM memory_recalls AS r
-WHERE r.persona_id = @persona
-  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = r.memory_id);
+WHERE r.persona_id = (SELECT persona FROM given)
+  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = r.memory_id);
 
 SELECT 'indexed words of rows that are gone from memories' AS what, COUNT(*) AS n
 FROM search_term AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND s.source = 0
-  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
+  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = s.row_id);
 
 SELECT 'indexed tags of rows that are gone from memories' AS what, COUNT(*) AS n
 FROM search_tag AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND s.source = 0
-  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
+  AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = s.row_id);
 
 SELECT 'indexed words of rows that are gone from ai_diary' AS what, COUNT(*) AS n
 FROM search_term AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND s.source = 1
-  AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
+  AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = s.row_id);
 
 SELECT 'indexed tags of rows that are gone from ai_diary' AS what, COUNT(*) AS n
 FROM search_tag AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND s.source = 1
-  AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
+  AND NOT EXISTS (SELECT 1 FROM ai_diary AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = s.row_id);
 
 SELECT 'indexed words of rows that are gone from chat_history_cache' AS what, COUNT(*) AS n
 FROM search_term AS s
-WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+WHERE s.audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND s.source = 2
-  AND NOT EXISTS (SELECT 1 FROM chat_history_cache AS m WHERE m.persona_id = @persona AND m.id = s.row_id);
+  AND NOT EXISTS (SELECT 1 FROM chat_history_cache AS m WHERE m.persona_id = (SELECT persona FROM given) AND m.id = s.row_id);
 
 SELECT 'messages of conversations that are not known' AS what, COUNT(*) AS n
 FROM chat_history_cache AS h
-WHERE h.persona_id = @persona
+WHERE h.persona_id = (SELECT persona FROM given)
   AND NOT EXISTS (
-    SELECT 1 FROM conversations AS c WHERE c.persona_id = @persona AND c.conversation_key = h.interface_path
+    SELECT 1 FROM conversations AS c WHERE c.persona_id = (SELECT persona FROM given) AND c.conversation_key = h.interface_path
   );
 
 SELECT 'rows of memories that nobody sees, their audience is gone' AS what, COUNT(*) AS n
 FROM memories AS m
-WHERE m.persona_id = @persona
-  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = @persona AND a.audience_id = m.audience_id);
+WHERE m.persona_id = (SELECT persona FROM given)
+  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = (SELECT persona FROM given) AND a.audience_id = m.audience_id);
 
 SELECT 'rows of ai_diary that nobody sees, their audience is gone' AS what, COUNT(*) AS n
 FROM ai_diary AS m
-WHERE m.persona_id = @persona
-  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = @persona AND a.audience_id = m.audience_id);
+WHERE m.persona_id = (SELECT persona FROM given)
+  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = (SELECT persona FROM given) AND a.audience_id = m.audience_id);
 
 SELECT 'rows of chat_history_cache that nobody sees, their audience is gone' AS what, COUNT(*) AS n
 FROM chat_history_cache AS m
-WHERE m.persona_id = @persona
-  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = @persona AND a.audience_id = m.audience_id);
+WHERE m.persona_id = (SELECT persona FROM given)
+  AND NOT EXISTS (SELECT 1 FROM audiences AS a WHERE a.persona_id = (SELECT persona FROM given) AND a.audience_id = m.audience_id);
 
--- Change, where @apply is 1
+-- Change, where (SELECT apply FROM given) is 1
 
 DELETE FROM memory_recalls
-WHERE persona_id = @persona
-  AND @apply = 1
-  AND memory_id NOT IN (SELECT m.id FROM memories AS m WHERE m.persona_id = @persona);
+WHERE persona_id = (SELECT persona FROM given)
+  AND (SELECT apply FROM given) = 1
+  AND memory_id NOT IN (SELECT m.id FROM memories AS m WHERE m.persona_id = (SELECT persona FROM given));
 
 COMMIT;

@@ -1,7 +1,7 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
--- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats.
--- Cost: reads the search index of the persona twice, and each tag of the persona against each row that goes: run it at a quiet hour.
+-- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats, search_vector, search_vocab.
+-- Cost: reads the search index of the persona twice, each tag of the persona against each row that goes, and the vocabulary: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
 -- whose rows
@@ -137,6 +137,13 @@ WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @pers
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
   AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
 
+DELETE FROM search_vector
+WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = @persona)
+  AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
+    WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before))
+  AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
 DELETE FROM memory_recalls
 WHERE persona_id = @persona
   AND memory_id IN (SELECT m.id FROM memories AS m
@@ -148,5 +155,11 @@ DELETE FROM memories
 WHERE persona_id = @persona AND pinned = 0
   AND (expires_at <= @expired_before OR archived_at <= @archived_before)
   AND @apply = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+-- words that no row of anybody holds any more
+
+DELETE FROM search_vocab
+WHERE @apply = 1 AND (SELECT COUNT(*) FROM search_progress WHERE ready = 0) = 0
+  AND term NOT IN (SELECT c.term FROM search_count AS c WHERE c.kind = 0 AND c.docs > 0);
 
 COMMIT;

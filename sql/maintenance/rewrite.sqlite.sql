@@ -4,16 +4,18 @@
 -- Cost: one look-up by key.
 -- Run it: prompt-engine db maintenance rewrite, or sqlite3 FILE < this file
 
+DROP TABLE IF EXISTS temp.given;
+CREATE TEMP TABLE given AS SELECT
 -- whose item
-.parameter set @persona "'default'"
+  'default' AS persona,
 -- its id
-.parameter set @id "0"
+  0 AS id,
 -- what it is to say
-.parameter set @content "''"
+  '' AS content,
 -- its tags, a JSON list of texts
-.parameter set @tags "'[]'"
+  '[]' AS tags,
 -- 0 counts, 1 changes
-.parameter set @apply "0"
+  0 AS apply;
 
 BEGIN IMMEDIATE;
 
@@ -21,11 +23,11 @@ BEGIN IMMEDIATE;
 
 SELECT 'memory items with this id' AS what, COUNT(*) AS n
 FROM memories
-WHERE persona_id = @persona AND id = @id;
+WHERE persona_id = (SELECT persona FROM given) AND id = (SELECT id FROM given);
 
 -- Change
 
-UPDATE memories SET content = @content, tags = @tags
-WHERE @apply = 1 AND @content <> '' AND persona_id = @persona AND id = @id;
+UPDATE memories SET content = (SELECT content FROM given), tags = (SELECT tags FROM given)
+WHERE (SELECT apply FROM given) = 1 AND (SELECT content FROM given) <> '' AND persona_id = (SELECT persona FROM given) AND id = (SELECT id FROM given);
 
 COMMIT;
