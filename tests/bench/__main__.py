@@ -1,6 +1,7 @@
 """`python -m tests.bench`: speed on large tables. Databases are made once and kept in `.bench/`.
 
 For developers: `--quick` (10,000 memories, SQLite), `--sizes 10k,100k`, `--engines sqlite,mariadb`, `--only search`.
+The proxy and MCP: `--only faces --engines sqlite --sizes 10k,1m`.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.bench import importing, reducing, speed, starting, writing
+from tests.bench import faces, importing, reducing, speed, starting, writing
 from tests.bench.figures import load
 from tests.bench.loading import ENGINES, SQLITE, Bench, parsed_sizes, say
 
-PARTS = ("search", "reduce", "write", "start", "import")
+PARTS = ("search", "reduce", "write", "start", "import", "faces")
 
 
 def main() -> int:
@@ -37,12 +38,14 @@ def main() -> int:
         writing.measure(engines)
     if "import" in parts:
         importing.measure(engines, importing.LINES // 10 if given.quick else importing.LINES)
-    if "search" in parts or "start" in parts:
+    if {"search", "start", "faces"} & set(parts):
         with Bench(engines, sizes, rebuild=given.rebuild) as bench:
             if "start" in parts:
                 starting.measure(bench)
             if "search" in parts:
                 speed.measure(bench)
+            if "faces" in parts:
+                faces.measure(bench)
     say("done")
     return 0
 
