@@ -97,6 +97,13 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
         look_everywhere(page)
     _ask(page, site, "What is the cat called?", max_chars="2600")
     look_everywhere(page)
+    page.goto(site.at(f"playground?{IRIS}"))
+    page.fill("#text", "What is the cat called?")
+    page.click("text=Messages, and other settings beside")
+    page.fill("#others", "CONTEXT_VERBOSITY: 2")
+    press(page, "Show the prompt")
+    assert page.locator("#beside").count() == 1
+    look_everywhere(page)
     page.click("[data-open=keys]")
     assert page.locator("#keys").is_visible()
     look_everywhere(page)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from typing import Any
 
 import pytest
 
@@ -314,3 +316,56 @@ def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Opera
     """It asks a model about many messages: one press too many should not do that."""
     shown = operator.ask("POST", "/page/jobs/run", data={"action": "try_deep"}).text
     assert "Consolidate deeply" in shown and "Nothing was changed yet" in shown
+
+
+def _try(operator: Operator, **fields: str) -> Any:
+    return operator.ask("POST", "/page/playground", data={"text": "What is the cat called?", **fields})
+
+
+def test_l35_the_playground_shows_the_messages_and_sends_them_to_the_model(db: Database, stage: Stage) -> None:
+    """What is shown is what the model gets; what may not leave does not go to it; nothing is stored."""
+    Life(stage).item("The cat is called Tofu", tags=["cat"])
+    asked: list[Any] = []
+
+    def model(messages: list[dict[str, Any]]) -> str:
+        asked.append(messages)
+        if len(asked) > 1:
+            raise RuntimeError("the line is cut")
+        return "Tofu & <b>nobody</b> else."
+
+    with client_of(made(db, model=model)) as client:
+        operator = Operator(client, stage.persona)
+        shown = _try(operator).text
+        assert not asked and "What the model gets" in shown and "The answer" not in shown
+        sent = _try(operator, action="send").text
+        assert "Tofu &amp; &lt;b&gt;nobody&lt;/b&gt; else." in sent
+        (messages,) = asked
+        contents = [html.unescape(each) for each in re.findall(r'class="said-as"[^>]*>(.*?)</pre>', sent, re.DOTALL)]
+        assert contents == [message["content"] for message in messages]
+        assert any("The cat is called Tofu" in each for each in contents)
+        refused = _try(operator, action="send", destination="local")
+        assert refused.status_code == 422 and "may not leave" in refused.text and len(asked) == 1
+        failed = _try(operator, action="send").text
+        assert "problem" in failed and "the line is cut" not in failed and "What the model gets" in failed
+    with client_of(made(db)) as client:
+        bare = _try(Operator(client, stage.persona), action="send")
+        assert bare.status_code == 422 and "No model is configured" in bare.text
+    assert Life(stage).texts() == ["The cat is called Tofu"]
+
+
+def test_l35_two_settings_are_tried_side_by_side(operator: Operator, stage: Stage) -> None:
+    """What only one of them has is named; settings that lead elsewhere are refused."""
+    life = Life(stage)
+    for name in ("Tofu", "Miso"):
+        life.item(f"The cat is called {name}", tags=["cat"])
+    shown = _try(operator, others="MEMORY_ITEMS: 1").text
+    assert "With the other settings" in shown
+    only = re.search(r"Only as it is set</h3>(.*?)<div class=\"message\"", shown, re.DOTALL)
+    assert only and len(re.findall("The cat is called", only[1])) == 1
+    chat = _try(operator, style="chat").text
+    assert 'value="chat" selected' in chat and "With the other settings" not in chat
+    for wrong, word in (("MEMORY_ITEMS: many", "whole number"), ("MEMORY_ITEM: 1", "MEMORY_ITEMS"),
+                        ("LLM_BASE_URL: http://x", "says nothing"), ("PRIVATE_STAYS_PRIVATE 0", "says nothing"),
+                        ("EMBEDDER_URL http://x", "says nothing")):  # fmt: skip
+        answer = _try(operator, others=wrong)
+        assert answer.status_code == 422 and word in answer.text, wrong

@@ -1,4 +1,7 @@
-"""The playground: a message, the prompt it would get, what was chosen and why, what was cut."""
+"""The playground: a message, the prompt and the messages it would get, what was chosen and why, what was cut.
+
+The same message can be tried with other settings beside, and sent to the model that is configured. Nothing is stored.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from ... import lifelong
+from ... import lifelong, llm
 from ...audience import table_places
 from ...audience.rules import split_key
-from ...errors import ItemNotFoundError, PromptTooLargeError
-from ...prompt_engine import explain_json_prompt, to_json
+from ...config import Settings
+from ...config.bad_values import BadValueError
+from ...config.levels import known_flag
+from ...errors import ConfigError, ItemNotFoundError, ModelError, PromptTooLargeError
+from ...prompt_engine import explain_json_prompt, to_json, to_messages
 from ...scope import Scope
 from ...text.counters import resolve_counter
 from ..playground import without_writing
@@ -28,7 +34,15 @@ EMPTY: Mapping[str, str] = {
     "destination": "remote",
     "max_chars": "",
     "limit_tokens": "",
+    "style": "data",
+    "others": "",
 }
+
+COMPARED = frozenset(
+    ("Prompt", "History", "Diary and thoughts", "Memories", "Tags and words", "Conversations", "Short-term memory",
+     "Stories")
+)  # fmt: skip
+"""Groups of settings that another prompt can be tried with: those that say what is in it, none that leads elsewhere."""
 
 
 MOST_IDS = 20
@@ -63,7 +77,8 @@ class Lost(NamedTuple):
 
 def show(page: Page) -> Response:
     """Return the form alone."""
-    return page.render(TEMPLATE, title="Playground", screen="playground", given=EMPTY, shown=None, flash=None)
+    return page.render(TEMPLATE, title="Playground", screen="playground", given=EMPTY, shown=None, other=None,
+                       answer="", flash=None)  # fmt: skip
 
 
 def ask(page: Page) -> Response:
@@ -74,9 +89,16 @@ def ask(page: Page) -> Response:
     limit = form_values.parse_whole(given["max_chars"], "characters") or None
     tokens = form_values.parse_whole(given["limit_tokens"], "tokens") or None
     shown: dict[str, Any] | None
+    other: dict[str, Any] | None = None
+    answer = ""
+    others = read_settings(page.settings, given["others"])
     try:
-        prompt, report = _explain(page, given, limit, tokens)
-        shown = _build_shown(page, prompt, report)
+        prompt, report = _explain(page, page.settings, given, limit, tokens)
+        shown = _build_shown(page, prompt, report, given["style"])
+        if others != page.settings:
+            other = _build_shown(page, *_explain(page, others, given, limit, tokens), given["style"], others)
+        if page.field("action") == "send":
+            answer = _send(page, given, shown["messages"])
         conversation = given["conversation"].strip()
         if conversation and not table_places.is_known(page.db, page.persona, conversation):
             note = f"Nothing is stored of the conversation {conversation!r}: it is taken for a new one. See its key."
@@ -84,13 +106,58 @@ def ask(page: Page) -> Response:
         problem = ""
     except PromptTooLargeError as error:
         shown, problem = None, str(error)
+    except ModelError as error:  # the prompt is shown all the same
+        problem = str(error)
     return page.render(
-        TEMPLATE, title="Playground", screen="playground", given=given, shown=shown, problem=problem, flash=None
-    )
+        TEMPLATE, title="Playground", screen="playground", given=given, shown=shown, other=other, answer=answer,
+        problem=problem, flash=None,
+    )  # fmt: skip
+
+
+def read_settings(settings: Settings, lines: str) -> Settings:
+    """Return the settings with those of a text put in their place: a line each, `NAME: value` or `NAME value`.
+
+    Raises:
+        PageError: no such setting, a bad value, or one that says nothing of what is in a prompt.
+
+    >>> read_settings(Settings(), "CONTEXT_VERBOSITY: 3").context_verbosity
+    3
+    """
+    changes: dict[str, Any] = {}
+    for line in filter(str.strip, lines.splitlines()):
+        name, _, value = line.strip().replace(":", " ", 1).replace("=", " ", 1).partition(" ")
+        try:
+            declared = known_flag(name)
+            if declared.group not in COMPARED or declared.secret or declared.name.startswith("EMBEDDER"):
+                raise PageError(f"{declared.name} says nothing of what is in a prompt. Leave it out.")
+            changes[declared.name.lower()] = declared.kind.read_text(value.strip())
+        except BadValueError as error:
+            raise PageError(str(declared.refusal(value.strip(), "argument", "the form", hint=error.hint))) from None
+        except ConfigError as error:
+            raise PageError(str(error)) from None
+    return settings.replace(**changes) if changes else settings
+
+
+def _send(page: Page, given: Mapping[str, str], messages: list[dict[str, Any]]) -> str:
+    """Return what the configured model answers.
+
+    Raises:
+        PageError: there is none, or what may not leave this machine would go to it.
+        ModelError: it did not answer.
+    """
+    if given["destination"] == "local" and page.settings.prompt_destination != "local":
+        raise PageError(
+            "This prompt holds what may not leave this machine, and PROMPT_DESTINATION says the model is elsewhere. "
+            "Choose a remote model, then send."
+        )
+    model = llm.resolve(page.context.model, page.settings)
+    if model is None:
+        raise PageError("No model is configured. Set LLM_BASE_URL and LLM_MODEL, then send.")
+    return llm.ask(model, messages, page.settings)
 
 
 def _explain(
-    page: Page, given: Mapping[str, str], limit: int | None, tokens: int | None
+    page: Page, settings: Settings, given: Mapping[str, str], limit: int | None, tokens: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     person, conversation = given["participant"].strip(), given["conversation"].strip()
     interface = (split_key(conversation)[0] if conversation else "") or (split_key(person)[0] if person else "")
@@ -111,14 +178,18 @@ def _explain(
         limit_tokens=tokens,
         destination=given["destination"],
         db=without_writing(page.db),
-        settings=replace(page.settings, record_recalls=False),
+        settings=replace(settings, record_recalls=False),
         scope=scope,
     )
 
 
-def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def _build_shown(
+    page: Page, prompt: dict[str, Any], report: dict[str, Any], style: str, settings: Settings | None = None
+) -> dict[str, Any]:
     count, counter = resolve_counter(None)
+    used = settings or page.settings
     return {
+        "messages": list(to_messages(prompt, style="chat" if style == "chat" else "data", settings=used)),
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
         "chosen": list_chosen(page, prompt, report),

@@ -208,6 +208,21 @@
     (one("h2", result) ?? event.submitter)?.focus({ preventScroll: true });
   });
 
+  for (const button of all("[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const text = one(`#${button.dataset.copy}`)?.textContent ?? "";
+      const said = button.textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+      } catch { // without https there is no clipboard: what is chosen can be copied by hand
+        getSelection().selectAllChildren(one(`#${button.dataset.copy}`));
+        button.textContent = "Chosen: press Ctrl+C";
+      }
+      setTimeout(() => { button.textContent = said; }, 2500);
+    });
+  }
+
   // The answer of the playground is below its form.
   const answer = one("#result[role='region']");
   if (answer) answer.focus();
