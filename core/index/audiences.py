@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, select
 
@@ -18,14 +18,14 @@ from ..database.engine import Database
 from ..database.schema import search_segment
 from .lookups import HELD, Count, Segment
 from .packed_rows import Table, build_table
-from .postings import Block, FreshRow, Posting
+from .postings import Block, Posting
 from .postings import read as read_postings
 from .segment import read_head
 from .table import WORD
 from .visible import Visible
 
 MOST_BYTES = 64 * 2**20
-"""Arrays kept for one database, in bytes; those of the audience in use stay whatever they take."""
+"""Arrays kept for one database, in bytes; those of the audiences in use stay whatever they take."""
 MOST_VIEWS = 1000
 """Audiences of which the view of all rows is kept."""
 READ_AGAIN = 3
@@ -44,7 +44,10 @@ class _Cache:
 
 
 def load_views(
-    db: Database, audiences: Iterable[int], segments: Sequence[Segment], fresh: Mapping[int, Sequence[FreshRow]]
+    db: Database,
+    audiences: Collection[int],
+    segments: Sequence[Segment],
+    fresh: Mapping[int, Sequence[tuple[Any, ...]]],
 ) -> Iterator[Visible]:
     """Yield all rows of each of the audiences; what is not kept yet is read.
 
@@ -59,7 +62,7 @@ def load_views(
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
     of = _by_audience(segments, lambda one: one.audience_id)
     for audience in audiences:
-        table, own = _table(db, cache, audience, of.get(audience, ())), fresh.get(audience, ())
+        table, own = _table(db, cache, audience, of.get(audience, ()), audiences), fresh.get(audience, ())
         with cache.lock:
             view = cache.views.get(audience)
         if view is None or view.table is not table or view.fresh != own:
@@ -72,7 +75,7 @@ def load_views(
         yield view
 
 
-def _table(db: Database, cache: _Cache, audience: int, segments: Sequence[Segment]) -> Table:
+def _table(db: Database, cache: _Cache, audience: int, segments: Sequence[Segment], in_use: Collection[int]) -> Table:
     key = (audience, *(one.stamp for one in segments))
     with cache.lock:
         table = cache.tables.get(key)
@@ -85,10 +88,11 @@ def _table(db: Database, cache: _Cache, audience: int, segments: Sequence[Segmen
             del cache.tables[old]
         cache.tables[key] = table
         taken = sum(each.size for each in cache.tables.values())
-        while taken > MOST_BYTES and len(cache.tables) > 1:
-            dropped, old_table = cache.tables.popitem(last=False)
-            cache.views.pop(dropped[0], None)
-            taken -= old_table.size
+        for old, unused in list(cache.tables.items()):
+            if taken > MOST_BYTES and old[0] not in in_use:
+                del cache.tables[old]
+                cache.views.pop(old[0], None)
+                taken -= unused.size
     return table
 
 
@@ -137,7 +141,7 @@ def read_audiences(
         blocks = _by_audience(read.blocks, lambda one: one.audience)
         try:
             found = sorted(postings.keys() | blocks.keys())
-            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, lambda one: one.audience)))
+            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, lambda one: one[1])))
             break
         except SegmentsMovedError:
             if attempt + 1 == READ_AGAIN:

@@ -105,7 +105,8 @@ class Read:
 
     postings: list[Posting] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
-    fresh: list[FreshRow] = field(default_factory=list)
+    fresh: list[tuple[Any, ...]] = field(default_factory=list)
+    """Rows that are not packed, as `fresh_row` reads them."""
     gone: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Audience, source, row id, and the last segment that may hold the row."""
     segments: list[Segment] = field(default_factory=list)
@@ -148,18 +149,27 @@ def read(
 
 
 def _take_row(row: Any, made: Read) -> None:
-    part, audience = row[0], int(row[1])
-    if part == 0:
-        made.postings.append(Posting(audience, int(row[2]), from_key(row[7]), int(row[3]), int(row[4]), int(row[5])))
-    elif part == 1:
-        made.blocks.append(Block(audience, int(row[4]), int(row[2]), from_key(row[7]), bytes(row[11])))
+    part, audience = row[0], row[1]
+    if part == 1:
+        made.blocks.append(Block(audience, row[4], row[2], _term(row[7]), bytes(row[11])))
+    elif part == 0:
+        made.postings.append(Posting(audience, row[2], _term(row[7]), row[3], row[4], row[5]))
     elif part == 2:
-        texts = ["" if value is None else from_key(value) for value in row[7:11]]
-        made.fresh.append(FreshRow(audience, int(row[3]), int(row[4]), int(row[2]), int(row[5]), int(row[6]), *texts))
+        made.fresh.append(tuple(row))
     elif part == 3:
-        made.gone.append((audience, int(row[3]), int(row[4]), int(row[2])))
+        made.gone.append((audience, row[3], row[4], row[2]))
     else:
-        made.segments.append(Segment(audience, int(row[2]), int(row[3]), int(row[4])))
+        made.segments.append(Segment(audience, row[2], row[3], row[4]))
+
+
+def fresh_row(row: tuple[Any, ...]) -> FreshRow:
+    """Return a row that is not packed: of those read again and again nothing is read that is known."""
+    texts = ["" if value is None else from_key(value) for value in row[7:11]]
+    return FreshRow(row[1], row[3], row[4], row[2], row[5], row[6], *texts)
+
+
+def _term(value: Any) -> str:
+    return value if type(value) is str else from_key(value)
 
 
 def _row(part: int, *, n: Sequence[Any], k: Sequence[Any] = (), x: Any = None) -> list[Any]:

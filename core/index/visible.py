@@ -19,7 +19,7 @@ from ..text.folding import fold
 from ..text.words import words
 from .packed_rows import NAME_BEGINS, Table, gaps_of, names_by_beginning
 from .packing import place_of
-from .postings import Block, FreshRow, Posting
+from .postings import Block, FreshRow, Posting, fresh_row
 from .segment import MOST_TIMES, POSTING, Said
 
 _CHAT = sources.CHAT.number
@@ -72,11 +72,11 @@ class Visible:
     An index below `len(table)` is a packed row; `rank` tells where a row stands among all of them.
     """
 
-    def __init__(self, audience: int, table: Table, fresh: Sequence[FreshRow]) -> None:
+    def __init__(self, audience: int, table: Table, fresh: Sequence[tuple[Any, ...]]) -> None:
         self.audience, self.table, self.fresh = audience, table, fresh
         self.packed = len(table)
         ordered = []
-        for one in fresh:
+        for one in map(fresh_row, fresh):
             thread, who = place_of(one.source, one.conversation, one.name, one.key, one.role)
             ordered.append((thread, one.at_us, one.row_id, one, who))
         ordered.sort(key=lambda each: each[:3])
@@ -222,6 +222,21 @@ class Visible:
             index, times = np.insert(index, starts[number + 1], at), np.insert(times, starts[number + 1], own_times)
             starts = starts + np.searchsorted(number, np.arange(len(starts)), "left")
         return Postings(index, times, starts)
+
+    @cached_property
+    def names(self) -> Any:
+        """Return the names of everybody who spoke."""
+        return np.array([who.name for who in self.speakers], object)
+
+    @cached_property
+    def keys(self) -> Any:
+        """Return their participant keys."""
+        return np.array([who.key for who in self.speakers], object)
+
+    @cached_property
+    def roles(self) -> Any:
+        """Return their roles."""
+        return np.array([who.role for who in self.speakers], object)
 
     def names_in(self, text: str) -> set[str]:
         """Return the names of those whom a text may name: all, of very many those with a word that begins alike."""

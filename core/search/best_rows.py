@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..database import sources
 from ..database.engine import Database
 from .asked import build_asked
-from .gathered import PROVED_AT_ONCE, Gathered, candidate_of, list_excluded, prove
+from .gathered import PROVED_AT_ONCE, Gathered, list_excluded, note_matches, prove
 from .matches import Matches
 from .question.question import Question
 from .ranking import all_rows, ranking
@@ -56,7 +56,12 @@ def gather_best(
         best=all_rows.BEST * 8**depth,
         by_words=by_words,
     )
-    found = [candidate_of(search, matches.terms.keys, row) for row in made.best if row.is_match]
+    found: list[Candidate] = []
+    for row in made.best:
+        if row.is_match:
+            c = Candidate(row.source, row.row_id, row.at_us, row.words, score=row.score)
+            note_matches(search, c, {matches.terms.keys[n]: times for n, times in row.terms.items()})
+            found.append(c)
     proved = prove(search, db, [c for c in found if not (c.matched or c.tags)])
     found = [c for c in found if c.matched or c.tags or (c.source, c.id) in proved]
     found += _unlisted(search, db, matches, {(c.source, c.id) for c in found})

@@ -62,26 +62,18 @@ def pool_size(search: Search, number: int, depth: int) -> int:
     return search.query.pool * int(4**depth) + len(list_excluded(search, number))
 
 
-def candidate_of(search: Search, keys: Sequence[tuple[int, str]], row: RankedRow) -> Candidate:
-    """Return one of the best rows with what it matches.
+def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], int]) -> None:
+    """Note what a row holds by its words and tags; what these alone do not prove is found out from its text.
 
     Args:
-        keys: kind and text of each word and tag, by the numbers of `row.terms`.
+        held: kind and text of words and tags, with how often.
     """
-    c = Candidate(row.source, row.row_id, row.at_us, row.words, score=row.score)
-    note_matches(search, c, {keys[n]: times for n, times in row.terms.items()})
-    return c
-
-
-def note_matches(search: Search, c: Candidate, held: Mapping[tuple[int, str], int]) -> None:
-    """Note what a row holds by its words and tags; what these alone do not prove is found out from its text."""
-    for i, word in enumerate(search.words):
-        if word.verify or word.walk or not word.applies(c.source, _CHAT):
-            continue
-        for term, is_whole in word.terms.items():
-            times = held.get((WORD, term))
-            if times:
-                c.match(i, times, is_whole)
+    found = [
+        (*place, times) for (kind, term), times in held.items() if kind == WORD for place in search.stands.get(term, ())
+    ]
+    for i, _, is_whole, times in sorted(found):
+        if search.words[i].applies(c.source, _CHAT):
+            c.match(i, times, is_whole)
     tags = {key for kind, key in held if kind == TAG}
     if tags:
         c.tags = c.tags.union(tags)

@@ -5,7 +5,7 @@ Promise: nothing here changes while a search runs; what each step of `search.rou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,8 +56,10 @@ class Search:
     said_in_chat: Sequence[tuple[int, str, bool]] = field(init=False)
     said_elsewhere: Sequence[tuple[int, str, bool]] = field(init=False)
     said_whole: Sequence[tuple[int, str, tuple[str, ...]]] = field(init=False)
-    """Texts that count as whole words alone: index, text, the languages whose endings count."""
-    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match."""
+    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone proves the match.
+    Of `said_whole`, which count as whole words alone: index, text, the languages whose endings count."""
+    stands: Mapping[str, Sequence[tuple[int, int, bool]]] = field(init=False)
+    """Known word to the texts that it proves: index in `words`, place among its known words, whether it is whole."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", tuple(w.text for w in self.words))
@@ -68,6 +70,11 @@ class Search:
         whole = [(i, w.text, languages) for i, w in enumerate(self.words) if w.whole_only]
         object.__setattr__(self, "said_whole", whole)
         object.__setattr__(self, "said_in_chat", [(i, w.text, w.verify) for i, w in said])
+        stands: dict[str, list[tuple[int, int, bool]]] = {}
+        for i, w in enumerate(self.words):
+            for n, (term, is_whole) in enumerate(() if w.verify or w.walk else w.terms.items()):
+                stands.setdefault(term, []).append((i, n, is_whole))
+        object.__setattr__(self, "stands", stands)
         object.__setattr__(self, "said_elsewhere", [(i, w.text, w.verify) for i, w in said if w.is_keyword])
 
     @property

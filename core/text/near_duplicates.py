@@ -150,6 +150,7 @@ def are_near_duplicates(text: str, other: str) -> bool:
     return _are_near(_read(text), _read(other))
 
 
+@lru_cache(maxsize=2000)
 def _read(text: str) -> _Said:
     said = bare(text[:COMPARED_CHARS])
     if said.isascii():
@@ -291,5 +292,6 @@ def _of(tokens: Iterable[str], both: Counter[str]) -> list[str]:
 
 
 def forget_kept() -> None:
-    """Drop the words that are kept, so that no forgotten one stays in memory."""
+    """Drop the words and texts that are kept, so that no forgotten one stays in memory."""
     _is_weak.cache_clear()
+    _read.cache_clear()

@@ -16,7 +16,7 @@ from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment, search_term
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, reindex, verify_index
-from core.index import indexed, packing, segment
+from core.index import audiences, indexed, packing, segment
 from core.index.table import PACK_FROM
 from core.scope import Scope
 from core.search import matches
@@ -196,6 +196,23 @@ def test_t27_every_matching_row_is_ranked(db: Database, scope: Scope, rows: int)
         hits = explain(db, scope, keywords=words, limit=10)[1]["hits"]
         told = sorted((-one["score"], -at[one["id"]].timestamp(), -one["id"]) for one in hits)  # type: ignore[union-attr]
         assert told == sorted(scored)[:10], words
+
+
+def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of several large audiences did not stay beside each other: every search read them all again."""
+    here = replace(scope, conversation="tg/1", server="s", privacy="restricted")
+    said(db, here, [(f"tofu here {n}", ago(minutes=n)) for n in range(20)], "tg/1")
+    for n in range(20):
+        memory(db, scope, f"tofu of all {n}", ago(minutes=n))
+    pack(db, scope)
+    assert len(audiences_of(db, scope)) > 1
+    monkeypatch.setattr(audiences, "MOST_BYTES", 1)
+    first = ids(find(db, here, keywords=["tofu"], limit=60))
+    with db.traced() as statements:
+        assert ids(find(db, here, keywords=["tofu"], limit=60)) == first
+    assert len(first) == 40 and not [text for text in statements if "search_segment.head" in str(text)]
 
 
 def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(

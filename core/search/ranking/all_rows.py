@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..question.question import Question
 from .neighbours import FADE_BACK, FADE_ON, SHORT_ROW
-from .people import PERSONA, Speaker, person_of
+from .people import PERSONA
 from .ranking import K1, B, rarity_weight
 from .relevance import FULL_MATCH, LEAST_CONTEXT, length_of
 from .rows import Asked
@@ -424,12 +425,7 @@ class _Places:
         self.one, self.view, self.asked = one, one.matches.view, asked
         view = self.view
         self.of_thread = shares_of_long(view.thread_means)
-        question = asked.question
-        names_somebody = question.people or question.self_person or question.other
-        self.persons = None
-        if names_somebody:
-            speakers = [Speaker(who.name, who.key, who.role if who.role == PERSONA else "") for who in view.speakers]
-            self.persons = np.array([person_of(question, asked.asker, who) for who in speakers], np.float32)
+        self.persons = persons_of(asked.question, asked.asker, view)
         self.nearness = view.nearness(here, asked.asker)
 
     def session(self, session: Any) -> Any:
@@ -484,6 +480,23 @@ class _Places:
         near = [on_days(self.asked.question.days, _EPOCH + timedelta(hours=int(hour))) for hour in hours]
         values = {name: np.array([each.get(name, 0.0) for each in near], np.float32)[inverse] for name in names}
         return sum(weigh(name) * values[name] for name in names)
+
+
+def persons_of(question: Question, asker: str, view: Any) -> Any:
+    """Return `people.person_of` of everybody who spoke in an audience; None where the question names nobody."""
+    if question.people:
+        fits = np.zeros(len(view.speakers), bool)
+        for name in question.people:
+            fits |= view.names == name
+    elif question.self_person and asker:
+        fits = view.keys == asker
+    elif question.self_person:
+        return np.where(view.roles == PERSONA, np.float32(-1), np.float32(0))
+    elif question.other:
+        fits = view.roles == PERSONA
+    else:
+        return None
+    return np.where(fits, np.float32(1), np.float32(-1))
 
 
 def shares_of_long(mean_words: Any) -> Any:

@@ -1,0 +1,204 @@
+"""The ranking of messages, slow and obvious: every stored row is scored by itself, in plain Python (T27).
+
+What the search tables hold, and how the search reads them, is not known here. Rules over plain values (which days a
+question names, whom, what a length is worth) are those of the product; what stands around a row, its session, its
+conversation and who comes first is worked out anew. All of it is the definition: LEADING rows by what they match and
+where they stand are looked at with their neighbours, the BEST of all come out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from sqlalchemy import select
+
+from core.database.dialects import from_microseconds, microseconds
+from core.database.engine import Database
+from core.database.schema import chat_history_cache
+from core.search.ranking.neighbours import FADE_BACK, FADE_ON, SHORT_ROW, gap_of
+from core.search.ranking.people import Speaker, person_of
+from core.search.ranking.ranking import INSIDE, rarity_weight, saturation
+from core.search.ranking.relevance import FULL_MATCH, LEAST_CONTEXT, length_of
+from core.search.ranking.rows import Asked
+from core.search.ranking.times import on_days
+from core.search.ranking.weights import WEIGHTS, between, share_of_long
+from core.search.terms import Search
+from core.text.words import index_terms
+
+LEADING, REACH, BEST = 600, 6, 120
+TAKES_PART = 0.5
+
+
+@dataclass(eq=False)
+class Line:
+    """A stored message."""
+
+    id: int
+    at_us: int
+    thread: str
+    speaker: Speaker
+    terms: Mapping[str, int]
+    place: int = 0
+    """Where it stands among all lines."""
+    session: int = 0
+    words: float = 0.0
+    times: dict[int, float] = field(default_factory=dict)
+    """Group of texts to how often it stands here."""
+    own: float = 0.0
+    of_session: float = 0.0
+    long: float = 0.0
+    near: float = 0.0
+    context: float = 0.0
+    beside: float = 0.0
+    score: float = 0.0
+
+
+def read_lines(db: Database, persona: str) -> list[Line]:
+    """Return the messages of a persona by conversation and time."""
+    c = chat_history_cache.c
+    columns = (c.id, c.timestamp, c.interface_path, c.sender_name, c.participant_key, c.role, c.text_folded)
+    rows = db.read(select(*columns).where(c.persona_id == persona), source="chat_history_cache")
+    made = []
+    for row in rows:
+        speaker = Speaker(row[3] or "", row[4] or "", row[5] if row[5] == "persona" else "")
+        made.append(Line(row[0], microseconds(row[1]), row[2], speaker, index_terms(row[6])))
+    return sorted(made, key=lambda line: (line.thread, line.at_us, line.id))
+
+
+def rank(lines: Sequence[Line], search: Search, asked: Asked, reach: int) -> list[Line]:
+    """Return the lines that may become hits, best first, at most BEST."""
+    for place, line in enumerate(lines):
+        line.place, line.words = place, sum(line.terms.values())
+        line.times = _times(line, search, asked)
+        line.own = _bm25(line.times, asked.worth, line.words, asked.mean_words) / asked.total
+    _tell_places(lines, search, asked)
+    matching = [line for line in lines if line.own > 0]
+    for line in matching:
+        line.score = _score(line, asked, line.own, 0.0)
+    leading = _best(matching, LEADING)
+    widest = REACH if reach else 0  # where nothing is asked, nothing answers beside what matches
+    around = {n for line in leading for n in range(line.place - widest, line.place + widest + 1)}
+    looked_at = [lines[n] for n in sorted(around) if 0 <= n < len(lines)]
+    for line in looked_at:
+        line.context = _context(line, looked_at, asked)
+        line.beside = _beside(line, looked_at)
+        line.score = _score(line, asked, max(line.context, line.own), line.beside)
+    return _best((line for line in looked_at if _may_be_hit(line, looked_at, asked, reach)), BEST)
+
+
+def _best(lines: Iterable[Line], most: int) -> list[Line]:
+    return sorted(lines, key=lambda line: (-line.score, -line.at_us))[:most]
+
+
+def _times(line: Line, search: Search, asked: Asked) -> dict[int, float]:
+    """Return how often each group of texts stands in a line: letters inside other words count less."""
+    factor: dict[tuple[int, str], float] = {}
+    for word, group in zip(search.words, asked.groups, strict=True):
+        for term, is_whole in word.terms.items():
+            factor[group, term] = max(factor.get((group, term), 0.0), 1.0 if is_whole else INSIDE)
+    made: dict[int, float] = {}
+    for (group, term), worth in factor.items():
+        if asked.worth[group] and term in line.terms:
+            made[group] = made.get(group, 0.0) + worth * line.terms[term]
+    return made
+
+
+def _bm25(times: Mapping[int, float], worth: Sequence[float], words: float, mean: float) -> float:
+    return sum(worth[group] * saturation(count, words, max(mean, 1.0)) for group, count in times.items())
+
+
+def _tell_places(lines: Sequence[Line], search: Search, asked: Asked) -> None:
+    """Tell the lines their session, what it is worth, and what their conversation tells."""
+    of_thread: dict[str, list[Line]] = {}
+    for line in lines:
+        of_thread.setdefault(line.thread, []).append(line)
+    sessions: list[list[Line]] = []
+    for thread, said in of_thread.items():
+        gap = gap_of([b.at_us - a.at_us for a, b in pairwise(said)])
+        takes_part = any(line.speaker.key == asked.asker for line in said) if asked.asker else False
+        long, before = share_of_long(fmean(line.words for line in said)), None
+        for line in said:
+            if before is None or line.at_us - before.at_us > gap:
+                sessions.append([])
+            line.session, before, line.long = len(sessions), line, long
+            line.near = 1.0 if thread == search.viewer.scope.conversation else TAKES_PART if takes_part else 0.0
+            sessions[-1].append(line)
+    held = [{g: sum(line.times.get(g, 0.0) for line in each) for g in range(len(asked.worth))} for each in sessions]
+    docs = [sum(1 for times in held if times[g]) for g in range(len(asked.worth))]
+    worth = [rarity_weight(n, len(sessions)) if n and of else 0.0 for n, of in zip(docs, asked.worth, strict=True)]
+    sizes = [sum(line.words for line in each) for each in sessions]
+    for times, size, each in zip(held, sizes, sessions, strict=True):
+        value = _bm25({g: n for g, n in times.items() if n}, worth, size, fmean(sizes)) / (sum(worth) or 1.0)
+        for line in each:
+            line.of_session = value
+
+
+def _run(line: Line, looked_at: Sequence[Line], steps: int, *, same_session: bool) -> list[Line]:
+    """Return the lines that stand around a line, with no other line or conversation between: those before first."""
+    here = {other.place: other for other in looked_at}
+    made: list[Line] = []
+    for step in (-1, 1):
+        at = line
+        for _ in range(steps):
+            other = here.get(at.place + step)
+            if other is None or other.thread != line.thread or (same_session and other.session != line.session):
+                break
+            made.append(other)
+            at = other
+    return sorted(made, key=lambda each: each.place)
+
+
+def _context(line: Line, looked_at: Sequence[Line], asked: Asked) -> float:
+    """Return what a line and the words that reach it from others of its session are worth."""
+    run = sorted([line, *_run(line, looked_at, REACH, same_session=True)], key=lambda each: each.place)
+    middle, before = {}, 0.0
+    for each in run:
+        middle[each] = before + each.words / 2
+        before += each.words
+    total = 0.0
+    for group, worth in enumerate(asked.worth):
+        reached = [0.0]
+        for each in run:
+            if group in each.times:
+                held = saturation(each.times[group], each.words, max(asked.mean_words, 1.0))
+                fade = FADE_BACK if each.place < line.place else FADE_ON
+                reached.append(held * math.exp(-abs(middle[line] - middle[each]) / fade))
+        total += worth * max(reached)
+    return total / asked.total
+
+
+def _beside(line: Line, looked_at: Sequence[Line]) -> float:
+    own = [each.own for each in _run(line, looked_at, 1, same_session=True)]
+    return max(own, default=0.0) * math.exp(-max(line.words, 1.0) / SHORT_ROW)
+
+
+def _score(line: Line, asked: Asked, context: float, beside: float) -> float:
+    """Return the reasons of a line, weighted; those beside its words count as far as these fit."""
+    reasons = {
+        "context": context, "own": line.own, "turn": line.own, "share": line.own, "session": line.of_session,
+        "beside": beside,
+    }  # fmt: skip
+    person = person_of(asked.question, asked.asker, line.speaker)
+    others = {"length": length_of(int(line.words)), "near": line.near, "person": person}
+    # The days a question names are looked up by the hour.
+    hour = line.at_us // 3_600_000_000 * 3_600_000_000
+    days: dict[str, Any] = on_days(asked.question.days, from_microseconds(hour)) if asked.question.days else {}
+    weighed = {name: between(WEIGHTS[name], line.long) * v for name, v in {**reasons, **others, **days}.items()}
+    fitting = 1.0 if sum(weighed[name] for name in days) > 0 else min(1.0, max(context, line.own) / FULL_MATCH)
+    return sum(weighed[name] for name in reasons) + fitting * sum(weighed[name] for name in {**others, **days})
+
+
+def _may_be_hit(line: Line, looked_at: Sequence[Line], asked: Asked, reach: int) -> bool:
+    if line.own > 0:
+        return True
+    if not (asked.has_answers and reach):
+        return False
+    if any(since <= line.at_us < until for since, until in asked.days):
+        return True
+    around = _run(line, looked_at, reach, same_session=False)
+    return line.context >= LEAST_CONTEXT and any(other.own > 0 for other in around)

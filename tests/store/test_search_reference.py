@@ -1,0 +1,97 @@
+"""What a message finds is what scoring every row by itself finds (T27), on tables of random talk."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core import search as searching
+from core.config import Settings
+from core.database.engine import Database
+from core.messages import new_message as messages
+from core.messages import table_batches as chat_batches
+from core.scope import Scope
+from core.search.ranking import all_rows
+from tests.store import search_reference as reference
+from tests.store.search_world import ago, open_quick, viewer_of
+from tests.store.test_search_packed import pack
+from tests.store.world import own_scope
+
+SETTINGS = Settings()
+WORDS = [f"word{n}" for n in range(15)]
+PEOPLE = {"tg/1": "Ada Lovelace", "tg/2": "Ben", "tg/3": "Clara"}
+ASKED = (
+    "What did we say about {0} and {1}?",
+    "What did Ada say about {0}?",
+    "Did I like {0}, {1} or {2}?",
+    "What do you think of {0} and {1}?",
+    "What happened with {0} two weeks ago?",
+    "{0} {1} {2}",
+)
+
+pytestmark = pytest.mark.spared("seekdb")
+"""Postings are compared there by test_search_fuzz; this is about ranking."""
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    """One migrated database per engine; each test has a persona of its own."""
+    handle = open_quick(migrated_url)
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A persona of the test's own."""
+    return own_scope()
+
+
+def talk(db: Database, scope: Scope, rng: random.Random, rows: int) -> None:
+    """Store random talk: short and long turns, in bursts and alone, of people and of the persona."""
+    for conversation, size in (("tg/a", rows // 2), ("tg/b", rows // 3), ("tg/c", rows - rows // 2 - rows // 3)):
+        at, made = ago(days=60), []
+        for n in range(size):
+            at += timedelta(seconds=rng.choice((20, 40, 90, 400, 9_000, 90_000)), microseconds=rng.randrange(10**6))
+            participant = rng.choice((*PEOPLE, None))
+            length = rng.choice((2, 4, 9, 30)) if conversation != "tg/c" else rng.choice((40, 90, 150))
+            own = " ".join(f"own{rng.randrange(400)}" for _ in range(length))
+            text = " ".join([*rng.choices(WORDS, k=1 + length // 4), own])
+            who: dict[str, Any] = {"role": "persona"}
+            if participant:
+                who = {"sender_id": participant, "sender_name": PEOPLE[participant], "participant": participant}
+            message = messages.NewMessage(conversation, text, min(at, ago(minutes=size - n)), message_id=f"m{n}", **who)
+            made.append(message)
+        chat_batches.insert_messages(db, replace(scope, conversation=conversation), made, privacy_default="none")
+
+
+@pytest.mark.parametrize("rows", [40, 1100])
+def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: Scope, rows: int) -> None:
+    """Neighbours, sessions, who said it, when and where: the rows that come out, their order and their scores."""
+    rng = random.Random(rows)
+    talk(db, scope, rng, rows)
+    pack(db, scope)
+    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, all_rows.REACH, all_rows.BEST)
+    lines, matched = reference.read_lines(db, scope.persona), 0
+    for text in ASKED:
+        asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
+        query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
+        search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS)
+        gathered = searching.gather(search, db).gathered
+        assert gathered.asked is not None and gathered.index_error is None
+        reach = SETTINGS.context_reach if gathered.asked.has_answers else 0
+        wanted = reference.rank(lines, search, gathered.asked, reach)
+        given = list(gathered.places.values())[: len(wanted)]
+        assert len(given) == len(wanted) > 0, query.text
+        scores = {line.id: line.score for line in wanted}
+        for row, line in zip(given, wanted, strict=True):
+            # Arrays count with 7 digits: rows of one score may change places, and the last one with its like.
+            assert row.score == pytest.approx(line.score, abs=2e-4), query.text
+            assert scores.get(row.row_id, wanted[-1].score) == pytest.approx(row.score, abs=2e-4), query.text
+        matched = max(matched, sum(gathered.considered.values()))
+    assert matched > reference.LEADING or rows < 1000
