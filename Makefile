@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-floors test-faults test-clusters soak docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint          style, types and layers"
 	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
 	@echo "make bench         speed at a large table; make bench-recall: how much a search finds"
+	@echo "make bench-scale   whether it still finds it among ever more talk of others (SCALE=--million: a million rows, too)"
 	@echo "make isolation     every way to read, as thousands of scopes (ISOLATION_SCOPES, default 5000)"
 	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
@@ -126,6 +127,9 @@ test-floors: $(VENV)/.test
 
 bench-recall: $(VENV)/.test
 	$(BIN)/python -m tests.bench.recall
+
+bench-scale: $(VENV)/.test
+	$(BIN)/python -m tests.bench.scale $(SCALE)
 
 test-faults: servers
 	FAULT_ROUNDS=$(or $(FAULT_ROUNDS),3) $(BIN)/python -m pytest tests/faults

@@ -29,7 +29,7 @@ from core.semantic import embed_rows
 from core.transfer.imports import import_file
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-SETS = ("locomo.dev", "beam100k.dev", "realmem.dev")
+SETS = ("locomo.dev", "beam100k.dev", "realmem.dev", "beam500k.dev")
 INTERFACE = "bench"
 ASSISTANT = "assistant"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import shutil
 import sqlite3
 import sys
@@ -45,6 +46,18 @@ def key() -> str:
     return f"v{generator.VERSION}-{hashlib.sha256(''.join(filled).encode()).hexdigest()[:10]}"
 
 
+_MADE_HERE = re.compile(r"v[\w.]+-[0-9a-f]{10}")
+"""What `key` names; whatever else lies beside, such as the environments of `make bench-peers`, is not ours."""
+
+
+def remove_former(home: Path, current: Path) -> None:
+    """Remove the databases of former generators and schemas."""
+    for old in sorted(home.iterdir()):
+        if old.is_dir() and old != current and _MADE_HERE.fullmatch(old.name):
+            say(f"removing {old.name}: made for another generator or schema")
+            shutil.rmtree(old)
+
+
 class Bench:
     """The databases of one run, as a context manager.
 
@@ -62,10 +75,7 @@ class Bench:
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        for old in HOME.iterdir():
-            if old.is_dir() and old != self.folder and old.name.startswith("v"):
-                say(f"removing {old.name}: made for another generator or schema")
-                shutil.rmtree(old)
+        remove_former(HOME, self.folder)
         try:
             for size in self.sizes:
                 self._prepare(size)

@@ -1,8 +1,9 @@
 """Whether recall holds when a persona remembers much more than the conversation that is asked about.
 
-`python -m tests.bench.scale [--engine sqlite] [--rows 2000 12000 100000] [--long] [--questions 300] [--target ...]`.
-The harness `scale.py` lies outside of the project (see `tests.bench.recall`): it asks the same questions while the
-persona's memory grows with other people's talk, all of it public in one server.
+`python -m tests.bench.scale [--engine sqlite] [--rows 2000 12000 100000] [--million] [--short | --long]
+[--questions 300] [--target ...]`. The harness `scale.py` lies outside of the project (see `tests.bench.recall`): it
+asks the same questions while the persona's memory grows with other people's talk, all of it public in one server; first
+with short turns, then with long ones. Each size is told with what the tables take for each row.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from core.scope import Scope
 from core.transfer.imports import import_file
 from tests.bench.conversations import CHECKOUT, INTERFACE, Clock, data_folder
 from tests.bench.loading import say
+from tests.bench.room import bytes_by_table, describe_room
 from tests.servers import SERVERS
 
 LIMIT = 20
@@ -42,7 +44,7 @@ class Persona:
     def __init__(self, url: str) -> None:
         self.clock = Clock()
         self.db = core_db.open_database(url, clock=self.clock)
-        self.stored = 0
+        self.stored = self.text_bytes = 0
         self.turns: dict[int, tuple[str, str]] = {}
         self._read_to = 0
 
@@ -56,6 +58,7 @@ class Persona:
             scope = Scope("p", server=SERVER)
             import_file(file.name, interface=INTERFACE, persona=None, db=self.db, scope=scope)
         self.stored += len(turns)
+        self.text_bytes += sum(len(turn["text"].encode()) for turn in turns)
 
     def search(self, question: str, k: int, *, conversation: str, asker: str) -> list[tuple[str, str]]:
         """Return at most k turns, best first."""
@@ -98,21 +101,35 @@ def harness() -> ModuleType:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
     options.add_argument("--engine", default="sqlite", choices=("sqlite", "mariadb", "mysql"))
     options.add_argument("--target", default="locomo.dev")
     options.add_argument("--filler", nargs="+", default=["beam500k.dev", "realmem.dev", "beam100k.dev"])
     options.add_argument("--rows", nargs="+", type=int, default=[2_000, 12_000, 100_000])
+    options.add_argument("--million", action="store_true", help="a million rows, too, of short turns")
     options.add_argument("--questions", type=int, default=300)
-    options.add_argument("--long", action="store_true")
-    options.add_argument("--keep", type=Path, help="a SQLite file to keep the database in")
+    options.add_argument("--short", action="store_true", help="short turns of others alone")
+    options.add_argument("--long", action="store_true", help="long turns of others alone")
+    options.add_argument("--keep", type=Path, help="a SQLite file to keep the database in, with --short or --long")
     given = options.parse_args()
+    if given.keep and given.short == given.long:
+        options.error("--keep goes with one of --short and --long")
+    for long in (False, True):
+        if (given.long if long else given.short) or given.long == given.short:
+            measure(given, long=long)
+
+
+def measure(given: argparse.Namespace, *, long: bool) -> None:
+    """Ask the questions at every size, among short turns of others or long ones."""
     scale, server = harness(), None
+    sizes = [*given.rows, *([1_000_000] if given.million and not long else [])]
+    print(f"\n### {given.target} among {'long' if long else 'short'} turns of others, {given.engine}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="scale-") as folder:
         url = f"sqlite:///{given.keep or folder + '/scale.db'}"
         if given.engine != "sqlite":
             server = SERVERS[given.engine](options={"innodb_buffer_pool_size": "1500M"}).start()
             url = server.create_database("scale")
+        persona = None
         try:
             persona = Persona(url)
             asked = scale.ask
@@ -121,13 +138,16 @@ def main() -> None:
                 began = time.perf_counter()
                 persona.ready()
                 say(f"{persona.stored:,} rows, made ready in {time.perf_counter() - began:.1f} s")
+                say(describe_room(bytes_by_table(persona.db), persona.stored, persona.text_bytes))
                 return asked(*args)
 
             scale.ask = ask
             began = time.perf_counter()
-            scale.run(persona, data_folder(), given.target, given.filler, given.rows, given.questions, long=given.long)
+            scale.run(persona, data_folder(), given.target, given.filler, sizes, given.questions, long=long)
             say(f"{time.perf_counter() - began:.0f} s in all")
         finally:
+            if persona is not None:
+                persona.db.close()
             if server is not None:
                 server.stop()
 

@@ -13,8 +13,9 @@ from core.index import table as search_index
 from core.text.folding import fold
 from core.text.hits import content_digest
 from tests.bench.generator import CHAT, COLUMNS, DIARY, MEMORIES, NOW, SERVER_AUDIENCE, Generator
-from tests.bench.loading import load_sqlite
+from tests.bench.loading import load_sqlite, remove_former
 from tests.bench.messages import messages
+from tests.bench.room import bytes_by_table
 from tests.bench.words import vocabulary, zipf_table
 
 SIZE = 200
@@ -98,3 +99,22 @@ def test_vocabulary_is_made_of_different_words_of_letters() -> None:
     words = vocabulary(5000)
     assert len(set(words)) == 5000
     assert all(word.isascii() and word.isalpha() and len(word) >= 4 for word in words)
+
+
+def test_only_former_databases_are_removed(tmp_path: Path) -> None:
+    """The environments of the peers, and whatever else somebody put beside, stay."""
+    current = tmp_path / "v2-0123456789"
+    for name in ("v1-0123456789", current.name, "peers", "venv", "v1-notes"):
+        (tmp_path / name).mkdir()
+    remove_former(tmp_path, current)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["peers", "v1-notes", current.name, "venv"]
+
+
+def test_the_room_of_each_table_is_told(tmp_path: Path) -> None:
+    """All of a database is somebody's."""
+    db = core_db.open_database(f"sqlite:///{tmp_path}/room.db")
+    found = bytes_by_table(db)
+    pages, size = (db.read_driver(f"PRAGMA {what}", (), source="test")[0][0] for what in ("page_count", "page_size"))
+    db.close()
+    assert {"memories", "search_block"} <= set(found)
+    assert sum(found.values()) == pages * size
