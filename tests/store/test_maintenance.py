@@ -20,9 +20,8 @@ from sqlalchemy import insert, select, update
 from core.base import resources
 from core.database import schema, schema_recent, schema_semantic
 from core.database.engine import Database
-from core.index import packing
+from core.index import packing, vector_versions
 from core.index import repair as search_repair
-from core.index import vector_versions
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest

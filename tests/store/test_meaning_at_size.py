@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 
 from core import search as searching
 from core.audience.view import Request
+from core.base.vectors import pack_vector
 from core.calls.call import look_around, open_call
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
