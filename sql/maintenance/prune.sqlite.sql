@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay. Nothing is changed while the search index is being built.
--- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats, search_vector, search_vocab.
+-- Tables: reads and changes memories, item_history, memory_recalls, tags, search_term, search_tag, search_fresh, search_gone, search_count, search_stats, search_vector, search_vector_version, search_vocab.
 -- Cost: reads the search index of the persona twice, each tag of the persona against each row that goes, and the vocabulary: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or sqlite3 FILE < this file
 
@@ -136,6 +136,16 @@ DELETE FROM search_fresh
 WHERE audience_id IN (SELECT audience_id FROM audiences WHERE persona_id = (SELECT persona FROM given))
   AND source = 0 AND row_id IN (SELECT m.id FROM memories AS m
     WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
+    AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)))
+  AND (SELECT apply FROM given) = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
+
+-- whoever holds vectors of the audience reads them again
+
+UPDATE search_vector_version
+SET version = version + 1001
+WHERE audience_id IN (SELECT v.audience_id FROM search_vector AS v
+    JOIN memories AS m ON m.audience_id = v.audience_id AND m.id = v.row_id
+    WHERE v.source = 0 AND m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
     AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)))
   AND (SELECT apply FROM given) = 1 AND (SELECT p.ready FROM search_progress AS p WHERE p.source = 0) = 1;
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -26,9 +26,11 @@ from core.errors import MessageError, ScopeError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.search.reading import plain as search_plain
+from core.semantic import embed_rows
+from core.synth_core_memory import explain_search
 from tests.isolation.oracle import Asker, Origin, may_see
 from tests.isolation.readers import READERS, WRITERS, aio_names, listed, message, public_names, walked
-from tests.isolation.world import CANARY, COMMON, TAG, Asking, Place, World
+from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, Asking, Place, World
 from tests.store.world import open_db
 
 pytestmark = pytest.mark.engines("sqlite", "mariadb", extras=True)
@@ -455,3 +457,43 @@ def _foreign_writes() -> list[Any]:
 
 
 FOREIGN_WRITES = _foreign_writes()
+
+
+class Alike:
+    """One of four texts means what is asked; the others mean anything."""
+
+    name = "alike"
+    is_local = True
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._one(text) for text in texts]
+
+    def _one(self, text: str) -> list[float]:
+        own = random.Random(text)
+        is_near = text == ASKED or own.random() < 0.25
+        return [own.gauss(1.0 if is_near else 0.0, 0.4) for _ in range(48)]
+
+
+ASKED = "xylophone"
+
+
+def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World) -> None:
+    """Vectors of all scopes lie in one table and are held in one place: who asks is compared with what they see."""
+    for persona in world.by_persona:
+        embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
+    seen: Counter[str] = Counter()
+    told = []
+    for cache_mb in (64, 0):
+        settings = SETTINGS.replace(semantic_cache_mb=cache_mb, context_reach=0)
+        for asking in some(world, world.askings, 60):
+            hits, report = explain_search(
+                query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=settings,
+                scope=asking.scope,
+            )  # fmt: skip
+            assert not report["notes"], report["notes"]
+            for token in CANARY.findall(str(hits)):
+                seen[asking.scope.persona] += 1
+                if not may_see(asking.asker, world.origins[token]):
+                    told.append(f"{asking}: {world.names[token]} of {world.origins[token]}")
+    assert told[:MOST_TOLD] == []
+    assert set(seen) == {asking.scope.persona for asking in some(world, world.askings, 60)}

@@ -7,6 +7,7 @@ import random
 import statistics
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sqlalchemy import func, select
 
 from core import search as searching
 from core.audience.view import Request
+from core.base.vectors import pack_vector
 from core.calls.call import look_around, open_call
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from core.config import Settings
@@ -211,6 +213,25 @@ def test_an_edit_by_another_process_is_known_to_the_next_search(db: Database, ot
     assert snippets(db, asking, "hound?", grams) == []
 
 
+def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
+    """The version is read first: what came between is read again with it, and takes the place of itself."""
+    scope = own_scope()
+    asking = Scope(scope.persona, "tg/1", "tg/7")
+    for n in range(10):
+        say(db, scope, "tg/1", n, f"other{n} {n}")
+    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    for n in range(10, 15):
+        say(db, scope, "tg/1", n, f"dogs {n}")
+    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    db.caches.pop(held_vectors.HELD, None)
+    worth, added = compared(db, asking, "dogs here", 64)
+    cache = db.caches[held_vectors.HELD]
+    for key, one in list(cache.held.items()):
+        cache.held[key] = replace(one, version=one.version - 1)
+    assert compared(db, asking, "dogs here", 64) == (worth, added)
+    assert sum(len(part) for one in cache.held.values() for part in one.parts) == 15
+
+
 def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
     """However many rows of a conversation that is left out are nearer."""
     scope = own_scope()
@@ -218,10 +239,14 @@ def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
         say(db, scope, "tg/2", n, f"dogs {n}")
     for n in range(80):
         say(db, scope, "tg/1", 100 + n, f"other{n} {n}")
-    say(db, scope, "tg/1", 200, "dogs at last")
+    asked, *texts = ["dogs anywhere", *(f"dogs at last {n}" for n in range(30))]
+    vectors = dict(zip(texts, Directions().embed(texts), strict=True))
+    (wanted,) = Directions().embed([asked])
+    last = min(texts, key=lambda text: cosine(wanted, pack_vector(vectors[text]) or b""))
+    say(db, scope, "tg/1", 200, last)
     embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
-    assert snippets(db, asking, "dogs anywhere", Directions(), exclude=["tg/2"]) == ["dogs at last"]
+    assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
 
 def test_no_more_is_held_than_the_flag_allows(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ _ENGINE = "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=
 COLUMN_SERVER = "ALTER TABLE search_vector ADD COLUMN stamp BIGINT DEFAULT 0 NOT NULL"
 COLUMN_SQLITE = "ALTER TABLE search_vector ADD COLUMN stamp INTEGER DEFAULT 0 NOT NULL"
 INDEX = "CREATE INDEX ix_vector_stamp ON search_vector (audience_id, model, stamp)"
+VERSIONS = "search_vector_version (audience_id, version) SELECT DISTINCT v.audience_id, 1 FROM search_vector AS v"
 SERVER = (
     f"""
 CREATE TABLE IF NOT EXISTS search_vector_version (
@@ -61,3 +62,4 @@ def upgrade() -> None:
         connection.exec_driver_sql(INDEX)
     for statement in SQLITE if is_sqlite else SERVER:
         connection.exec_driver_sql(statement)
+    connection.exec_driver_sql(f"INSERT {'OR ' if is_sqlite else ''}IGNORE INTO {VERSIONS}")
