@@ -186,6 +186,20 @@ def read_summary(value: object) -> str:
     return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
 
 
+def name_speakers(lines: Sequence[Line]) -> list[str]:
+    """Return who said each line where several people speak; nothing where one person does, whom the whole is about.
+
+    >>> name_speakers([Line("a", "Ann"), Line("b", "Bob"), Line("c", is_persona=True)])
+    ['Ann', 'Bob', 'persona']
+    >>> name_speakers([Line("a", "Ann"), Line("b", "Iris", is_persona=True)])
+    []
+    """
+    people = {(line.participant or line.who) for line in lines if not line.is_persona}
+    if len(people) < 2:
+        return []
+    return [line.who or ("persona" if line.is_persona else "") for line in lines]
+
+
 def extract_summary(lines: Sequence[Line]) -> Summary:
     """Return title and summary without a model: rarest words of the first useful message of a person, and sentences.
 
@@ -197,7 +211,7 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
     words = next(
         (found for text in said if build_extract([text]) and (found := rarest_words([text], texts, TITLE_WORDS))), []
     )
-    summary = read_summary(build_extract(texts, most_sentences=SUMMARY_SENTENCES))
+    summary = read_summary(build_extract(texts, speakers=name_speakers(lines), most_sentences=SUMMARY_SENTENCES))
     return Summary(read_title(" ".join(words)) or UNTITLED, summary or NO_SUMMARY, "extract")
 
 

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .folding import SPACELESS, clean, fold, runs
@@ -64,7 +64,9 @@ class _Sentence:
     """What each of its words is worth beside their rarity."""
 
 
-def build_extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: int = 600) -> str:
+def build_extract(
+    texts: Sequence[str], *, speakers: Sequence[str] = (), most_sentences: int = 3, most_chars: int = 600
+) -> str:
     """Return the sentences that say most, in the order they were said; blank where nothing is of use.
 
     Sentences of rare words win, those in the first person, with names or numbers before others, questions last; a
@@ -73,6 +75,8 @@ def build_extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: 
 
     Args:
         texts: what was said, one message each, in any language.
+        speakers: who said each text, where several people speak; what they said then begins with their name, wherever
+            it is another one than before.
         most_sentences: 1 or more.
         most_chars: longest extract; the best sentence is cut at a word's end when it alone is longer.
 
@@ -81,12 +85,17 @@ def build_extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: 
 
     >>> build_extract(["hi!", "ada moved to rome", "really?", "The cat is called Tofu."])
     'ada moved to rome. The cat is called Tofu.'
+    >>> build_extract(["I moved to Rome", "I did not.", "It is warm there."], speakers=["Ada", "Bob", "Bob"])
+    'Ada: I moved to Rome. Bob: I did not. It is warm there.'
     >>> build_extract(["hi", "👍", " "])
     ''
     """
     found: dict[str, str] = {}
-    for sentence in (sentence for text in texts for sentence in sentences(text)):
-        found.setdefault(" ".join(run for run, _ in runs(fold(sentence))), _ended(_paired(sentence)))
+    who: dict[str, str] = {}
+    for at, text in enumerate(texts):
+        for sentence in sentences(text):
+            said_once = found.setdefault(" ".join(run for run, _ in runs(fold(sentence))), _ended(_paired(sentence)))
+            who.setdefault(said_once, " ".join(speakers[at].split()) if speakers else "")
     useful = _useful(list(found.values()))
     counts = Counter(word for each in useful for word in each.words)
     rarity = {word: math.log1p(len(useful) / rows) for word, rows in counts.items()}
@@ -94,18 +103,31 @@ def build_extract(texts: Sequence[str], *, most_sentences: int = 3, most_chars: 
     room, said = most_chars, set[str]()
     left = set(range(len(useful)))
     while left and len(chosen) < most_sentences:
-        fitting = [at for at in sorted(left) if len(useful[at].text) + bool(chosen) <= room]
+        fitting = [at for at in sorted(left) if _length(useful[at].text, who) + bool(chosen) <= room]
         if not fitting:
             break
         best = max(fitting, key=lambda at: (_score(useful[at], rarity, said), -at))
         chosen.append(best)
         left.discard(best)
         said |= useful[best].words
-        room -= len(useful[best].text) + (len(chosen) > 1)
+        room -= _length(useful[best].text, who) + (len(chosen) > 1)
     if not chosen and useful and most_sentences > 0:
         best = max(range(len(useful)), key=lambda at: (_score(useful[at], rarity, said), -at))
-        return _cut(useful[best].text, most_chars)
-    return _joined([useful[at].text for at in sorted(chosen)])
+        return _cut(_named(useful[best].text, "", who), most_chars)
+    parts, before = [], ""
+    for at in sorted(chosen):
+        parts.append(_named(useful[at].text, before, who))
+        before = who[useful[at].text]
+    return _joined(parts)
+
+
+def _named(sentence: str, before: str, who: Mapping[str, str]) -> str:
+    name = who[sentence]
+    return f"{name}: {sentence}" if name and name != before else sentence
+
+
+def _length(sentence: str, who: Mapping[str, str]) -> int:
+    return len(_named(sentence, "", who))
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from core import stories
+from core.config import Settings
+from core.conversations import close_conversation, list_recent_conversations
 from core.db import insert_memory
 from core.scope import Scope
 from core.synth_core_memory import memory_search_action, search_memories, silently_record_memory
-from tests.spec.stage import Stage
+from tests.spec.stage import HERE, Stage
+from tests.spec.story import Story
 
 GROUP = "tg/-5"
 ALLERGY = "I am allergic to shellfish and my birthday is on 3 May."
@@ -125,3 +129,31 @@ def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
         conversations.add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
     shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
     assert shown == ["Bob: I drink bob tea", "I drink ann tea"]
+
+
+def test_t33_the_summary_of_a_talk_of_several_names_who_said_what(stage: Stage) -> None:
+    stage.say("I am allergic to shellfish.", who="Bob", minutes=60)
+    stage.say("My birthday is on 3 May.", minutes=50)
+    known = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    assert close_conversation(wait=True, **known).stored
+    (one,) = list_recent_conversations(**known)
+    assert one["summary"] == "Bob: I am allergic to shellfish. Ann: My birthday is on 3 May."
+
+
+def test_t33_a_talk_with_one_person_is_about_them(stage: Stage) -> None:
+    stage.say("I am allergic to shellfish.", minutes=60)
+    stage.say("Iris cooks without it.", who="self", minutes=50)
+    known = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    assert close_conversation(wait=True, **known).stored
+    (one,) = list_recent_conversations(**known)
+    assert one["summary"] == "I am allergic to shellfish. Iris cooks without it."
+
+
+def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -> None:
+    story = Story(stage)
+    story.say("I sold the red house.", who="Bob")
+    story.say("I bought a boat in Genoa.", "It leaks.")
+    assert story.call(stories.add_scene_break, story.messages[-1]).stored
+    assert story.run()
+    recap = story.get(story.messages[-1], "scene_recap_memory")
+    assert recap == "Bob: I sold the red house. Ann: I bought a boat in Genoa. It leaks."

@@ -72,7 +72,7 @@ def _text(
 ) -> str:
     """Return the recap, blank where an extract has nothing to say or would take the place of a better text."""
     by_model = tools.model is not None
-    text, reason = _by_model(tools, lines, by) if by_model else (build_extract([line.text for line in lines]), "")
+    text, reason = _by_model(tools, lines, by) if by_model else (_extract(lines), "")
     if not by_model and not text.strip():
         return ""
     reason = reason or reason_against(tools, text, placed.scene.recap)
@@ -92,6 +92,14 @@ def _text(
     if by_model:
         raise ModelError(reason)
     return ""
+
+
+def _extract(lines: Sequence[Line]) -> str:
+    """Return the sentences that say most, named where several people speak."""
+    several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
+    return build_extract(
+        [line.text for line in lines], speakers=[line.sender_name for line in lines] if several else ()
+    )
 
 
 def _by_model(tools: Tools, lines: list[Line], by: token_counts.Counting) -> tuple[str, str]:
