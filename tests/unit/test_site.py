@@ -103,7 +103,7 @@ MADE = ("api.md", "schema.md", "config.md")
 
 @pytest.mark.parametrize("page", USERS, ids=lambda page: str(page.relative_to(DOCS)))
 def test_r35_a_page_for_users_speaks_their_words(page: Path) -> None:
-    """Names that only this project's developers know stand on none; those of the field of memory lead to the glossary."""
+    """Names that only developers of this project know stand on none; words of its own lead to the glossary."""
     text = re.sub(r"`[^`]*`", "", without_code(page.read_text(encoding="utf-8")))
     assert re.findall(r"\b(?:doors?|the seeds?|the house)\b", text, re.IGNORECASE) == []
     if page.name not in MADE and re.search(r"\b(?:audiences?|quarantined?)\b", text):
