@@ -1917,7 +1917,7 @@ async def configure(
     model: Any = None,
     embedder: Any = None,
 ) -> None:
-    """Set what doors use from now on when they are passed nothing."""
+    """Set what functions use from now on when they are passed nothing."""
 
 async def current_database() -> Database:
     """Return the database of this process."""

@@ -107,7 +107,7 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the one that doors use in this context when none is passed.
+    """Make `scope` the one that functions use in this context when none is passed.
 
     It raises nothing.
 

@@ -67,9 +67,9 @@ DOORS: dict[str, tuple[str, ...] | None] = {
 HEAD = """\
 # Functions
 
-Every public name, with its arguments; made from the code by `make docs`. What each argument means stands in the
-docstring: `help(prompt_engine.build_json_prompt)`. `db=`, `settings=` and `scope=` are always the handle, the settings
-and who is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
+Every public name, with its arguments, what it gives, what it raises and an example; made from the code by `make
+docs`, as `help(build_json_prompt)` says it. `db=`, `settings=` and `scope=` are always the handle, the settings and who
+is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
 package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and `build_context`.
 Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`.
 """
@@ -92,7 +92,61 @@ def _entry(name: str, value: Any) -> str:
     if name == "HistoryEngine":
         return _entry("HistoryEngine().build_context", value().build_context)
     lines = _fields(name, value) if _is_shape(value) else _signature(name, value)
-    return f"\n```text\n{lines}\n```\n\n{_first_line(value)}\n"
+    title = name.rpartition(".")[2]
+    return f"\n### `{title}`\n\n```text\n{lines}\n```\n\n{described(inspect.getdoc(value) or '')}\n"
+
+
+def described(told: str) -> str:
+    """Return a docstring as Markdown: what it says, its sections under their names, arguments and errors as lists.
+
+    >>> described("Return it.\\n\\nArgs:\\n    a, b: numbers\\n        of a kind.").splitlines()
+    ['Return it.', '', '**Args**', '', '- `a`, `b`: numbers of a kind.']
+    """
+    parts: list[str] = []
+    for block in re.split(r"\n\n+", told.strip()):
+        head = _SECTION.match(block)
+        body = inspect.cleandoc("\n" + block[head.end() :]) if head else block
+        if head and head[1] != "Example":
+            parts.append(f"**{head[1]}**")
+        if body.startswith(">>> "):
+            same = parts and parts[-1].endswith("\n```") and parts[-1].startswith("```pycon")
+            parts[-1:] = [parts[-1][:-4] + f"\n\n{body}\n```"] if same else [*parts[-1:], f"```pycon\n{body}\n```"]
+        elif head and head[1] not in ("Returns", "Example") and _NAMED.match(body):
+            parts.append("\n".join(f"- {_item(each)}" for each in _items(body)))
+        elif body.startswith("- "):
+            parts.append(body)
+        else:
+            parts.append(_plain(body))
+    return "\n\n".join(parts)
+
+
+_SECTION = re.compile(r"([A-Z][a-z]+(?: and [A-Z][a-z]+)?):\n(?=    )")
+_NAMED = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): ")
+
+
+def _items(body: str) -> list[str]:
+    """Return the entries of a list of arguments or errors, each with the lines that belong to it."""
+    entries: list[str] = []
+    for line in body.splitlines():
+        if line.startswith(" ") and entries:
+            entries[-1] += " " + line.strip()
+        else:
+            entries.append(line)
+    return entries
+
+
+def _item(entry: str) -> str:
+    named = _NAMED.match(entry)
+    if named is None:
+        return _plain(entry)
+    names = ", ".join(f"`{name}`" for name in named[1].split(", "))
+    return f"{names}: {_plain(entry[named.end() :])}"
+
+
+def _plain(words: str) -> str:
+    """Return text as one paragraph in which nothing is taken for a mark of Markdown but what stands in backticks."""
+    pieces = re.split(r"(`[^`]*`)", " ".join(words.split()))
+    return "".join(each if each.startswith("`") else re.sub(r"([*<\[])", r"\\\1", each) for each in pieces)
 
 
 def _is_shape(value: Any) -> bool:

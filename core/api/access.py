@@ -84,7 +84,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
         said: what the request says of itself, as `tokens.narrow_scope` takes it.
 
     Returns:
-        A scope as every door takes it.
+        A scope as every function takes it.
 
     Raises:
         AccessRefusedError: 403, it says what the token does not stand for.

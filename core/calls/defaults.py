@@ -45,7 +45,7 @@ def configure(
     model: Any = None,
     embedder: Any = None,
 ) -> None:
-    """Set what doors use from now on when they are passed nothing.
+    """Set what functions use from now on when they are passed nothing.
 
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then

@@ -129,7 +129,7 @@ _add_group(
 )
 _add_group(
     "memory",
-    "Consolidate, prune, compact and check lasting memory.",
+    "Make facts of what was said; archive, join and check them.",
     {"consolidate": memory.consolidate, "prune": memory.prune, "compact": memory.compact, "health": memory.health},
 )
 _add_group(

@@ -22,7 +22,7 @@ FileOption = Annotated[
     typer.Option(
         "--message-file",
         metavar="FILE",
-        help="The message as the host has it, a JSON object with message_id and date; - reads standard input.",
+        help="The message as your program has it, a JSON object with message_id and date; - reads standard input.",
     ),
 ]
 UserOption = Annotated[str | None, typer.Option("--user", metavar="ID", help="Id of who says it.")]

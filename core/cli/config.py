@@ -178,7 +178,7 @@ def set_(run: Run, name: NameArgument, value: ValueArgument) -> None:
 
 
 def preset(run: Run, name: PresetArgument, folder: FolderArgument = Path(), force: ForceOption = False) -> None:
-    """Write a config.yaml for a kind of host.
+    """Write a config.yaml for a kind of program.
 
     It turns on what such a host needs; what else must run is told.
     """

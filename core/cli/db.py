@@ -164,9 +164,9 @@ def reindex(run: Run, changed: ChangedOption = False) -> None:
 
 
 def pack(run: Run) -> None:
-    """Pack the search index.
+    """Make the search index quicker to read.
 
-    Writers do so by themselves; large segments are made here, while others read and write.
+    Its small parts are joined into large ones, while others read and write. Saving joins some by itself.
     """
     from .. import db as door
 

@@ -45,7 +45,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     """Do the work in the background: recaps, summaries, consolidation.
 
     Any number of workers may run beside each other. SIGTERM or Ctrl-C lets the operation at hand end first; a second
-    one gives it back. A worker that is killed loses nothing: another does the operation when its lease is over.
+    one gives it back. A worker that is killed loses nothing: another does the operation after a while.
     """
     from .. import llm
     from ..jobs import Worker

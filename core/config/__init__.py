@@ -1,4 +1,4 @@
-"""The door to configuration: what each flag's value is, where it came from, and what is wrong.
+"""Configuration: what each flag's value is, where it came from, and what is wrong.
 
 A value is taken from the highest level that has one: argument, environment, database table `config`, file, default. It
 is looked up at every call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag

@@ -48,7 +48,7 @@ class Worker:
     Args:
         db: the database.
         personas: only these; none for all there are. They take turns, one operation each.
-        settings: as every door has them; without them they are read anew for each operation, so that a change acts.
+        settings: as every function has them; without them they are read anew for each operation, so that a change acts.
         model: the model to ask; without one that of the process, else that of LLM_BASE_URL.
         told: called with what became of each operation, in the thread of the worker.
     """

@@ -42,7 +42,7 @@ class Scheduler:
     Args:
         db: the database.
         personas: only these; none for all something was said to.
-        settings: as every door has them; without them they are read anew at each look, so that a change acts.
+        settings: as every function has them; without them they are read anew at each look, so that a change acts.
         model: the model to ask; without one that of the process, else that of LLM_BASE_URL, else extracts are made.
         told: called with persona and result of each cycle, in the thread of the scheduler.
     """

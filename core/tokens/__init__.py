@@ -125,7 +125,7 @@ def narrow_scope(
         persona, conversation, participant, server, privacy: what the request says; None where it says nothing.
 
     Returns:
-        A scope as every door takes it.
+        A scope as every function takes it.
 
     Raises:
         ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.

@@ -120,6 +120,19 @@ def test_the_list_of_functions_is_that_of_the_code() -> None:
     assert api_page.PAGE.read_text(encoding="utf-8") == api_page.text()
 
 
+def test_the_list_of_functions_explains_every_argument() -> None:
+    """Who reads the page needs no Python at hand: what each function takes, gives, raises, and an example."""
+    entries = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", api_page.text(), re.MULTILINE | re.DOTALL))
+    for name, function in functions():
+        told = inspect.getdoc(function) or ""
+        for argument in re.findall(
+            r"^    (\w+)(?:, \w+)*: ", told.partition("Args:\n")[2].partition("\n\n")[0], re.MULTILINE
+        ):
+            assert f"`{argument}`" in entries[name], (name, argument)
+        if "    >>> " in told:
+            assert ">>> " in entries[name], name
+
+
 def test_the_list_of_functions_has_every_awaitable_one() -> None:
     """`core.aio` has the names of every door: a door that the page forgets is missed here."""
     from core import aio
@@ -196,6 +209,8 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
         "SBOM_EXTRAS",
         "WRITER_TURNS",
         "PROMISE_PROMPTS",
+        "HOOK_NAMES",
+        "NOT_SAID",
     }
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
     assert named - set(FLAGS) - other - {"JSON_CONTAINS", "JSON_QUOTE"} - set(list_types()) == set()

@@ -95,3 +95,16 @@ def test_r35_the_settings_by_what_they_are_for_exist() -> None:
     assert len(named) > 30 and named - set(FLAGS) == set()
     for name, value in re.findall(r"`([A-Z][A-Z_]{4,})=([^`]*)`", text):
         FLAGS[name].kind.read_text(value)
+
+
+USERS = [page for page in PAGES if "decisions" not in page.parts and page.stem not in ("architecture", "glossary")]
+MADE = ("api.md", "schema.md", "config.md")
+
+
+@pytest.mark.parametrize("page", USERS, ids=lambda page: str(page.relative_to(DOCS)))
+def test_r35_a_page_for_users_speaks_their_words(page: Path) -> None:
+    """Names that only developers of this project know stand on none; words of its own lead to the glossary."""
+    text = re.sub(r"`[^`]*`", "", without_code(page.read_text(encoding="utf-8")))
+    assert re.findall(r"\b(?:doors?|the seeds?|the house)\b", text, re.IGNORECASE) == []
+    if page.name not in MADE and re.search(r"\b(?:audiences?|quarantined?)\b", text):
+        assert re.search(r"glossary\.md\)|\*\*audiences\*\*: |Quarantine \|", text), "the first use leads nowhere"
