@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from core.api import health as health_module
 from core.api.server import create_server
 from core.cli import app as command
+from core.cli import serve
 from core.database.engine import Database
 from core.db import open_database
 from core.upkeep import ddl
@@ -116,6 +117,7 @@ def test_r34_a_secret_whose_file_is_missing_or_empty_stops_it(
         file.write_text(content)
     monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(f"{name}_FILE", str(file))
+    monkeypatch.setattr(serve, "_open_socket", lambda *_: pytest.fail("it started"))
     assert command.run_command(["serve"]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith(f"{name}_FILE names") and ("is empty" if content is not None else "cannot be read") in said
