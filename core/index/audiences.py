@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, select
@@ -60,7 +61,7 @@ def load_views(
         ValueError: a segment is damaged.
     """
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
-    of = _by_audience(segments, lambda one: one.audience_id)
+    of = _by_audience(segments, itemgetter(0))
     for audience in audiences:
         table, own = _table(db, cache, audience, of.get(audience, ()), audiences), fresh.get(audience, ())
         with cache.lock:
@@ -137,16 +138,15 @@ def read_audiences(
     """
     for attempt in range(READ_AGAIN):
         read = read_postings(db, words, tags, audiences, numbers, persona)
-        postings = _by_audience(read.postings, lambda one: one.audience)
-        blocks = _by_audience(read.blocks, lambda one: one.audience)
+        postings, blocks = _by_audience(read.postings, itemgetter(0)), _by_audience(read.blocks, itemgetter(0))
         try:
             found = sorted(postings.keys() | blocks.keys())
-            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, lambda one: one[1])))
+            views = list(load_views(db, found, read.segments, _by_audience(read.fresh, itemgetter(1))))
             break
         except SegmentsMovedError:
             if attempt + 1 == READ_AGAIN:
                 raise
-    gone = _by_audience(read.gone, lambda one: one[0])
+    gone = _by_audience(read.gone, itemgetter(0))
     for view in views:
         own_gone = [each[1:] for each in gone.get(view.audience, ())]
         yield view, postings.get(view.audience, []), blocks.get(view.audience, []), own_gone

@@ -88,11 +88,6 @@ class Table:
         return np.concatenate([self._by_id[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)])
 
     @cached_property
-    def session_words(self) -> Any:
-        """Return the length of each session in words."""
-        return np.bincount(self.session, weights=self.words)
-
-    @cached_property
     def _spoken(self) -> tuple[Any, Any]:
         pairs = np.unique(self.speaker.astype(np.int64) << 32 | self.thread)
         return pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32)

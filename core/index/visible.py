@@ -196,20 +196,20 @@ class Visible:
         """
         table = self.table
         kept = [
-            (number, one)
-            for one in blocks
-            if (number := numbers.get((one.kind, one.term))) is not None and one.segment_id in table.offsets
+            (number, before, postings)
+            for _, segment, kind, term, postings in blocks
+            if (number := numbers.get((kind, term))) is not None and (before := table.offsets.get(segment)) is not None
         ]
-        kept.sort(key=lambda each: each[0])
-        every = np.frombuffer(b"".join([one.postings for _, one in kept]), POSTING)
-        sizes = [len(one.postings) // POSTING.itemsize for _, one in kept]
+        kept.sort()
+        every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
+        sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
         if len(table.offsets) > 1:
-            offset = np.repeat(np.array([table.offsets[one.segment_id] for _, one in kept], np.int64), sizes)
-            index = table.to_index[offset + every["place"]].astype(np.int64)
+            offsets = np.repeat(np.array([before for _, before, _ in kept], np.int64), sizes)
+            index = table.to_index[offsets + every["place"]].astype(np.int64)
         else:
             index = table.to_index[every["place"]].astype(np.int64)
         counts = np.zeros(len(numbers) + 1, np.int64)
-        np.add.at(counts, [1 + number for number, _ in kept], sizes)
+        np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
         starts, times = np.cumsum(counts), every["times"]
         mine = sorted(
             (number, at, min(one.times, MOST_TIMES))
@@ -273,6 +273,8 @@ class Visible:
     def _find_gone(self, last: Mapping[tuple[int, int], int]) -> Any:
         table = self.table
         rows = table.find_ids([row_id for _, row_id in last])
+        if not len(rows):
+            return rows
         segments = table.segment_of(rows)
         places = zip(rows.tolist(), table.source[rows].tolist(), table.row_id[rows].tolist(), segments, strict=True)
         found = [i for i, source, row_id, of in places if last.get((source, row_id), 0) >= of]
@@ -309,9 +311,7 @@ class Visible:
     @cached_property
     def session_words(self) -> Any:
         """Return the length of each session in words."""
-        words = np.zeros(self.sessions)
-        packed = self.table.session_words
-        words[: len(packed)] = packed
+        words = np.bincount(self.table.session, weights=self.table.words, minlength=self.sessions)
         np.add.at(words, self._fresh["session"], self._fresh["words"])
         return words
 
