@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, select
 from ..base import logs
 from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
+from ..database.dialects import Key
 from ..database.schema import (
     search_count,
     search_fresh,
@@ -28,6 +29,7 @@ from ..database.schema import (
     search_vocab,
 )
 from ..database.sources import SourceTable
+from ..database.statements import Part
 from ..text.words import index_terms
 from .lookups import UNLISTED
 
@@ -320,7 +322,9 @@ def learn(connection: Connection, family: str, terms: set[str]) -> None:
     terms.discard(UNLISTED)
     missing: list[str] = []
     for part in chunks(sorted(terms), 500):
-        known = connection.execute(_KNOWN, {"terms": part}).scalars()
+        values: list[Any] = []
+        text = _known(family).text({"terms": part}, values)
+        known = (dialects.from_key(row[0]) for row in connection.exec_driver_sql(text, tuple(values)))
         missing += sorted(set(part).difference(known))
     teach(connection, family, missing)
 
@@ -333,11 +337,11 @@ def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
     write_many(connection, _statement("vocab", family), ("head", "part", "term"), ready)
 
 
-_KNOWN = select(search_vocab.c.part).where(
-    search_vocab.c.head == 1,
-    search_vocab.c.part.in_(bindparam("terms", expanding=True)),
-    search_vocab.c.part == search_vocab.c.term,
-)
+@lru_cache(maxsize=2)
+def _known(family: str) -> Part:
+    v = search_vocab.c
+    terms = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
+    return Part(select(v.part).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:

@@ -145,15 +145,21 @@ def language_of(text: str, enough: float = ENOUGH) -> str:
     ('ja', 'zh', '')
     """
     said = text[:LOOKED_AT]
-    if not said.isascii():
-        folded = fold(said)
-        letters = len(_LATIN.findall(folded))
-        for language, script in _SCRIPTS:
-            # A foreign name in a Latin text is not its language; a brand name in a Thai text neither.
-            found = script.search(folded)
-            if found is not None and len(_script_class(language).findall(folded)) * 3 >= letters:
-                return language
-    return _latin(bare(said), enough)
+    return _by_script(said) or _latin(_scores(bare(said)), enough)
+
+
+def _by_script(said: str) -> str:
+    """Return the language of a text by its script, "" for Latin letters."""
+    if said.isascii():
+        return ""
+    folded = fold(said)
+    letters = len(_LATIN.findall(folded))
+    for language, script in _SCRIPTS:
+        # A foreign name in a Latin text is not its language; a brand name in a Thai text neither.
+        found = script.search(folded)
+        if found is not None and len(_script_class(language).findall(folded)) * 3 >= letters:
+            return language
+    return ""
 
 
 def _script_class(language: str) -> re.Pattern[str]:
@@ -161,8 +167,7 @@ def _script_class(language: str) -> re.Pattern[str]:
     return re.compile(wider[language]) if language in wider else dict(_SCRIPTS)[language]
 
 
-def _latin(text: str, enough: float) -> str:
-    scores = _scores(text)
+def _latin(scores: Mapping[str, float], enough: float) -> str:
     if max(scores.values(), default=0.0) < enough:
         return ""
     best, *others = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
@@ -188,11 +193,14 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
     >>> likely_languages("nenne mich Jo", ["en"]), likely_languages("what is this about", ["de"])
     (('de', 'en'), ('en',))
     """
-    found = language_of(text, SURE)
+    said = text[:LOOKED_AT]
+    found = _by_script(said)
     if found:
         return (found,)
-    weak = language_of(text)
-    scores = _scores(bare(text[:LOOKED_AT]))
+    scores = _scores(bare(said))
+    sure, weak = (_latin(scores, enough) for enough in (SURE, ENOUGH))
+    if sure:
+        return (sure,)
     ranked = sorted((code for code, worth in scores.items() if worth >= WEAK), key=lambda code: (-scores[code], code))
     given = (code.lower() for code in languages)
     return tuple(dict.fromkeys([*([weak] if weak else []), *ranked[:LIKELY], *given]))

@@ -67,6 +67,14 @@ class _Sentence:
     text: str
     asks: bool
     clauses: tuple[str, ...] = field(default=())
+    _tokens: dict[bool, Tokens] = field(default_factory=dict, compare=False, repr=False)
+
+    def tokens(self, spaced: bool) -> Tokens:
+        """Return the words or characters of the whole, worked out once for all languages."""
+        made = self._tokens.get(spaced)
+        if made is None:
+            made = self._tokens[spaced] = tokens_of(self.text, spaced)
+        return made
 
 
 def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
@@ -96,7 +104,7 @@ def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
 
 
 def _is_ruled_out(sentence: _Sentence, words: WishWords) -> bool:
-    return words.is_ruled_out(tokens_of(sentence.text, words.spaced).bare)
+    return words.is_ruled_out(sentence.tokens(words.spaced).bare)
 
 
 def _sentences(said: str) -> Iterator[_Sentence]:
@@ -144,7 +152,7 @@ def _wishes_in(sentence: _Sentence, words: WishWords) -> list[Wish]:
 
 
 def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
-    whole = tokens_of(sentence.text, words.spaced)
+    whole = sentence.tokens(words.spaced)
     patterns = words.patterns_in(whole.bare)
     if not patterns or words.is_ruled_out(whole.bare):
         return None
