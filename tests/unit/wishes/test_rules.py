@@ -23,7 +23,7 @@ def topics(text: str) -> list[str]:
     return [wish.topic for wish in found(text)]
 
 
-HUNDREDS = ("en", "de", "fr", "es", "it", "pt", "nl", "ja")
+HUNDREDS = ("en", "de", "fr", "es", "it", "pt", "nl", "ja", "zh")
 
 
 @pytest.mark.parametrize("half", [0, 1], ids=["development", "held_out"])

@@ -1,7 +1,7 @@
 """Messages that do (`+`) or do not (`-`) hold a wish, in ten languages.
 
 Every second line of each sign and language is held out: never looked at while the patterns were tuned. Lines of the
-folder `corpus` are added to those here: a hundred of each sign in eight languages.
+folder `corpus` are added to those here: a hundred of each sign in nine languages.
 """
 
 from __future__ import annotations
