@@ -15,7 +15,6 @@ from ..base import logs
 from ..config import Problem, Settings
 from ..config import docs as config_docs
 from ..config.levels import known_flag
-from ..doctor.rules import LEAST_TOKEN, admin_token
 from ..errors import ConfigError, StoreError
 from . import output
 from .presets import PRESETS, preset_yaml
@@ -109,6 +108,8 @@ def check(run: Run) -> None:
 
 def _find_token_problems(stored: Mapping[str, str]) -> list[Problem]:
     """Return what keeps `serve` from starting with the ADMIN_TOKEN that is set; nothing where none is."""
+    from ..doctor.rules import LEAST_TOKEN, admin_token
+
     try:
         with _without_log():
             known = config.load(database_values=stored)

@@ -13,7 +13,6 @@ import typer
 
 from ..errors import StoreError
 from ..text.times import parse_time
-from ..upkeep.copies import copy_file
 from . import output
 from .run import Run
 
@@ -210,6 +209,8 @@ def backup(run: Run, file: BackupArgument, force: ForceOption = False) -> None:
         command = f"mysqldump --single-transaction --routines=false {where} {url.database} > {file}"
         run.answer({"file": None, "command": command}, lambda: output.lines(["Run this:", f"    {command}"]))
         return
+    from ..upkeep.copies import copy_file
+
     copied = copy_file(db, file, overwrite=force)
     run.answer({"file": str(file), "bytes": copied}, f"{file}: {copied} bytes.")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..doctor.rules import LEVELS, Checkup, Symptom
 from . import output
 from .run import Run
+
+if TYPE_CHECKING:
+    from ..doctor.rules import Checkup, Symptom
 
 FormatOption = Annotated[
     Literal["text", "json"] | None,
@@ -42,6 +44,8 @@ def doctor(run: Run, form: FormatOption = None, models: ModelsOption = False, al
 
 
 def _print_checkup(checkup: Checkup, *, all_: bool) -> None:
+    from ..doctor.rules import LEVELS
+
     for one in checkup.symptoms:
         if one.level != "ok" or all_:
             _print_symptom(one)

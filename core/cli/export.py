@@ -14,7 +14,6 @@ import typer
 
 from ..base.wire_ids import write_ids
 from ..errors import TransferError
-from ..transfer.items import pieces
 from . import output
 from .run import LocalOption, Run, ServerOption, refusals
 
@@ -150,6 +149,8 @@ def _export_items(
 
     A file holds no more than `import` takes; what follows goes into further files with a number in their names.
     """
+    from ..transfer.items import pieces
+
     fmt = format_name or _FORMATS.get(file.suffix.lower(), "json")
     kinds = None if kind is None else [each.strip() for each in kind.split(",")]
     with refusals(), output.bar() as bar:
@@ -169,6 +170,8 @@ def _write_files(
     run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Bar
 ) -> tuple[int, str | None, list[str]]:
     """Write file after file; return how many items they hold, where more would follow, and their names."""
+    from ..transfer.items import pieces
+
     count, after = 0, None
     names: list[str] = []
     while not names or (after is not None and (limit is None or count < limit)):
@@ -185,7 +188,7 @@ def _write_files(
 
 
 def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
-    from ..transfer.items import export_items
+    from ..transfer.items import export_items, pieces
 
     options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": pieces.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())

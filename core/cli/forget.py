@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..audience import table_places
 from . import output
 from .run import Run
 
@@ -67,6 +66,8 @@ def forget(
 
 def _name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that says what is not known, and names what is near it."""
+    from ..audience import table_places
+
     persona = run.scope().persona
     said = f"Nothing is known of the {kind} {output.clean(key)!r} of the persona {persona!r}."
     if kind == "memory":

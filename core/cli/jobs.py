@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..jobs.rules import STATES
 from ..text.times import parse_time
 from . import output
 from .run import Run
@@ -165,6 +164,8 @@ def _find_other_personas(run: Run) -> list[str]:
 
 
 def _print_queue(queue: dict[str, Any], now: datetime, others: Sequence[str] = ()) -> None:
+    from ..jobs.rules import STATES
+
     counts = queue["counts"]
     if not counts:
         waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
-from ..scope import Privacy
+from ..errors import CoreError
+from ..scope import Destination, Privacy, Scope
 from . import output
 from .run import LocalOption, Run
 
@@ -66,23 +68,40 @@ def mcp(
     It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
     call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
     """
-    # 1. who speaks; before anything slow, so that a wrong option is told at once
-    try:
-        from .. import mcp_server
+    from .. import mcp_server
 
-        scope = mcp_server.build_scope(
-            run.settings.persona_id if persona is None else persona,
-            participant,
-            conversation,
-            server,
-            privacy=privacy,
-            destination="local" if local else None,
-        )
-        serve = mcp_server.serve_stdio
+    def build_scope(who: str) -> Scope:
+        destination: Destination | None = "local" if local else None
+        return mcp_server.build_scope(who, participant, conversation, server, privacy=privacy, destination=destination)
+
+    def make_speaker() -> mcp_server.Speaker:
+        try:
+            scope = build_scope(run.settings.persona_id if persona is None else persona)
+            return mcp_server.Speaker(scope, name, run.db)
+        except CoreError as error:
+            output.note(output.clean(str(error)), style="red")
+            raise
+
+    # 1. what is wrong with the options is told at once
+    build_scope("persona" if persona is None else persona)
+    try:
+        serve = _load_server()
     except ModuleNotFoundError as error:
         output.note(EXTRA.format(name=error.name), style="red")
         raise typer.Exit(2) from None
-    # 2. serve until the other side ends
+    # 2. serve until the other side ends; the first call opens the database, for programs wait for the first answer
     if sys.stdin.isatty():
         output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
-    serve(mcp_server.Speaker(scope, name, run.db))
+    serve(make_speaker)
+
+
+def _load_server() -> Callable[[Callable[[], Any]], None]:
+    """Return `serve_stdio`. Of what the SDK makes while it loads nothing goes again: looking for that takes a fifth."""
+    import gc
+
+    gc.disable()
+    try:
+        from ..mcp_server import serve_stdio
+    finally:
+        gc.enable()
+    return serve_stdio

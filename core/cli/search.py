@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..audience import table_places
 from ..scope import Scope
 from ..shapes import Hit
 from . import output
@@ -72,6 +71,8 @@ def search(
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     """Return what stands where this search did not look, most first: a wrong place looks like an empty memory."""
+    from ..audience import table_places
+
     found = []
     for place in table_places.count_places(run.db, scope.persona):
         rows = f"{place.rows} rows"

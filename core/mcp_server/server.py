@@ -2,12 +2,16 @@
 
 A handler runs its function in a thread, so that one slow call holds up no other. What goes wrong becomes an answer
 here: a tool's error is a result that names the field, everything else an error of the protocol; never a trace.
+
+Tools, resources and prompts are loaded by the first call that needs them: they bring the doors and the database, and a
+program that starts this server waits for its first answer.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
@@ -22,13 +26,11 @@ from mcp.shared.exceptions import MCPError
 
 from ..base import logs
 from ..errors import CoreError, MessageError
-from . import prompts, resources
 from .speaker import Speaker
-from .tools import TOOLS
 
 Result = TypeVar("Result")
 FindSpeaker = Callable[[Any], Speaker]
-"""Who speaks, by the HTTP request a call came with; None over standard input and output."""
+"""Who speaks, by the HTTP request a call came with; None over standard input and output. Called in a thread."""
 
 NAME = "prompt-engine"
 INSTRUCTIONS = """\
@@ -46,42 +48,55 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
         find_speaker: called for each request with the HTTP request, or None.
     """
 
+    def speak(work: Callable[..., Any], request: Any, *given: Any) -> Any:
+        return work(find_speaker(request), *given)
+
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+        from .tools import TOOLS  # noqa: PLC0415 - as said above
+
         return types.ListToolsResult(tools=[tool.describe() for tool in TOOLS.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise _refuse(f"There is no tool of this name. There are {', '.join(TOOLS)}.", "name")
-        speaker = find_speaker(context.request)
+        from .tools import TOOLS  # noqa: PLC0415 - as said above
+
+        tool = _check_name(params.name, TOOLS, "tool")
         try:
-            return await _run(partial(tool.run, speaker, params.arguments or {}))
+            return await run_sync(partial(speak, tool.run, context.request, params.arguments or {}))
         except Exception as error:  # noqa: BLE001 - the outermost point of a tool: nothing of it may reach the client
             text = types.TextContent(type="text", text=_tell(error, tool.name))
             return types.CallToolResult(content=[text], is_error=True)
 
     async def list_resources(_context: Any, _params: Any) -> types.ListResourcesResult:
+        from . import resources  # noqa: PLC0415 - as said above
+
         return types.ListResourcesResult(resources=resources.list_resources())
 
     async def list_templates(_context: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        from . import resources  # noqa: PLC0415 - as said above
+
         return types.ListResourceTemplatesResult(resource_templates=resources.list_templates())
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        speaker, uri = find_speaker(context.request), str(params.uri)
-        text = await _run_or_refuse(partial(resources.read, speaker, uri), "resource")
+        from . import resources  # noqa: PLC0415 - as said above
+
+        uri = str(params.uri)
+        text = await _run_or_refuse(partial(speak, resources.read, context.request, uri), "resource")
         if text is None:
             raise MCPError(types.INVALID_PARAMS, "There is no such resource here.", {"uri": uri[:1000]})
         contents = types.TextResourceContents(uri=uri, text=text, mime_type=resources.JSON)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=list(prompts.PROMPTS.values()))
+        from .prompts import PROMPTS  # noqa: PLC0415 - as said above
+
+        return types.ListPromptsResult(prompts=list(PROMPTS.values()))
 
     async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name not in prompts.PROMPTS:
-            raise _refuse(f"There is no prompt of this name. There are {', '.join(prompts.PROMPTS)}.", "name")
-        speaker = find_speaker(context.request)
-        return await _run_or_refuse(partial(prompts.build, speaker, params.name, params.arguments or {}), "prompt")
+        from . import prompts  # noqa: PLC0415 - as said above
+
+        _check_name(params.name, prompts.PROMPTS, "prompt")
+        work = partial(speak, prompts.build, context.request, params.name, params.arguments or {})
+        return await _run_or_refuse(work, "prompt")
 
     server: Server[Any] = Server(
         NAME,
@@ -103,28 +118,47 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
 Context = ServerRequestContext[Any, Any]
 
 
-def serve_stdio(speaker: Speaker) -> None:
-    """Serve one speaker over standard input and output until the input ends."""
-    server = create_server(lambda _: speaker)
+def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
+    """Serve one speaker over standard input and output until the input ends.
+
+    Args:
+        make_speaker: opens what is needed; called by each call until it succeeds. What it raises is what that call is
+            answered.
+    """
+    lock, made = threading.Lock(), list[Speaker]()
+
+    def find_speaker(_: Any) -> Speaker:
+        with lock:
+            if not made:
+                made.append(make_speaker())
+            return made[0]
 
     async def serve() -> None:
+        server = create_server(find_speaker)
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
     anyio.run(serve)
 
 
-async def _run(work: Callable[[], Result]) -> Result:
-    return await run_sync(work)
-
-
 async def _run_or_refuse(work: Callable[[], Result], what: str) -> Result:
     try:
-        return await _run(work)
+        return await run_sync(work)
     except MessageError as error:
         raise _refuse(str(error), *error.fields) from None
     except Exception as error:  # noqa: BLE001 - as for a tool
         raise MCPError(types.INTERNAL_ERROR, _tell(error, what)) from None
+
+
+def _check_name(name: str, known: Mapping[str, Result], what: str) -> Result:
+    """Return what has a name.
+
+    Raises:
+        MCPError: nothing has.
+    """
+    if name not in known:
+        raise _refuse(f"There is no {what} of this name. There are {', '.join(known)}.", "name")
+    return known[name]
 
 
 def _refuse(sentence: str, *fields: str) -> MCPError:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..calls.call import GivenSettings
-from ..database.engine import Database
 from ..scope import Destination, Privacy, Scope
+
+if TYPE_CHECKING:
+    from ..calls.call import GivenSettings
+    from ..database.engine import Database
 
 UNNAMED = "mcp/me"
 """Participant of a server that is started for one person and told no name."""

@@ -29,7 +29,7 @@ from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.mcp_server import build_scope
 from core.scope import Scope
-from tests.spec.mcp_world import ANN, BOB, HttpServer, World, command, environment, serving, speaker_of, told
+from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, World, command, environment, serving, speaker_of, told
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -203,6 +203,37 @@ def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Databa
         assert (line["sender_name"], line["text"]) == (name, f"I said {text}")
     assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve")) == []
     assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve", "s1")) == []
+
+
+@pytest.mark.checkout
+def test_r6_the_first_answer_waits_for_no_database() -> None:
+    """What the command loads before it: neither the doors nor what they need."""
+    heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search")
+    code = f"import sys, core.cli.app, core.mcp_server.server; print([m for m in {heavy!r} if m in sys.modules])"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=180)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
+    """The server over standard input goes on: the database may come back."""
+    from mcp import Client, StdioServerParameters
+
+    words = command(persona)
+    child = StdioServerParameters(
+        command=words[0], args=words[1:], env=environment("mysql://nobody:canary-word@127.0.0.1:1/nowhere")
+    )
+
+    async def ask() -> None:
+        async with Client(child) as client:
+            assert len((await client.list_tools()).tools) == 7
+            for _ in range(2):
+                answer = await client.call_tool("memory_list", {})
+                text = str(answer.content)
+                assert answer.is_error and "could not be reached" in text and "canary-word" not in text
+
+    asyncio.run(ask())
 
 
 @pytest.mark.slow
