@@ -108,3 +108,35 @@ def test_r35_a_page_for_users_speaks_their_words(page: Path) -> None:
     assert re.findall(r"\b(?:doors?|the seeds?|the house)\b", text, re.IGNORECASE) == []
     if page.name not in MADE and re.search(r"\b(?:audiences?|quarantined?)\b", text):
         assert re.search(r"glossary\.md\)|\*\*audiences\*\*: |Quarantine \|", text), "the first use leads nowhere"
+
+
+def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
+    """A figure nobody can repeat is no figure."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in ("benchmarks", "scale"):
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        for name in re.findall(r"`make ([\w-]+)", text):
+            assert name in targets or (ROOT / "tests" / "bench" / f"{name.removeprefix('bench-')}.py").is_file(), name
+        for module, _, options in re.findall(r"`python -m (tests\.bench(\.\w+)?)([^`|]*)`", text):
+            file = ROOT / (module.replace(".", "/") + ("/__main__.py" if module == "tests.bench" else ".py"))
+            source = file.read_text(encoding="utf-8")
+            assert [option for option in re.findall(r"--[\w-]+", options) if f'"{option}"' not in source] == [], module
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    tables = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert {table.split("\n")[0] for table in tables} >= {
+        "Recall alone",
+        "Recall at size",
+        "Cost at size",
+        "Other programs",
+    }
+    assert [table.split("\n")[0] for table in tables if "\n|---" in table and "`make" not in table] == []
+
+
+def test_r36_the_page_says_what_others_were_run_without_and_what_this_engine_loses() -> None:
+    """Versions of every program in its tables, what each went without, and the losses at home."""
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    without = text.partition("### What each was run without")[2].partition("\n## ")[0]
+    assert [name for name in ("mem0 2", "Memori 3", "FTS5", "LlamaIndex", "LangChain") if name not in without] == []
+    losses = text.partition("## What it loses")[2].partition("\n## ")[0]
+    assert losses.count("\n- **") >= 5
+    assert "**Machine**" in text and "**No embedder**" in text
