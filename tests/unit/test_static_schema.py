@@ -237,9 +237,13 @@ def test_d1_every_statement_is_about_one_persona(path: Path) -> None:
 @pytest.mark.parametrize("path", sql_files(), ids=lambda path: path.name)
 def test_d1_every_statement_of_a_script_is_about_one_persona(path: Path) -> None:
     """An operator who mends one persona's rows leaves the others alone."""
-    for statement in ddl.split_statements(without_comments(path.read_text(encoding="utf-8"))):
+    for text in ddl.split_statements(without_comments(path.read_text(encoding="utf-8"))):
+        # On SQLite the values of a script stand in a table of its own.
+        statement = re.sub(r"\(SELECT (\w+) FROM given\)", r"@\1", text)
         tables = set(re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) (\w+)", statement))
-        if statement.startswith("CREATE ") or not tables & set(TABLES) - EXEMPT:
+        changed = re.match(r"(?:DELETE FROM|UPDATE) (\w+)", statement)
+        shared = changed is not None and changed[1] in EXEMPT  # words that nobody of any persona says any more
+        if statement.startswith("CREATE ") or shared or not tables & set(TABLES) - EXEMPT:
             continue
         assert "persona_id = @persona" in statement, statement
         outer = statement
