@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -65,6 +66,11 @@ class Call:
                 connection.close()
 
 
+def _dispose(engines: tuple[Engine, Engine]) -> None:
+    for engine in set(engines):
+        engine.dispose()
+
+
 class Database:
     """One database, opened by `db.open_database`. Safe to share between threads.
 
@@ -89,6 +95,8 @@ class Database:
         """How often a read or a transaction was run again, by the number of the error; None is a lost connection."""
         self._options = options
         self._engines: tuple[Engine, Engine] | None = None
+        self._given_up: weakref.finalize[Any, Any] | None = None
+        """Closes the connections of a handle that nobody has closed, when nobody holds it any more."""
         self._opening = threading.Lock()
         self._single = threading.RLock() if self.target.in_memory else None
         self._tracers: list[list[str]] = []
@@ -107,6 +115,9 @@ class Database:
                     self._engines = connections.make_engines(
                         self.target, self.timeout_seconds, left=self._left, **self._options
                     )
+                    if self.family == "sqlite":  # from Python 3.13 on a file that is left open is warned of
+                        self._given_up = weakref.finalize(self, _dispose, self._engines)
+                        self._given_up.atexit = False
         return self._engines
 
     def settle(self) -> None:
@@ -153,9 +164,10 @@ class Database:
         for write in tuple(self.at_close):
             write()
         with self._opening:
+            if self._given_up is not None:
+                self._given_up.detach()
             if self._engines is not None:
-                for engine in set(self._engines):
-                    engine.dispose()
+                _dispose(self._engines)
                 self._engines = None
 
     # Reading
