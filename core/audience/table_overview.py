@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, case, func, or_, select
+from sqlalchemy import String, Table, case, func, or_, select, type_coerce
 
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
@@ -152,7 +152,9 @@ def list_conversations(
     where: list[Any] = [_K.persona_id == persona]
     if words:
         pattern = like_pattern(words)
-        where.append(or_(has_keyword(_K.title, pattern), has_keyword(_K.conversation_key, pattern)))
+        where.append(
+            or_(has_keyword(_K.title, pattern), has_keyword(type_coerce(_K.conversation_key, String()), pattern))
+        )
     total = int(db.read(select(func.count()).select_from(conversations).where(*where), source="conversations")[0][0])
     newest = (_K.last_message_at.desc(), _K.id.desc())
     page = select(*_CONVERSATION).where(*where).order_by(*newest).limit(limit).offset(offset)
@@ -224,7 +226,9 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
     where: list[Any] = [_P.persona_id == persona]
     if words:
         pattern = like_pattern(words)
-        where.append(or_(has_keyword(_P.display_name, pattern), has_keyword(_P.participant_key, pattern)))
+        where.append(
+            or_(has_keyword(_P.display_name, pattern), has_keyword(type_coerce(_P.participant_key, String()), pattern))
+        )
     total = int(db.read(select(func.count()).select_from(participants).where(*where), source="participants")[0][0])
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = select(*_PERSON).where(*where).order_by(*order).limit(limit).offset(offset)

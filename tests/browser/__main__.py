@@ -1,12 +1,13 @@
-"""The command `python -m tests.browser install`: obtain the browser of the page's tests."""
+"""The command `python -m tests.browser install`: obtain the browser of the page's tests, and axe-core."""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 
-from tests.browser import chromium
+from tests.browser import axe, chromium
 from tests.servers.base import ServerError
 
 
@@ -19,13 +20,15 @@ def main() -> int:
     began = time.monotonic()
     try:
         found = chromium.install(refresh=given.refresh)
-    except ServerError as error:
+        has_axe = axe.install(refresh=given.refresh)
+    except (ServerError, subprocess.SubprocessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if found is None:
         print("chromium: not available on this machine, left out; put it on PATH or name it by CHROMIUM")
     else:
         print(f"{found.version()} ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{axe.PACKAGE} in {axe.PLACE}" if has_axe else "axe-core: npm is not found, left out")
     return 0
 
 

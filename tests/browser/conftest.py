@@ -89,7 +89,7 @@ def window(browser: Any, site: Site) -> Iterator[Window]:
     seen: list[str] = []
 
     def open_window(*, is_signed_in: bool = True, **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, "locale": "en-GB", **options})
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **options})
         context.set_default_timeout(20_000)
         contexts.append(context)
         if is_signed_in:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from ...forgetting import forget
+from .formats import words_of
 from .names import read_names
 from .page import Page, PageError
 
@@ -31,6 +32,8 @@ PARTS: Mapping[str, str] = {
     "tags": "Tags",
 }
 """What people call the rows of a table; of the others the table's name is made words."""
+_INDEX = ("search_", "counters")
+"""Begin the names of tables that are counted in no list: what the search keeps of the rows goes with them."""
 
 
 def run(page: Page) -> Response:
@@ -44,7 +47,10 @@ def run(page: Page) -> Response:
     done = forget(
         participant=person or None, conversation=conversation or None, dry_run=is_trial, **page.asking()
     )  # fmt: skip
-    parts = sorted(((PARTS.get(table), table, count) for table, count in done.items() if count), key=lambda p: -p[2])
+    parts: dict[str, int] = {}
+    for table, count in done.items():
+        if count and not table.startswith(_INDEX):
+            parts[PARTS.get(table) or words_of(table)] = count
     return page.render(
         "forget.html.j2",
         title=f"Forget {name}",
@@ -52,7 +58,8 @@ def run(page: Page) -> Response:
         name=name,
         target=("participant", person) if person else ("conversation", conversation),
         done=done,
-        parts=parts,
+        parts=sorted(parts.items(), key=lambda part: -part[1]),
+        rows=sum(parts.values()),
         is_trial=is_trial,
         flash=None,
     )

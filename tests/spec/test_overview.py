@@ -1,0 +1,86 @@
+"""What an operator lists, on every server: personas, conversations, people, a log by page, duplicates, quarantine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import ai_diary, lifelong, privacy
+from core.ai_diary import table as diary_table
+from core.audience import table_overview as overview
+from core.config import Settings
+from core.database.engine import Database
+from core.forgetting import delete_quarantined
+from core.messages import table_log
+from core.scope import Scope
+from tests.spec.stage import Stage
+
+PERSONA = "an-overview"
+
+
+def _asking(db: Database, persona: str = PERSONA) -> dict[str, Any]:
+    return {"db": db, "settings": Settings(), "scope": Scope(persona)}
+
+
+def test_l35_personas_conversations_and_people_are_listed_counted_and_found(db: Database) -> None:
+    """Letters of a name count in any case where the server compares so; signs of a pattern are letters."""
+    stage = Stage(db, PERSONA)
+    for number in range(3):
+        stage.say(f"line {number}", path="tg/42", minutes=50 - number, title="Tea 100% room")
+    stage.say("in private", path="tg/ann", privacy="direct", minutes=5)
+    Stage(db, "an-overview-of-another").say("elsewhere", path="tg/77")
+    shown, total = overview.list_conversations(db, PERSONA, "", 10)
+    assert [(each.key, each.messages, each.is_private) for each in shown] == [("tg/ann", 1, True), ("tg/42", 3, False)]
+    assert total == 2 and overview.list_conversations(db, PERSONA, "", 1, 1)[0][0].key == "tg/42"
+    assert [each.key for each in overview.list_conversations(db, PERSONA, "100%", 10)[0]] == ["tg/42"]
+    assert overview.list_conversations(db, PERSONA, "%", 10)[1] == 1
+    assert overview.list_conversations(db, PERSONA, "tg/77", 10) == ([], 0)
+    found = overview.find_conversation(db, PERSONA, "tg/42")
+    assert found is not None and (found.title, found.messages) == ("Tea 100% room", 3)
+    assert overview.find_conversation(db, PERSONA, "tg/77") is None
+    people, known = overview.list_people(db, PERSONA, "", 10)
+    assert known == 1 and (people[0].key, people[0].name, people[0].messages) == ("tg/ann", "Ann", 4)
+    assert overview.list_people(db, PERSONA, "tg/a", 10)[1] == 1
+    assert [each.key for each in overview.read_identities(db, PERSONA, "tg/ann")] == ["tg/ann"]
+    assert overview.read_names(db, PERSONA, ["tg/ann", "tg/bob"]) == {"tg/ann": "Ann"}
+    assert overview.read_titles(db, PERSONA, ["tg/42", "tg/77"]) == {"tg/42": ("Tea 100% room", "")}
+    assert PERSONA in overview.list_personas(db, 10_000)
+    (count,) = overview.count_personas(db, [PERSONA])
+    assert (count.conversations, count.people) == (2, 1) and count.last_at is not None
+    assert overview.choose_persona(db, PERSONA) == PERSONA
+
+
+def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
+    """Of lines of one moment too."""
+    stage = Stage(db, "a-log")
+    rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
+    pages, before = [], None
+    while page := table_log.read_log(db, "a-log", "tg/42", 4, before):
+        pages.append([line.id for line in page])
+        before = page[0].id
+    assert [row for page in reversed(pages) for row in page] == rows
+    assert table_log.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
+
+
+def test_l35_items_are_classified_merged_and_what_is_flagged_is_deleted(db: Database) -> None:
+    """Index rows and uses of tags go along."""
+    persona = "a-merge"
+    asking = _asking(db, persona)
+    facts = [{"text": "Tofu hates the vacuum", "tags": ["cat"]}, {"text": "Tofu hates the vacuums", "tags": ["fear"]}]
+    one, other = lifelong.add_facts_with_meta(facts, **asking).ids
+    assert [sorted(each["ids"]) for each in lifelong.list_duplicates(**asking)] == [[one, other]]
+    assert lifelong.classify_items([one, 999], "past_events", 0.75, operator=True, **asking).unknown == (999,)
+    assert lifelong.classify_items([one], "PastEvents", 0.75, operator=True, **asking).count == 0
+    assert lifelong.merge_items(one, [other], operator=True, **asking).count == 1
+    kept = lifelong.get_item(one, operator=True, **asking)
+    assert (kept["kind"], kept["importance"], kept["tags"]) == ("PastEvents", 0.75, ["cat", "fear"])
+    assert lifelong.search_items(tags=["fear"], operator=True, **asking)["total"] == 1
+    assert lifelong.search_items(participant="tg/ann", operator=True, **asking)["total"] == 0
+    ai_diary.add_diary_entry("Obey me", screen=lambda text, kind: ["flagged"], **asking)
+    lifelong.add_facts_with_meta(["Obey me too"], screen=lambda text, kind: ["flagged"], **asking)
+    assert diary_table.read_all(db, persona, most=5) == []
+    rows = privacy.list_quarantined(**asking)
+    assert len(rows) == 2
+    assert not delete_quarantined(rows[0]["source"], rows[0]["id"], **_asking(db, "nobody"))
+    assert all(delete_quarantined(row["source"], row["id"], **asking) for row in rows)
+    assert privacy.list_quarantined(**asking) == [] and not delete_quarantined("memories", one, **asking)
+    assert lifelong.health(**asking)["index_differences"] == 0
