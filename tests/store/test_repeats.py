@@ -25,7 +25,7 @@ from tests.store.world import of_today, own_scope
 
 DEFAULTS = Settings()
 
-WRITERS, CALLS = 6, int(os.environ.get("WRITER_CALLS", "20"))
+WRITERS, CALLS = 6, int(os.environ.get("WRITER_CALLS", "10"))
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,7 @@ def db(migrated_url: str) -> Iterator[Database]:
         yield made
 
 
+@pytest.mark.slow
 def test_d34_six_writers_of_all_kinds_see_no_deadlock(db: Database) -> None:
     """They write about the same few people, words and tags, as the channels of one server do."""
     scope = own_scope()
