@@ -11,19 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from ..question.question import Question
 from .neighbours import FADE_BACK, FADE_ON, SHORT_ROW
-from .people import PERSONA
+from .places import Places
 from .ranking import K1, B, rarity_weight
-from .relevance import FULL_MATCH, LEAST_CONTEXT, length_of
+from .relevance import LEAST_CONTEXT
 from .rows import Asked
-from .times import on_days
-from .weights import LONG_TURNS, SHORT_TURNS, WEIGHTS
 
 LEADING = 600
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
@@ -31,8 +27,6 @@ REACH = 6
 """Rows on either side of them that are looked at too."""
 BEST = 120
 """Rows that come out at most."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LENGTHS = np.array([length_of(n) for n in range(61)], np.float32)
 
 
 @dataclass(eq=False)
@@ -85,7 +79,7 @@ class RankedRow:
 
 
 @dataclass(eq=False)
-class _Audience:
+class AudienceRows:
     """The matching rows of an audience, in order, with what they match."""
 
     matches: Matches
@@ -204,7 +198,7 @@ def _saturated(times: Any, words: Any, mean: float) -> Any:
     return times * (K1 + 1) / (times + held_back)
 
 
-def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) -> _Audience:
+def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) -> AudienceRows:
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
     tagged: list[tuple[Any, float]] = []
@@ -244,10 +238,10 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) 
         own[at] += worth * _saturated(times, words[at], asked.mean_words)
     for rows, worth in tagged:
         tags[place[rows]] += np.float32(worth)
-    return _Audience(one, every, groups, own / asked.total, tags / asked.total)
+    return AudienceRows(one, every, groups, own / asked.total, tags / asked.total)
 
 
-def _add_sessions(audiences: Sequence[_Audience], asked: Asked) -> None:
+def _add_sessions(audiences: Sequence[AudienceRows], asked: Asked) -> None:
     """Give every session what BM25 of all its rows is worth, among all sessions seen."""
     every = sum(one.matches.view.sessions for one in audiences)
     if not every:
@@ -291,7 +285,7 @@ def _add_sessions(audiences: Sequence[_Audience], asked: Asked) -> None:
 class _Local:
     """The rows of an audience that are looked at together with what stands around them."""
 
-    audience: _Audience
+    audience: AudienceRows
     index: Any
     at_us: Any
     words: Any
@@ -322,9 +316,9 @@ class _Local:
         return [j for j in range(first, last) if j != i and self.run[j] == self.run[i] and self.visible[j]]
 
 
-def _look_around(one: _Audience, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> _Local | None:
+def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading: int, by_words: bool) -> _Local | None:
     view, left_out = one.matches.view, one.matches.left_out
-    places = None if by_words else _Places(one, asked, here)
+    places = None if by_words else Places(one, asked, here)
     at = np.arange(len(one.rows)) if left_out is None else np.flatnonzero(~is_among(one.rows, left_out))
     if not len(at):
         return None
@@ -380,7 +374,7 @@ def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
     return made
 
 
-def _contexts(one: _Audience, index: Any, words: Any, near: Any, asked: Asked) -> Any:
+def _contexts(one: AudienceRows, index: Any, words: Any, near: Any, asked: Asked) -> Any:
     """Return what the words of each row are worth together with those that reach it from rows around it."""
     at, is_row = one.find(index)
     place = np.full(len(one.rows), -1, np.int64)
@@ -418,101 +412,11 @@ def _besides(own: Any, words: Any, near: Any) -> Any:
     return other * np.exp(-np.maximum(words, 1) / SHORT_ROW)
 
 
-class _Places:
-    """What is known of the rows of an audience beside their words."""
-
-    def __init__(self, one: _Audience, asked: Asked, here: str) -> None:
-        self.one, self.view, self.asked = one, one.matches.view, asked
-        view = self.view
-        self.of_thread = shares_of_long(view.thread_means)
-        self.persons = persons_of(asked.question, asked.asker, view)
-        self.nearness = view.nearness(here, asked.asker)
-
-    def session(self, session: Any) -> Any:
-        """Return what sessions are worth; nothing where none of their rows matches."""
-        one = self.one
-        at = np.minimum(np.searchsorted(one.sessions, session), len(one.sessions) - 1)
-        return np.where(one.sessions[at] == session, one.session_worth[at], np.float32(0))
-
-    def session_of(self, at: Any) -> Any:
-        """Return what the sessions of matching rows are worth, by their places among these."""
-        return self.one.session_worth[self.one.session_of[at]]
-
-    def long(self, index: Any) -> Any:
-        """Return how far the turns of the rows' conversations are long ones."""
-        return self.of_thread[self.view.take("thread", index)]
-
-    def near(self, index: Any) -> Any:
-        """Return how near rows stand to who asks."""
-        return self.nearness[self.view.take("thread", index)]
-
-    def score(self, index: Any, own: Any, context: Any, beside: Any, session: Any) -> Any:
-        """Return the score of rows: their reasons, weighted as in `relevance.weigh`, as far as no text is read."""
-        view, asked = self.view, self.asked
-        thread = view.take("thread", index)
-        long = self.of_thread[thread]
-
-        def weigh(name: str) -> Any:
-            weight = WEIGHTS[name]
-            return weight.short + (weight.long - weight.short) * long
-
-        is_chat = view.is_chat(index)
-        words = np.minimum(view.take("words", index), 60)
-        of_words = weigh("context") * context + (weigh("own") + weigh("turn") + weigh("share")) * own
-        of_words += weigh("session") * session
-        if beside is not None:
-            of_words += weigh("beside") * beside
-        others = np.where(is_chat, weigh("length") * _LENGTHS[np.maximum(words, 1)], 0.0)
-        others += WEIGHTS["near"].short * self.nearness[thread]
-        if self.persons is not None:
-            others += np.where(is_chat, weigh("person") * self.persons[view.take("speaker", index)], 0.0)
-        fitting = np.minimum(1.0, np.maximum(context, own) / FULL_MATCH)
-        days = self._days(index, weigh) if asked.question.days else None
-        if days is not None:
-            fitting = np.where(days > 0, 1.0, fitting)
-            others += days
-        return of_words + fitting * others
-
-    def _days(self, index: Any, weigh: Any) -> Any:
-        """Return what the days asked for are worth: the rows of one moment are asked about once."""
-        hours, inverse = np.unique(self.view.take("at_us", index) // 3_600_000_000, return_inverse=True)
-        names = ("day", "days_after", "month")
-        near = [on_days(self.asked.question.days, _EPOCH + timedelta(hours=int(hour))) for hour in hours]
-        values = {name: np.array([each.get(name, 0.0) for each in near], np.float32)[inverse] for name in names}
-        return sum(weigh(name) * values[name] for name in names)
-
-
-def persons_of(question: Question, asker: str, view: Any) -> Any:
-    """Return `people.person_of` of everybody who spoke in an audience; None where the question names nobody."""
-    if question.people:
-        fits = np.zeros(len(view.speakers), bool)
-        for name in question.people:
-            fits |= view.names == name
-    elif question.self_person and asker:
-        fits = view.keys == asker
-    elif question.self_person:
-        return np.where(view.roles == PERSONA, np.float32(-1), np.float32(0))
-    elif question.other:
-        fits = view.roles == PERSONA
-    else:
-        return None
-    return np.where(fits, np.float32(1), np.float32(-1))
-
-
-def shares_of_long(mean_words: Any) -> Any:
-    """Return `weights.share_of_long` of many means.
-
-    >>> shares_of_long(np.array([25.0, 70.0, 300.0])).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return np.clip((mean_words - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS), 0.0, 1.0).astype(np.float32)
-
-
 def _tell_terms(
     chosen: Sequence[tuple[_Local, int]], rows: Sequence[RankedRow], terms: Sequence[Sequence[Term]]
 ) -> None:
     """Tell the best rows which words and tags they hold."""
-    of: dict[int, tuple[_Audience, dict[int, RankedRow]]] = {}
+    of: dict[int, tuple[AudienceRows, dict[int, RankedRow]]] = {}
     for (local, i), row in zip(chosen, rows, strict=True):
         of.setdefault(id(local.audience), (local.audience, {}))[1][int(local.index[i])] = row
     for audience, by_index in of.values():
