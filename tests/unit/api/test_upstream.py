@@ -17,7 +17,10 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 async def ask_twice(serve: Callable[[int, asyncio.StreamWriter], Awaitable[None]]) -> list[int]:
     """Return the statuses of two requests; `serve` answers each, told how many its connection had before."""
 
+    talking: list[asyncio.Task[None] | None] = []
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talking.append(asyncio.current_task())
         count = 0
         while await reader.readline():
             while await reader.readline() != b"\r\n":
@@ -41,6 +44,7 @@ async def ask_twice(serve: Callable[[int, asyncio.StreamWriter], Awaitable[None]
             statuses.append(answer.status_code)
     finally:
         await upstream.close()
+        await asyncio.gather(*(each for each in talking if each is not None))
         server.close()
         await server.wait_closed()
     return statuses
