@@ -51,6 +51,10 @@ ASKERS = {
 WORDS = sorted({word for found in KNOWN["answers"].values() for word in found})
 OLD = {hit for found in KNOWN["answers"].values() for hits in found.values() for hit in hits}
 """Every row that any of the searches found then."""
+MADE = ("text_folded", "content_hash")
+"""What `db reindex` makes anew of a text: what is compared has no accents any more."""
+ACCENTED = {("bob", "weingärtner")}
+"""What may be found again only when `db reindex` has taken the accents off what 0.1.0 compares by."""
 KEPT = (
     "memories", "chat_history_cache", "ai_diary", "conversations", "participants", "tags", "tag_aliases", "tag_links",
     "running_recaps", "scenes", "short_term_memories", "memory_jobs", "relationship_log", "audiences",
@@ -105,11 +109,14 @@ def search_all(db: Database) -> dict[str, dict[str, list[str]]]:
 
 
 def read_rows(db: Database, columns: dict[str, tuple[str, ...]]) -> dict[str, set[str]]:
-    """Return every row of the tables that hold what was said, by its columns of then."""
+    """Return every row of the tables that hold what was said, by its columns of then but those made of a text."""
     tables = {table.name: table for table in ddl.list_tables().values()}
     return {
         name: {
-            repr(tuple(row)) for row in db.read(select(*(tables[name].c[one] for one in columns[name])), source="test")
+            repr(tuple(row))
+            for row in db.read(
+                select(*(tables[name].c[one] for one in columns[name] if one not in MADE)), source="test"
+            )
         }
         for name in KEPT
     }
@@ -149,7 +156,10 @@ def test_d31_a_database_of_0_1_0_comes_to_the_present_while_it_is_used(
         assert command.run_command(["db", "migrate", "--database", fresh_url]) == 0
         wait_for(lambda: host.stored() >= 15, host)
         db = open_database(fresh_url)
-        assert search_all(db) == KNOWN["answers"], "from the rows themselves, while the index is being made"
+        found = search_all(db)  # from the rows themselves, while the index is being made
+        asked = [(who, word) for who, answers in KNOWN["answers"].items() for word in answers]
+        differing = {(who, word) for who, word in asked if found[who].get(word) != KNOWN["answers"][who][word]}
+        assert differing <= ACCENTED
         assert command.run_command(["db", "reindex", "--database", fresh_url]) == 0
         stored = host.stored()
         wait_for(lambda: host.stored() >= stored + 15, host)
