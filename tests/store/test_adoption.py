@@ -166,7 +166,7 @@ def test_d30_columns_of_every_kind_are_taken_over(db: Database, columns: str, ch
     assert json.loads(row.tags) == ["Café", "cat"]
     assert row.timestamp == START + timedelta(seconds=3) == row.created_at
     assert (row.persona_id, row.tier, row.importance, row.pinned) == ("default", "long_term", 0.5, 0)
-    assert row.text_folded == "café no. 3"
+    assert row.text_folded == "cafe no. 3"
     assert row.content_hash == content_digest("Café No. 3")
     assert (line.role, line.participant_key, line.sender_id) == ("user", "telegram_bot/ann", "ann")
     assert (line.text_folded, json.loads(line.metadata)) == ("strasse 5", {"n": 1})
