@@ -23,7 +23,7 @@ from ..tokens.shapes import AccessToken, TokenKind
 FOR_HOSTS: Collection[TokenKind] = ("scope", "host")
 """Kinds of token that speak for people; `admin` is for the operator's routes."""
 
-NO_TOKEN = "A token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
+NO_TOKEN = "A valid token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
 FORBIDDEN = "The token is not for this."
 
 _KNOWN = "prompt_engine_access"

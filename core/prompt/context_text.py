@@ -27,8 +27,10 @@ SENTENCE_CHARS = 8
 """A shorter sentence says too little to be taken for the same one."""
 
 _ENDS = re.compile(r"[.!?。！？…]+")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-"""What was said in a line of the history."""
+_LINE = re.compile(r'\[.*?"((?:[^"\\]|\\.)*)"', re.DOTALL)
+"""A line of the history, and what was said in it."""
+_BESIDE = frozenset({"id", "source", "timestamp", "tags", "speaker", "label"})
+"""Keys of an item that say where it comes from: many items share them."""
 _DOTS = " .…\"'"
 
 
@@ -88,26 +90,33 @@ class _Held:
 
     def _note(self, item: Any) -> bool:
         """Take what an item says for held from now on: another section may know it too."""
-        for text in _QUOTED.findall(item) or [item] if isinstance(item, str) else _said(item).split("\n"):
+        for text in _said(item):
             self._sentences |= _split(_plain(text))
         return True
 
     def _holds(self, item: Any) -> bool:
-        plain = _plain(_said(item))
-        if any(sentence in plain for sentence in self._sentences):
+        plain = _plain("\n".join(_said(item)))
+        if any(sentence in plain for sentence in self._sentences if not _is_word(sentence)):
             return True
-        quoted = plain.partition('"')[2].rstrip(_DOTS) if isinstance(item, str) else ""
-        core = (quoted or plain).strip(_DOTS)
+        core = plain.strip(_DOTS)
         return any(core == text.strip(_DOTS) or (len(core) >= SENTENCE_CHARS and core in text) for text in self._texts)
 
 
-def _said(item: Any) -> str:
-    """Return the texts of an item, one on a line."""
+def _said(item: Any) -> list[str]:
+    """Return the texts of an item that were said or remembered, without who said them, when and where."""
     if isinstance(item, dict):
-        return "\n".join(_said(each) for each in item.values() if isinstance(each, (str, dict, list)))
+        return [text for key, value in item.items() if key not in _BESIDE for text in _said(value)]
     if isinstance(item, list):
-        return "\n".join(_said(each) for each in item)
-    return item if isinstance(item, str) else ""
+        return [text for each in item for text in _said(each)]
+    if not isinstance(item, str):
+        return []
+    line = _LINE.match(item)
+    return [line[1] if line else item]
+
+
+def _is_word(plain: str) -> bool:
+    """Return whether a sentence is a single word, such as a name, which stands in many others."""
+    return " " not in plain and plain.isascii()
 
 
 def _split(plain: str) -> set[str]:

@@ -45,6 +45,7 @@ FIGURES = {
     "core.jobs.count_operations",
     "core.jobs.list_operations",
     "core.lifelong.health",
+    "core.lifelong.list_duplicates",
     "core.relationships.history",
     "core.short_term.get_stats",
     "core.stories.auto_hide_plan",

@@ -50,7 +50,8 @@ def given(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
     return {
         "message": rows["chat"], "message_text": "hello", "interface_path": HERE, "text": "Please call me Ann",
         "content": "hello", "author": "host", "source": "chat", "tags": ["tofu"], "id": rows["item"],
-        "ids": [rows["item"]], "new_content": "tofu is white", "user_text": "I like tofu", "response_text": "good",
+        "ids": [rows["item"]], "keep": rows["item"], "others": [rows["item"] + 1],
+        "new_content": "tofu is white", "user_text": "I like tofu", "response_text": "good",
         "entries": ["tofu is soft"], "statement": "likes tofu", "base": "You are Iris.", "user": "ann", "channel": "42",
         "server": "s1", "messages": [{"content": "hi", "sender_id": "ann"}], "summary": "they spoke", "memory": "short",
         "recap": "short", "key": "memory", "value": "short", "name": "scene", "version": 0, "number": 0,
@@ -89,7 +90,7 @@ def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any],
         wanted = {"source": HERE, "target": "tg/77"}
     if "scope" in parameters and name.endswith(("insert_memory", "silently_record_memory")):
         by = {**by, "scope": by["scope"]}
-    given_text = [text] if argument in ("ids", "entries", "messages") else text
+    given_text = [text] if argument in ("ids", "others", "entries", "messages") else text
     try:
         result = function(**{**wanted, argument: given_text}, **by)
         if hasattr(result, "__iter__") and not isinstance(result, (str, dict, tuple, list)):

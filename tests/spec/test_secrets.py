@@ -57,7 +57,7 @@ def _subcommands() -> list[tuple[str, ...]]:
     return list(_leaves(typer.main.get_command(command.app)))
 
 
-_WAITING = {("serve",), ("worker",), ("demo",)}
+_WAITING = {("serve",), ("worker",), ("demo",), ("mcp",)}
 """Subcommands that go on for good, or bring their own database."""
 _NEEDED = {
     ("build",): ["hi"], ("explain",): ["hi"], ("search",): ["hi"], ("remember",): ["hi"], ("import",): ["none.jsonl"],

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql"
 
 SCOPE = Scope("plans")
 WANTED = {
-    "chat_history_cache": {"ix_chat_conversation", "PRIMARY", "uq_chat_message"},
+    "chat_history_cache": {"ix_chat_conversation", "ix_chat_audience", "PRIMARY", "uq_chat_message"},
     "message_recaps": {"ix_recaps_included", "PRIMARY"},
     "scenes": {"ix_scenes_conversation"},
 }
