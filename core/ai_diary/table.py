@@ -25,7 +25,6 @@ from ..index import table as index_table
 from ..scope import Scope
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import table as tags_table
-from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 
 _C = ai_diary.c
@@ -64,7 +63,7 @@ class NewEntry:
     @property
     def folded(self) -> str:
         """The four texts, folded, joined by a sign no keyword can hold."""
-        return indexed.SEPARATOR.join(fold(getattr(self, name)) for name in indexed.DIARY_TEXTS)
+        return indexed.fold_texts(getattr(self, name) for name in indexed.DIARY_TEXTS)
 
 
 def insert_entry(

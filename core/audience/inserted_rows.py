@@ -12,22 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, null, select, update
+from sqlalchemy import Connection, Integer, bindparam, null, select
 
 from ..database import sources
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, read_time
+from ..database.dialects import Key, read_time
 from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import SourceTable
 from ..index import table as search_index
-from ..index.indexed import DIARY_TEXTS, SEPARATOR
+from ..index.indexed import change_row, derive_columns, list_texts
 from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
 from ..tags import table as tags
 from ..tags.rules import stored_form
-from ..text.folding import fold
-from ..text.hits import content_digest, stored_tags
+from ..text.hits import stored_tags
 from . import table as audience_table
 from .rules import AudienceKey, split_key
 
@@ -95,7 +94,7 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
     for row in rows:
         audience, local = places[_conversation_of(source, row)]
         made = _complete(db, source, row) | {"audience_id": audience}
-        connection.execute(_change(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
+        connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
         found = made.get(source.tags.name, []) if source.tags is not None else []
         uses.update(found)
         if row["findable"] and search_index.is_indexed(waiting, row["id"]):
@@ -111,7 +110,7 @@ def _take_in_range(db: Database, source: SourceTable, persona: str, most: int, c
 @lru_cache(maxsize=8)
 def _inserted(source: SourceTable, family: str) -> Any:
     c = source.table.c
-    texts = [c[name] for name in DIARY_TEXTS] if source is sources.AI_DIARY else [source.text]
+    texts = list_texts(source)
     names = (
         "conversation_key",
         "interface_path",
@@ -136,22 +135,10 @@ def _inserted(source: SourceTable, family: str) -> Any:
     return found if family == "sqlite" else found.with_for_update()
 
 
-@lru_cache(maxsize=32)
-def _change(source: SourceTable, names: tuple[str, ...]) -> Any:
-    c = source.table.c
-    whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
-    return update(source.table).where(*whose).values({name: bindparam(name, type_=c[name].type) for name in names})
-
-
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that follow from the row."""
-    texts = [row[name] or "" for name in DIARY_TEXTS] if source is sources.AI_DIARY else [row[source.text.name] or ""]
     at = read_time(row["timestamp"]) or db.clock()
-    made: dict[str, Any] = {
-        "timestamp": at,
-        "text_folded": SEPARATOR.join(map(fold, texts)),
-        "content_hash": content_digest(texts[0]),
-    }
+    made = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
     if source.tags is not None:
         made[source.tags.name] = stored_form(stored_tags(row["found_tags"]))[0]
     if "created_at" in row and row["created_at"] is None:

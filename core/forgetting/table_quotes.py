@@ -21,7 +21,6 @@ from ..database.schema_stories import memory_jobs
 from ..database.sources import AI_DIARY
 from ..index import indexed
 from ..short_term import table_items
-from ..text.folding import fold
 from . import rules
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
@@ -94,7 +93,7 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
         values = changed[row.id]
         left = {name: value if isinstance(value, str) else "" for name, value in values.items()}
         said = [left.get(name, getattr(there[row.id], name)) or "" for name in indexed.DIARY_TEXTS]
-        folded = indexed.SEPARATOR.join(map(fold, said))
+        folded = indexed.fold_texts(said)
         mine = (_D.persona_id == persona, _D.id == row.id)
         connection.execute(update(ai_diary).where(*mine).values(**values, text_folded=folded))
         new.append(replace(row, folded=folded))

@@ -13,22 +13,21 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Integer, bindparam, func, select, update
+from sqlalchemy import Connection, Integer, bindparam, func, select
 
 from ..database import sources
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, from_microseconds
+from ..database.dialects import ID, from_microseconds
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment, search_tag
 from ..database.sources import SourceTable
 from ..tags import table as tags
 from ..tags.rules import stored_form
-from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 from . import indexed
 from . import table as search_index
 from .entries import RANGE, Progress, state_of
-from .indexed import DIARY_TEXTS, SEPARATOR
+from .indexed import change_row, derive_columns, fold_texts, list_texts
 from .packing import find_staying
 from .segment import read_block, read_head
 from .table import TAG
@@ -70,7 +69,7 @@ def _changed_of(
     while rows := db.read(_next(source), {"above": above, "until": until, "most": RANGE}, source=source.table.name):
         above, done = rows[-1][0], done + len(rows)
         for row_id, folded, digest, found, is_findable, *texts in rows:
-            now = SEPARATOR.join(fold(text or "") for text in texts)
+            now = fold_texts(texts)
             is_changed = folded != now or (digest is not None and bytes(digest) != content_digest(texts[0] or ""))
             if not is_changed and source.tags is not None and is_findable:
                 is_indexed = search_index.is_indexed(waiting, row_id)
@@ -99,12 +98,11 @@ def _next(source: SourceTable) -> Any:
 def _beside(source: SourceTable) -> list[Any]:
     """Return the columns of the tags, of whether a row is indexed, and of the texts."""
     c = source.table.c
-    texts = [c[name] for name in DIARY_TEXTS] if source is sources.AI_DIARY else [source.text]
     found = c.id if source.tags is None else source.tags
     return [
         found.label("found"),
         sources.case_findable(source).label("findable"),
-        *(t.label(f"said{n}") for n, t in enumerate(texts)),
+        *(t.label(f"said{n}") for n, t in enumerate(list_texts(source))),
     ]
 
 
@@ -197,16 +195,11 @@ def _mend(
     said = {row[0]: row for row in connection.execute(chosen)}
     old, new = [], []
     for row in locked:
-        texts = [text or "" for text in said[row.id][3:]]
         kept = tuple(stored_form(list(row.tags))[0]) if source.tags is not None else ()
-        values: dict[str, Any] = {
-            "text_folded": SEPARATOR.join(map(fold, texts)),
-            "content_hash": content_digest(texts[0]),
-        }
+        values = derive_columns(said[row.id][3:])
         if source.tags is not None:
             values[source.tags.name] = list(kept)
-        whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
-        connection.execute(update(source.table).where(*whose).values(values), {"whose": persona, "which": row.id})
+        connection.execute(change_row(source, tuple(values)), {"whose": persona, "which": row.id, **values})
         was = tuple(sorted(set(former.get((source.number, row.id), ()))))
         old.append(replace(_at_its_place(connection, source, row), tags=was))
         new.append(replace(row, tags=kept, folded=values["text_folded"]))

@@ -13,10 +13,9 @@ from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import conversations, search_progress
 from ..database.sources import SourceTable
-from ..text.folding import fold
 from ..text.hits import stored_tags
 from . import table as search_index
-from .indexed import DIARY_TEXTS, SEPARATOR
+from .indexed import fold_texts, list_texts
 from .table import Entry
 
 Progress = Callable[[str, int, int], None]
@@ -30,7 +29,6 @@ RANGE = 1000
 def indexed_columns(source: SourceTable) -> tuple[Any, ...]:
     """Return the columns of a row that decide what the search tables hold of it."""
     row = source.table.c
-    texts = [row[name] for name in DIARY_TEXTS] if source is sources.AI_DIARY else [source.text]
     if "local_only" in row:
         local: Any = row.local_only
     else:
@@ -47,7 +45,7 @@ def indexed_columns(source: SourceTable) -> tuple[Any, ...]:
         found.label("tags"),
         local.label("local_only"),
         # Needed where an older program wrote the row without its folded text.
-        *(case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(texts)),
+        *(case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(list_texts(source))),
     )
 
 
@@ -55,7 +53,7 @@ def entry_of(source: SourceTable, row: Any) -> Entry:
     """Return what the search tables hold of a row with `indexed_columns`; a missing folded text is made anew."""
     folded = row[3]
     if folded is None:
-        folded = SEPARATOR.join(fold(text or "") for text in row[6:])
+        folded = fold_texts(row[6:])
     tags = stored_tags(row[4]) if source.tags is not None else []
     return search_index.entry(source.number, row[0], row[1], row[2], folded, tags, int(row[5] or 0))
 

@@ -18,13 +18,13 @@ from sqlalchemy import Connection, Integer, bindparam, delete, literal_column, n
 
 from ..database import dialects
 from ..database.bulk import chunks
-from ..database.dialects import Time
+from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import memory_recalls
 from ..database.sources import AI_DIARY, MEMORIES, SourceTable, case_findable
 from ..tags import table as tags
 from ..text.folding import fold
-from ..text.hits import stored_tags
+from ..text.hits import content_digest, stored_tags
 from . import embeddings
 from . import table as search_index
 
@@ -33,6 +33,33 @@ SEPARATOR = "\x1f"
 """Stands between the four folded texts of a diary entry; no keyword can hold it."""
 
 DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
+
+
+def list_texts(source: SourceTable) -> list[Any]:
+    """Return the columns of the texts of a source's rows; its folded text is made of all of them."""
+    return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
+
+
+def fold_texts(texts: Iterable[str | None]) -> str:
+    """Return the folded text of a row.
+
+    >>> fold_texts(["Tea", None])
+    'tea\\x1f'
+    """
+    return SEPARATOR.join(fold(text or "") for text in texts)
+
+
+def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
+    """Return the columns of a row that follow from its texts."""
+    return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
+
+
+@lru_cache(maxsize=32)
+def change_row(source: SourceTable, names: tuple[str, ...]) -> Any:
+    """Return the statement that writes these columns of one row; `whose` is its persona, `which` its id."""
+    c = source.table.c
+    whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
+    return update(source.table).where(*whose).values({name: bindparam(name, type_=c[name].type) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +131,8 @@ def lock(
 def _folded_anew(connection: Connection, source: SourceTable, persona: str, ids: list[int]) -> dict[int, str]:
     """Return the folded text of rows an older program wrote without it."""
     c = source.table.c
-    names = DIARY_TEXTS if source is AI_DIARY else (source.text.name,)
-    chosen = select(c.id, *(c[name] for name in names)).where(c.persona_id == persona, c.id.in_(ids))
-    return {row[0]: SEPARATOR.join(fold(part or "") for part in row[1:]) for row in connection.execute(chosen)}
+    chosen = select(c.id, *list_texts(source)).where(c.persona_id == persona, c.id.in_(ids))
+    return {row[0]: fold_texts(row[1:]) for row in connection.execute(chosen)}
 
 
 def _inside(connection: Connection, source: SourceTable, rows: Sequence[Stored]) -> list[Stored]:

@@ -17,12 +17,10 @@ from ..database.dialects import ID, Key, upsert
 from ..database.engine import Database
 from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
 from ..database.sources import SourceTable
-from ..text.folding import fold
-from ..text.hits import content_digest
 from . import table as search_index
 from .check import Difference, differences
 from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
-from .indexed import DIARY_TEXTS, SEPARATOR
+from .indexed import change_row, derive_columns, list_texts
 from .table import TAG, WORD, Entry
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
@@ -78,16 +76,13 @@ def _set_ready(db: Database, source: SourceTable, connection: Connection) -> Non
 def _fold_anew(source: SourceTable, ids: Sequence[int], connection: Connection) -> None:
     """Write the folded texts and hashes of a range that an earlier version folded otherwise, or not at all."""
     c = source.table.c
-    texts = [c[name] for name in DIARY_TEXTS] if source is sources.AI_DIARY else [source.text]
-    chosen = select(c.persona_id, c.id, c.text_folded, *texts).where(
+    chosen = select(c.persona_id, c.id, c.text_folded, *list_texts(source)).where(
         c.id >= bindparam("first", type_=ID), c.id <= bindparam("last", type_=ID)
     )
     for persona, row_id, stored, *said in connection.execute(chosen, {"first": ids[0], "last": ids[-1]}).all():
-        folded = SEPARATOR.join(fold(text or "") for text in said)
-        if folded != stored:
-            whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
-            made = {"text_folded": folded, "content_hash": content_digest(said[0] or "")}
-            connection.execute(update(source.table).where(*whose).values(made), {"whose": persona, "which": row_id})
+        made = derive_columns(said)
+        if made["text_folded"] != stored:
+            connection.execute(change_row(source, tuple(made)), {"whose": persona, "which": row_id, **made})
 
 
 def _index_range(db: Database, source: SourceTable, ids: Sequence[int], connection: Connection) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy import Column, Float, Integer, LargeBinary, Numeric, String, Tab
 
 from ..audience.inserted_rows import participant_of
 from ..database.dialects import EPOCH, JsonText, Key, Time, read_time
-from ..index.indexed import DIARY_TEXTS, SEPARATOR
+from ..index.indexed import DIARY_TEXTS, fold_texts
 from ..shapes import PERSONA_SENDER
 from ..text.folding import fold
 from ..text.hits import content_digest
@@ -203,7 +203,7 @@ def folded_of(table: str, values: Mapping[str, Any]) -> tuple[str, bytes] | None
     """
     if table == "ai_diary":
         texts = [text_of(values.get(name)) for name in DIARY_TEXTS]
-        return SEPARATOR.join(map(fold, texts)), content_digest(texts[0])
+        return fold_texts(texts), content_digest(texts[0])
     name = {"memories": "content", "chat_history_cache": "message_text"}.get(table)
     if name is None:
         return None
