@@ -296,9 +296,38 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
     proxy.wait_for_lines(2, "proxy/kitchen", privacy="public", server="s1")
     proxy.ask(proxy.client(X_User_Id="bob", **room), "Where is the soup?")
     assert "blue pot" in "".join(blocks(proxy.model))
+    count = len(proxy.model.requests)
     for wrong in ("secret", "PUBLIC"):
-        with pytest.raises(openai.PermissionDeniedError):
+        with pytest.raises(openai.BadRequestError) as refused:
             proxy.ask(proxy.client(X_Conversation_Privacy=wrong, X_Conversation_Id="k"), "hello")
+        said = refused.value.response.json()
+        assert said["fields"] == ["X-Conversation-Privacy"] and f"'{wrong}'" in said["message"]
+    with pytest.raises(openai.BadRequestError) as refused:
+        proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Privacy="public"), "hello")
+    assert refused.value.response.json()["fields"] == ["X-Conversation-Id"]
+    assert len(proxy.model.requests) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "conversation"),
+    [
+        ("X-User-Id", "Jürgen", "proxy/Jürgen"), ("X-User-Id", "アン", "proxy/アン"),
+        ("X-OpenWebUI-User-Id", "Zoë", "openwebui/Zoë"), ("X-Conversation-Id", "Küche", "proxy/chat-Küche"),
+    ],
+)  # fmt: skip
+def test_r16_a_name_in_a_header_is_utf_8(proxy: ProxyWorld, name: str, value: str, conversation: str) -> None:
+    """Who writes their name with accents is the person that the body's `user` names too."""
+    head = {b"Authorization": f"Bearer {proxy.host}".encode(), name.encode(): value.encode()}
+    assert post(proxy.url, json={"model": "tiny", "messages": chat("hello")}, headers=head).status_code == 200
+    assert [text for _, text in proxy.wait_for_lines(2, conversation)] == ["hello", "ok 1"]
+
+
+def test_r16_a_header_that_is_no_utf_8_is_refused_by_name(proxy: ProxyWorld) -> None:
+    """Guessing another encoding would make one person two, or two one."""
+    head = {b"Authorization": f"Bearer {proxy.host}".encode(), b"X-User-Id": "Jürgen".encode("latin-1")}
+    answer = post(proxy.url, json={"model": "tiny", "messages": chat("hello")}, headers=head)
+    assert answer.status_code == 400 and answer.json()["fields"] == ["X-User-Id"]
+    assert "UTF-8" in answer.json()["message"] and not proxy.model.requests
 
 
 def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld) -> None:
@@ -309,10 +338,14 @@ def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld
     assert proxy.wait_for_lines(2, "web/ann/c1")[0] == ("ann", "hello")
     count = len(proxy.model.requests)
     for headers in ({"X_User_Id": "bob"}, {"X_OpenWebUI_User_Id": "u1"}, {"X_Persona": "vera"}):
-        with pytest.raises(openai.PermissionDeniedError):
+        with pytest.raises(openai.PermissionDeniedError) as refused:
             proxy.ask(proxy.client(token, **headers), "hello")
-    with pytest.raises(openai.PermissionDeniedError):
+        (name,), (value,) = [key.replace("_", "-") for key in headers], headers.values()
+        said = refused.value.response.json()
+        assert said["fields"] == [name] and said["message"].startswith(f"{name} is '{value}'.")
+    with pytest.raises(openai.PermissionDeniedError) as refused:
         proxy.ask(proxy.client(token), "hello", user="bob")
+    assert refused.value.response.json()["message"].startswith("user is 'bob'.")
     assert len(proxy.model.requests) == count
 
 

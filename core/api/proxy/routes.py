@@ -22,7 +22,7 @@ from ...admin import errors
 from ...base import logs
 from ...calls.defaults import known_settings
 from ...config import Settings
-from ...errors import ScopeError
+from ...errors import MessageError, ScopeError
 from ...prompt.context_text import HEAD, write_context
 from ...prompt_engine import build_json_prompt
 from ...scope import Scope
@@ -38,6 +38,10 @@ MEMORY_HEADER = "x-memory"
 """On every answer: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
 MEMORY_SECONDS = 5.0
 """Longest time a request waits for its memory; then it goes on without."""
+
+
+class _UnreadableError(MessageError):
+    """A header says who speaks, or where, in a way nobody can read: refused, where other faults cost the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +117,12 @@ class _Handler:
         # 2. what is sent on
         try:
             prepared = await self._prepare(request, content, settings)
+        except rules_request.WrongIdentityError as error:
+            return errors.build_refusal(403, str(error), "forbidden", fields=error.fields)
         except ScopeError as error:
             raise access.AccessRefusedError(403, str(error)) from None
+        except _UnreadableError as error:
+            return errors.build_refusal(400, str(error), "bad_value", fields=error.fields)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes on without memory
             logs.warning("proxy_without_memory", error=type(error).__name__)
             prepared = Prepared(content, "failed")
@@ -133,6 +141,7 @@ class _Handler:
 
         Raises:
             ScopeError: it speaks for somebody its token does not stand for.
+            _UnreadableError: what it says of who speaks and where cannot be read.
         """
         try:
             text = content.decode("utf-8")
@@ -141,7 +150,10 @@ class _Handler:
             return Prepared(content, "skipped; no JSON")
         body = {name: span.value for name, span in members.items()}
         token = access.get_token(request)
-        whose = rules_request.read_whose(request.headers, body, token)
+        try:
+            whose = rules_request.read_whose(rules_request.read_identity(request.headers), body, token)
+        except MessageError as error:
+            raise _UnreadableError(str(error), fields=error.fields) from None
         scope = narrow_scope(
             token,
             conversation=whose.conversation,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ...errors import ScopeError
+from ...errors import MessageError, ScopeError
 from ...scope import Privacy
 from ...tokens.shapes import AccessToken
 
@@ -33,6 +33,12 @@ TASKS = (
 """How front ends begin what they ask beside the chat: titles, tags, follow-ups, summaries, captions."""
 
 
+IDENTITY = (
+    "x-conversation-id", "x-user-id", "x-user-name", "x-persona", "x-interface", "x-server-id",
+    "x-conversation-privacy", "x-openwebui-chat-id", "x-openwebui-user-id", "x-openwebui-user-name",
+)  # fmt: skip
+"""Headers that say who speaks and where."""
+
 _BEHIND = ("system", "developer")
 
 
@@ -49,6 +55,52 @@ class Whose(NamedTuple):
     """What stands for the model in place of `persona@conversation`: blank asks for that of LLM_MODEL."""
 
 
+class WrongIdentityError(ScopeError):
+    """A request names somebody, or a place, that its token does not stand for."""
+
+    def __init__(self, text: str, field: str) -> None:
+        super().__init__(text)
+        self.fields = (field,)
+
+
+def read_identity(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what the headers say of who speaks and where, as text: they are UTF-8, whatever the server takes them for.
+
+    Args:
+        headers: names in lower case, each byte of a value a character, as a server hands them on.
+
+    Raises:
+        MessageError: a value is no UTF-8; `fields` names the header.
+
+    >>> read_identity({"x-user-id": "J\u00c3\u00bcrgen", "accept": "*/*"})
+    {'x-user-id': 'Jürgen'}
+    """
+    read: dict[str, str] = {}
+    for name in IDENTITY:
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            read[name] = value.encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            header = _shown(name)
+            raise MessageError(
+                f"{header} is not valid UTF-8. Send its bytes as UTF-8, or plain ASCII; names (X-User-Name) may be "
+                "percent-encoded too.",
+                fields=(header,),
+            ) from None
+    return read
+
+
+def _shown(header: str) -> str:
+    """Return a header's name as people write it.
+
+    >>> _shown("x-openwebui-user-id")
+    'X-OpenWebUI-User-Id'
+    """
+    return header.title().replace("Openwebui", "OpenWebUI")
+
+
 def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken) -> Whose:
     """Return whose chat a request is; what stands higher in this list goes before what stands lower.
 
@@ -58,27 +110,37 @@ def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: Acces
     named is its own, and one that is not said to be shared belongs to its user, whatever its name.
 
     Args:
-        headers: names in lower case.
+        headers: of `read_identity`.
 
     Raises:
-        ScopeError: it names a persona or person that the token does not stand for, or no privacy.
+        WrongIdentityError: it names a persona or person that the token does not stand for.
+        MessageError: a header's value is none of those that can be, or needs another one beside it.
 
     >>> whose = read_whose({"x-user-id": "ann", "x-conversation-id": "7"}, {}, AccessToken(1, "host", "iris"))
     >>> whose.participant, whose.conversation, whose.privacy
     ('proxy/ann', 'proxy/ann/7', 'direct')
     """
-    if headers.get("x-persona", token.persona) != token.persona:
-        raise ScopeError("The token does not stand for this persona.")
+    persona = headers.get("x-persona", token.persona)
+    if persona != token.persona:
+        raise WrongIdentityError(
+            f"X-Persona is {persona[:40]!r}. The token does not stand for this persona. Leave the header out, or use "
+            "a token of that persona.",
+            "X-Persona",
+        )
     said = headers.get("x-conversation-privacy")
     if said is not None and said not in PRIVACIES:
-        raise ScopeError(f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct or restricted.")
-    interface, user, chat, name = _read_ids(headers, body)
+        raise MessageError(
+            f"X-Conversation-Privacy is {said[:40]!r}. It must be public, direct or restricted. Without it the "
+            "conversation is a direct one.",
+            fields=("X-Conversation-Privacy",),
+        )
+    interface, user, chat, name, user_field = _read_ids(headers, body)
     model = None
     wanted = body.get("model")
     if isinstance(wanted, str) and wanted.startswith(f"{token.persona}@"):
         model = ""
         chat = chat or wanted.partition("@")[2] or None
-    participant = _choose_participant(interface, user, token)
+    participant = _choose_participant(interface, user, token, user_field)
     shared = said in ("public", "restricted")
     if token.kind == "scope":
         own = token.scope.conversation
@@ -86,7 +148,10 @@ def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: Acces
         return Whose(here, participant, None, None, name, model)
     if shared:
         if chat is None:
-            raise ScopeError("X-Conversation-Privacy names a shared conversation. Name it with X-Conversation-Id.")
+            raise MessageError(
+                f"X-Conversation-Privacy is {said!r}, and no conversation is named. Name it with X-Conversation-Id.",
+                fields=("X-Conversation-Id",),
+            )
         here = f"{interface}/{_escape(chat)}"
         return Whose(here, participant, headers.get("x-server-id"), PRIVACIES[str(said)], name, model)
     if participant is None:  # nobody is named: what is said stays where it was said
@@ -96,38 +161,47 @@ def read_whose(headers: Mapping[str, str], body: Mapping[str, Any], token: Acces
     return Whose(here, participant, None, "direct", name, model)
 
 
-def _choose_participant(interface: str, user: str | None, token: AccessToken) -> str | None:
+def _choose_participant(interface: str, user: str | None, token: AccessToken, field: str) -> str | None:
     """Return who speaks; of a scope token its own participant.
 
+    Args:
+        field: what named the user.
+
     Raises:
-        ScopeError: somebody else is named.
+        WrongIdentityError: somebody else is named.
     """
     if token.kind != "scope":
         return f"{interface}/{_escape(user)}" if user else None
     own = token.participant or ""
     if user is not None and user not in (own, own.partition("/")[2]) and f"{interface}/{_escape(user)}" != own:
-        raise ScopeError(
-            "The token stands for another user. Use a token of the whole persona: `prompt-engine token add --host`."
+        raise WrongIdentityError(
+            f"{field} is {user[:40]!r}. The token stands for another user. Leave it out, or use a token of the whole "
+            "persona: `prompt-engine token add --host`.",
+            field,
         )
     return own
 
 
-def _read_ids(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, str | None, str | None, str | None]:
-    """Return interface, user, conversation and name; all of them from the first place that says who or where."""
+def _read_ids(
+    headers: Mapping[str, str], body: Mapping[str, Any]
+) -> tuple[str, str | None, str | None, str | None, str]:
+    """Return interface, user, conversation, name, and what names the user: all from the first place that says any."""
     user, chat = headers.get("x-user-id") or None, headers.get("x-conversation-id") or None
     interface = headers.get("x-interface") or INTERFACE
     name = headers.get("x-user-name")
     if user or chat:
-        return _escape(interface), user, chat, unquote(name) if name else None
+        return _escape(interface), user, chat, unquote(name) if name else None, "X-User-Id"
     user, chat = headers.get("x-openwebui-user-id") or None, headers.get("x-openwebui-chat-id") or None
     if user or chat:
         name = headers.get("x-openwebui-user-name")
-        return OPEN_WEBUI, user, chat, unquote(name) if name else None
+        return OPEN_WEBUI, user, chat, unquote(name) if name else None, "X-OpenWebUI-User-Id"
     metadata = body.get("metadata")
     told: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
-    user = _first_text(told, "user_id") or _first_text(body, "user")
+    user, field = _first_text(told, "user_id"), "metadata.user_id"
+    if user is None:
+        user, field = _first_text(body, "user"), "user"
     chat = _first_text(told, "conversation_id", "chat_id", "session_id")
-    return INTERFACE, user, chat, _first_text(told, "user_name")
+    return INTERFACE, user, chat, _first_text(told, "user_name"), field
 
 
 def _first_text(values: Mapping[str, Any], *names: str) -> str | None:
