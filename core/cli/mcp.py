@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .. import config
+from ..database.files import check_folder
 from ..errors import CoreError
 from ..scope import Destination, Privacy, Scope
 from . import output
@@ -82,8 +84,9 @@ def mcp(
             output.note(output.clean(str(error)), style="red")
             raise
 
-    # 1. what is wrong with the options is told at once
+    # 1. what is wrong with the options is told at once; a server may come back while this waits, a folder does not
     build_scope("persona" if persona is None else persona)
+    check_folder(run.url or config.load().database_url)
     try:
         serve = _load_server()
     except ModuleNotFoundError as error:

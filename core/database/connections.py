@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from ..errors import ConfigError, StoreError
+from ..errors import ConfigError
 from . import failures
+from .files import resolve_file
 
 Family = Literal["mysql", "sqlite"]
 
@@ -115,13 +115,7 @@ def _sqlite(url: URL) -> Target:
     file = url.database or ":memory:"
     in_memory = file == ":memory:"
     if not in_memory:
-        folder = Path(file).expanduser().resolve().parent
-        if not folder.is_dir():
-            raise StoreError(
-                f"The folder {str(folder)!r} of the SQLite file does not exist. Create it or correct DATABASE_URL.",
-                source="DATABASE_URL",
-            )
-        url = url.set(drivername="sqlite", database=str(Path(file).expanduser().resolve()))
+        url = url.set(drivername="sqlite", database=str(resolve_file(file)))
     return Target(url, "sqlite", in_memory, url.render_as_string(hide_password=True))
 
 

@@ -148,12 +148,19 @@ def _opened(url: str | None, known: Settings) -> tuple[Database | None, list[Sym
         handle = defaults.open_bare(url, settings=known)
     except CoreError as error:
         why = "Nothing can be stored or recalled."
-        return None, [Symptom("error", "server", str(error), why, "Correct DATABASE_URL.")]
+        return None, [Symptom("error", "server", str(error), why, "Correct DATABASE_URL or --database.")]
     if handle.family == "sqlite" and not handle.target.in_memory and not Path(_file(handle)).exists():
         said = f"There is no database yet ({handle.target.shown})."
         why = "It is made by the first call that needs one."
-        return None, [Symptom("note", "server", said, why, "prompt-engine db init makes it now")]
+        mend = f"prompt-engine db init makes it now{'' if url or known.database_url else _ELSEWHERE}"
+        return None, [Symptom("note", "server", said, why, mend)]
     return handle, []
+
+
+_ELSEWHERE = (
+    "; where it is elsewhere, say where: --database URL, DATABASE_URL or config.yaml "
+    "(sqlite:///FILE, mysql://USER:PASSWORD@HOST/NAME)"
+)
 
 
 def _file(db: Database) -> str:

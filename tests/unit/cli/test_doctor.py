@@ -37,6 +37,22 @@ def test_f78_without_a_database_none_is_made(run: Command, tmp_path: Path) -> No
     assert run("doctor", "--format", "xml").code == 2
 
 
+def test_where_no_database_is_named_it_says_how_to_name_one(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has one elsewhere must not make a second one here."""
+
+    def read_mend(*words: str) -> str:
+        symptoms = run("doctor", *words).json["symptoms"]
+        return next(one["mend"] for one in symptoms if "There is no database yet" in one["what"])
+
+    assert "--database" not in read_mend()
+    monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.chdir(tmp_path)
+    assert "--database URL" in read_mend()
+    assert "--database" not in read_mend("--database", f"sqlite:///{tmp_path / 'own.db'}")
+
+
 @pytest.mark.parametrize("shown", ["ok: ", "note: "])
 def test_what_is_in_order_is_shown_on_demand(run: Command, shown: str) -> None:
     """The short list names what needs somebody."""

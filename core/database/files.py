@@ -1,0 +1,44 @@
+"""The folder of an SQLite file, looked at without loading what opens databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import StoreError
+
+
+def check_folder(url: str) -> None:
+    """Refuse the address of an SQLite file in a folder that is missing; other addresses are not looked at.
+
+    Args:
+        url: connection string; blank for the default file in the current folder.
+
+    Raises:
+        StoreError: the folder does not exist.
+
+    >>> check_folder("sqlite:///:memory:")
+    >>> check_folder("sqlite:////no-such-folder/a.db")
+    Traceback (most recent call last):
+    ...
+    core.errors.StoreError: The folder '/no-such-folder' of the SQLite file does not exist. Create it or correct \
+DATABASE_URL.
+    """
+    scheme, _, rest = url.partition(":")
+    file = rest.removeprefix("///").partition("?")[0]
+    if scheme.partition("+")[0] == "sqlite" and file not in ("", "//", ":memory:"):
+        resolve_file(file)
+
+
+def resolve_file(file: str) -> Path:
+    """Return the path of an SQLite file in a folder that is there.
+
+    Raises:
+        StoreError: the folder does not exist.
+    """
+    path = Path(file).expanduser().resolve()
+    if not path.parent.is_dir():
+        raise StoreError(
+            f"The folder {str(path.parent)!r} of the SQLite file does not exist. Create it or correct DATABASE_URL.",
+            source="DATABASE_URL",
+        )
+    return path
