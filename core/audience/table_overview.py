@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import String, Table, case, func, or_, select, type_coerce
+from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce
 
 from ..database.bulk import chunks
 from ..database.dialects import has_keyword, like_pattern
@@ -123,6 +123,12 @@ def _count(
     return found
 
 
+def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
+    """Return the conditions of a row whose name or key holds the words; none for blank ones."""
+    pattern = like_pattern(words)
+    return [or_(has_keyword(name, pattern), has_keyword(type_coerce(key, String()), pattern))] if words else []
+
+
 # Conversations
 
 _CONVERSATION = (
@@ -138,6 +144,14 @@ def _conversation(row: Any) -> ConversationCount:
     )  # fmt: skip
 
 
+def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
+    """Return what a statement chooses, each with how many messages it has."""
+    shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
+    mine = (chat_history_cache.c.persona_id == persona,)
+    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
+    return [each._replace(messages=counted.get(each.key, (0, None))[0]) for each in shown]
+
+
 def list_conversations(
     db: Database, persona: str, words: str, limit: int, offset: int = 0
 ) -> tuple[list[ConversationCount], int]:
@@ -149,19 +163,11 @@ def list_conversations(
     Raises:
         StoreReadError: nothing could be read.
     """
-    where: list[Any] = [_K.persona_id == persona]
-    if words:
-        pattern = like_pattern(words)
-        where.append(
-            or_(has_keyword(_K.title, pattern), has_keyword(type_coerce(_K.conversation_key, String()), pattern))
-        )
+    where = [_K.persona_id == persona, *_holds_words(words, _K.title, _K.conversation_key)]
     total = int(db.read(select(func.count()).select_from(conversations).where(*where), source="conversations")[0][0])
     newest = (_K.last_message_at.desc(), _K.id.desc())
     page = select(*_CONVERSATION).where(*where).order_by(*newest).limit(limit).offset(offset)
-    shown = [_conversation(row) for row in db.read(page, source="conversations")]
-    mine = (chat_history_cache.c.persona_id == persona,)
-    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
-    return [each._replace(messages=counted.get(each.key, (0, None))[0]) for each in shown], total
+    return _read_conversations(db, persona, page), total
 
 
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
@@ -171,10 +177,7 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
         StoreReadError: nothing could be read.
     """
     chosen = select(*_CONVERSATION).where(_K.persona_id == persona, _K.conversation_key == key)
-    shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
-    mine = (chat_history_cache.c.persona_id == persona,)
-    counted = _count(db, chat_history_cache, "interface_path", (each.key for each in shown), where=mine)
-    return shown[0]._replace(messages=counted.get(key, (0, None))[0]) if shown else None
+    return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -223,12 +226,7 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
     Raises:
         StoreReadError: nothing could be read.
     """
-    where: list[Any] = [_P.persona_id == persona]
-    if words:
-        pattern = like_pattern(words)
-        where.append(
-            or_(has_keyword(_P.display_name, pattern), has_keyword(type_coerce(_P.participant_key, String()), pattern))
-        )
+    where = [_P.persona_id == persona, *_holds_words(words, _P.display_name, _P.participant_key)]
     total = int(db.read(select(func.count()).select_from(participants).where(*where), source="participants")[0][0])
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = select(*_PERSON).where(*where).order_by(*order).limit(limit).offset(offset)

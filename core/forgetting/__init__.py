@@ -14,7 +14,7 @@ from ..audience import forgotten_late, table_conversations, table_participants
 from ..audience import table as audiences_table
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call
-from ..conversations import memory_files
+from ..conversations import memory_files, memory_folder
 from ..database import written_files
 from ..database.engine import Database
 from ..database.sources import AI_DIARY, MEMORIES
@@ -193,7 +193,10 @@ def delete_quarantined(
     kept_in = {"memories": MEMORIES, "ai_diary": AI_DIARY}.get(source)
     row_id = read_id(id)
     call = open_call(db, settings, scope)
-    return kept_in is not None and table.remove_flagged(call.db, call.persona, kept_in, row_id)
+    if kept_in is None or not table.remove_flagged(call.db, call.persona, kept_in, row_id):
+        return False
+    memory_folder.write_files(call)
+    return True
 
 
 def _read_target(participant: object, conversation: object, memory: object, server: object) -> Target:

@@ -166,10 +166,11 @@ def mend_changed(db: Database, progress: Progress | None = None) -> int:
     """
     found, done = find_changed(db, progress), 0
     total = sum(map(len, found.values()))
+    # Read once: what others write until a row is mended, they put into the search tables or take out themselves.
+    former = read_tags(db, {(number, row_id) for number, ids in found.items() for row_id in ids}) if found else {}
     for number, ids in found.items():
         source = sources.BY_NUMBER[number]
         for part in chunks(ids, AT_ONCE):
-            former = read_tags(db, {(number, row_id) for row_id in part}) if source.tags is not None else {}
             owners = db.read(_owners(source), {"ids": part}, source=source.table.name)
             for persona in sorted({row[0] for row in owners}):
                 mine = sorted(row[1] for row in owners if row[0] == persona)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from ..calls.call import GivenSettings
+from ..conversations import memory_folder
 from ..database.engine import Database
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import rules, table
@@ -64,13 +65,15 @@ def classify_items(
         raise MessageError("Nothing is to be changed: give kind or importance.", fields=("kind", "importance"))
     wanted = read_ids(ids)
     call = open_persona_call(db, settings, scope, conf_uid)
-    return item_changes.classify(
+    done = item_changes.classify(
         call.db,
         find_seen(call, operator),
         wanted,
         kind=None if kind is None else rules.kind_of(kind),
         importance=rules.read_share(importance, "importance", None),
     )
+    memory_folder.write_files(call)
+    return done
 
 
 def merge_items(
@@ -115,6 +118,7 @@ def merge_items(
     done = item_changes.merge(call.db, find_seen(call, operator), kept, wanted)
     if done is None:
         raise ItemNotFoundError(kept)
+    memory_folder.write_files(call)
     return done
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, update
 
 from ..database import rows
-from ..database import rows as database_rows
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
@@ -25,9 +24,9 @@ from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..memories import table_history
 from ..memories import table_reading as items
-from ..memories.rules import SAVED, WISH, Merging
-from ..memories.rules import merge_items as merge_both
+from ..memories.rules import SAVED, WISH, merge_items
 from ..memories.shapes import BulkResult
+from ..memories.table_merges import list_values, read_merging
 from ..memories.table_reading import Seen
 from ..shapes import WriteResult
 from ..tags import table as tags
@@ -232,16 +231,12 @@ def merge(db: Database, seen: Seen, keep: int, others: Sequence[int]) -> BulkRes
                 )
             if WISH in (row.kind, kept.kind):
                 raise MessageError("A standing wish is not merged. Delete it under wishes.", fields=("others",))
-        merged = _merging(kept)
+        merged = read_merging(kept)
         for row in going:
-            merged = merge_both(merged, _merging(row))
+            merged = merge_items(merged, read_merging(row))
         now = db.clock()
         values = {
-            "importance": merged.importance,
-            "tier": merged.tier,
-            "pinned": merged.pinned,
-            "source_message_ids": list(merged.sources) or None,
-            "metadata": dict(merged.metadata) or None,
+            **list_values(merged),
             "updated_at": now,
             **({"expires_at": None} if merged.tier == "long_term" else {}),
         }
@@ -253,15 +248,3 @@ def merge(db: Database, seen: Seen, keep: int, others: Sequence[int]) -> BulkRes
         return BulkResult(len(going), tuple(each for each in others if each not in rows))
 
     return db.repeat(work, source="memories")
-
-
-def _merging(row: Any) -> Merging:
-    return Merging(
-        tuple(stored_tags(row.tags)),
-        float(row.importance),
-        row.tier,
-        int(row.pinned),
-        row.provenance or "",
-        tuple(database_rows.read_list(row.source_message_ids)),
-        database_rows.read_object(row.metadata) or {},
-    )

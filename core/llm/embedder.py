@@ -91,9 +91,8 @@ def check(embedder: Any) -> str:
     Raises:
         ConfigError: a flag names no server, no folder, or one that holds no such model; or the extra is missing.
     """
-    look = getattr(embedder, "check", None)
-    if isinstance(embedder, (EndpointEmbedder, StaticEmbedder)) and look is not None:
-        look()
+    if isinstance(embedder, (EndpointEmbedder, StaticEmbedder)):
+        embedder.check()
     return str(embedder.name)
 
 

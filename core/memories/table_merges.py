@@ -121,6 +121,30 @@ def _merging(memory: NewMemory) -> Merging:
     )
 
 
+def read_merging(row: Any) -> Merging:
+    """Return what of a stored item counts when another one says the same."""
+    return Merging(
+        tuple(stored_tags(row.tags)),
+        float(row.importance),
+        row.tier,
+        int(row.pinned),
+        row.provenance or "",
+        tuple(read_list(row.source_message_ids)),
+        read_object(row.metadata) or {},
+    )
+
+
+def list_values(merged: Merging) -> dict[str, Any]:
+    """Return column to value of what an item took over, but for its tags, which the search tables hold too."""
+    return {
+        "importance": merged.importance,
+        "tier": merged.tier,
+        "pinned": merged.pinned,
+        "source_message_ids": list(merged.sources) or None,
+        "metadata": dict(merged.metadata) or None,
+    }
+
+
 def _both(old: NewMemory, new: NewMemory) -> NewMemory:
     made = merge_items(_merging(old), _merging(new))
     return replace(
@@ -173,26 +197,14 @@ def _join(connection: Connection, db: Database, persona: str, row_id: int, memor
     """Let an item take over what another brings that says the same, and return the tags it did not have."""
     held = indexed.lock(connection, MEMORIES, persona, [row_id])
     row = connection.execute(select(*_COLUMNS).where(_C.persona_id == persona, _C.id == row_id)).one()
-    old = Merging(
-        tuple(stored_tags(row.tags)),
-        float(row.importance),
-        row.tier,
-        int(row.pinned),
-        row.provenance,
-        tuple(read_list(row.source_message_ids)),
-        read_object(row.metadata) or {},
-    )
+    old = read_merging(row)
     merged = merge_items(old, _merging(memory))
     at = row.timestamp
     if row.kind != STILL and (at is None or memory.at > at):
         at = memory.at
     values: dict[str, Any] = {
+        **list_values(merged),
         "tags": list(merged.tags),
-        "importance": merged.importance,
-        "tier": merged.tier,
-        "pinned": merged.pinned,
-        "source_message_ids": list(merged.sources) or None,
-        "metadata": dict(merged.metadata) or None,
         "timestamp": at,
         "updated_at": db.clock(),
         "expires_at": None if merged.tier == "long_term" else _later(row.expires_at, memory.expires_at),

@@ -25,6 +25,7 @@ from core.database.schema import (
     tags,
 )  # fmt: skip
 from core.db import check_server, pack_index, reindex, verify_index
+from core.index import changed as changed_rows
 from core.scope import Scope
 from core.upkeep import maintenance
 from tests.store.search_world import NOW, entered, find, memory, open_quick, said
@@ -205,6 +206,23 @@ def test_d41_diary_entries_and_messages_are_told_too(db: Database) -> None:
     assert {"ai_diary", "chat_history_cache"} <= set(seen)
     assert (changed(db), verify_index(db)) == ([], [])
     assert len(find(db, scope, keywords=["badgers"])) == 2
+
+
+def test_d41_many_changed_rows_are_mended_without_reading_all_tags_for_each_few(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tag of a large database is read to find them, and once more to mend them."""
+    reads: list[int] = []
+    read_tags = changed_rows.read_tags
+    monkeypatch.setattr(changed_rows, "AT_ONCE", 1)
+    monkeypatch.setattr(changed_rows, "read_tags", lambda db, *more: reads.append(1) or read_tags(db, *more))
+    for n in range(4):
+        memory(db, Scope(), f"Bob plays tuba {n}", tags=["music"])
+    run_sql(db, "UPDATE memories SET tags = '[\"brass\"]'")
+    assert reindex(db, changed=True) == 4
+    assert len(reads) == 2
+    assert (changed(db), verify_index(db), find(db, Scope(), tags=["music"])) == ([], [], [])
+    assert len(find(db, Scope(), tags=["brass"])) == 4
 
 
 def test_d41_the_script_changes_text_and_tags(db: Database) -> None:

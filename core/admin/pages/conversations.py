@@ -20,7 +20,7 @@ SIZE = 50
 def listing(page: Page) -> Response:
     """Return a page of conversations, the one spoken in last first."""
     words = page.query("q").strip()
-    offset = max(0, form_values.parse_whole(page.query("offset"), "offset"))
+    offset = form_values.parse_offset(page.query("offset"))
     shown, total = table_overview.list_conversations(page.db, page.persona, words, SIZE, offset)
     people = [each.person for each in shown]
     return page.render(

@@ -48,6 +48,18 @@ def parse_whole(text: str, name: str, default: int = 0) -> int:
         raise ValueError(f"{name} is {text[:40]!r}. It must be a whole number.") from None
 
 
+def parse_offset(text: str) -> int:
+    """Return how many rows are passed over, 0 for a blank text or a number below.
+
+    Raises:
+        ValueError: it is no whole number.
+
+    >>> parse_offset("50"), parse_offset(""), parse_offset("-3")
+    (50, 0, 0)
+    """
+    return max(0, parse_whole(text, "offset"))
+
+
 def parse_fraction(text: str, name: str) -> float | None:
     """Return a number, None for a blank text.
 

@@ -70,7 +70,7 @@ def read_search(page: Page) -> Search:
         page.query("participant"),
         page.query("archived") == "1",
         form_values.parse_page_size(page.query("size")),
-        max(0, form_values.parse_whole(page.query("offset"), "offset")),
+        form_values.parse_offset(page.query("offset")),
     )
 
 

@@ -94,7 +94,7 @@ def _say(page: Page, screen: str, note: str) -> Response:
 
 def diary(page: Page) -> Response:
     """Return a page of the diary, newest entry first, or of its archive."""
-    offset = max(0, form_values.parse_whole(page.query("offset"), "offset"))
+    offset = form_values.parse_offset(page.query("offset"))
     archived = page.query("archived") == "1"
     entries = diary_table.read_all(page.db, page.persona, most=SIZE + 1, skip=offset, archived=archived)
     return page.render(

@@ -14,7 +14,7 @@ SIZE = 50
 
 def personas(page: Page) -> Response:
     """Return a page of the personas of which anything is stored, with how much."""
-    offset = max(0, form_values.parse_whole(page.query("offset"), "offset"))
+    offset = form_values.parse_offset(page.query("offset"))
     known = table_overview.list_personas(page.db, SIZE + 1, offset)
     return page.render(
         "personas.html.j2",

@@ -18,7 +18,7 @@ MOST_ITEMS = 25
 def listing(page: Page) -> Response:
     """Return a page of the people the persona knows, by name."""
     words = page.query("q").strip()
-    offset = max(0, form_values.parse_whole(page.query("offset"), "offset"))
+    offset = form_values.parse_offset(page.query("offset"))
     shown, total = table_overview.list_people(page.db, page.persona, words, SIZE, offset)
     return page.render(
         "people.html.j2",

@@ -202,7 +202,7 @@ def _read_audience(one: Matches, terms: Sequence[Sequence[Term]], asked: Asked) 
     view = one.view
     parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
     tagged: list[tuple[Any, float]] = []
-    is_row, chat = np.zeros(len(view), bool), None
+    is_row = np.zeros(len(view), bool)
     for number, meanings in enumerate(terms):
         rows, times = one.postings.of(number)
         for term in meanings if len(rows) else ():
