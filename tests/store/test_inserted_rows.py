@@ -215,7 +215,12 @@ def test_d41_many_changed_rows_are_mended_without_reading_all_tags_for_each_few(
     reads: list[int] = []
     read_tags = changed_rows.read_tags
     monkeypatch.setattr(changed_rows, "AT_ONCE", 1)
-    monkeypatch.setattr(changed_rows, "read_tags", lambda db, *more: reads.append(1) or read_tags(db, *more))
+
+    def count_reads(*given: Any) -> Any:
+        reads.append(1)
+        return read_tags(*given)
+
+    monkeypatch.setattr(changed_rows, "read_tags", count_reads)
     for n in range(4):
         memory(db, Scope(), f"Bob plays tuba {n}", tags=["music"])
     run_sql(db, "UPDATE memories SET tags = '[\"brass\"]'")
