@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Depends, Query, Request, Security
@@ -82,25 +82,28 @@ _NOTHING = frozenset({b"", b"{}", b"null"})
 
 
 async def check_known(request: Request) -> None:
-    """Refuse what a changing route would not read; for `Depends`, in every route of the API.
+    """Refuse what a route would not read; for `Depends`, in every route of the API.
 
-    A `dry_run` in the wrong place would else be a run. Parameters of an address and fields of a form are known by their
-    names; a route may take no body. Fields of a JSON body are looked at by its shape.
+    A `dry_run` in the wrong place would else be a run, a filter that is misspelt a list of everything. Parameters of an
+    address and fields of a form are known by their names; a changing route may take no body. Fields of a JSON body are
+    looked at by its shape.
 
     Raises:
         RequestValidationError: something is not known; a 422 that names it.
     """
     route = request.scope.get("route")
-    if request.method in READING or not isinstance(route, APIRoute):
+    if not isinstance(route, APIRoute):
         return
-    known = set(_iter_parameters(route.dependant))
-    problems = [_unknown_problem("query", name) for name in request.query_params if name not in known]
-    if route.body_field is None:
+    known = sorted(set(_iter_parameters(route.dependant)))
+    problems = [_unknown_problem("query", name, known) for name in request.query_params if name not in known]
+    if request.method in READING:
+        pass
+    elif route.body_field is None:
         if (await request.body()).strip() not in _NOTHING:
             problems.append({"type": NO_BODY, "loc": ("body",), "input": None})
     elif request.headers.get("content-type", "").startswith("multipart/form-data"):
-        fields = {each.alias for each in route.dependant.body_params}
-        problems += [_unknown_problem("body", name) for name in await request.form() if name not in fields]
+        fields = [each.alias for each in route.dependant.body_params]
+        problems += [_unknown_problem("body", name, fields) for name in await request.form() if name not in fields]
     if problems:
         raise RequestValidationError(problems)
 
@@ -112,8 +115,8 @@ def _iter_parameters(dependant: Dependant) -> Iterator[str]:
         yield from _iter_parameters(part)
 
 
-def _unknown_problem(place: str, name: str) -> dict[str, Any]:
-    return {"type": "extra_forbidden", "loc": (place, name), "input": None}
+def _unknown_problem(place: str, name: str, known: Sequence[str]) -> dict[str, Any]:
+    return {"type": "extra_forbidden", "loc": (place, name), "input": None, "ctx": {"known": known}}
 
 
 def check_memory(settings: Settings) -> None:

@@ -26,7 +26,7 @@ from ..errors import (
     StoreError,
     TransferError,
 )
-from .validation_messages import describe_problem, field_name, find_range
+from .validation_messages import describe_problem, field_name, find_range, iter_types
 
 
 class ErrorAnswer(BaseModel):
@@ -93,9 +93,21 @@ def answer_bad_values(route: Any, error: RequestValidationError) -> JSONResponse
     """Return the answer for parameters that do not fit: the first of them, by name, with its value and range."""
     problems = error.errors()
     names = list(dict.fromkeys(field_name(problem["loc"]) for problem in problems))
-    first = problems[0]
+    first = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])  # a name misspelt
+    if first["type"] == "extra_forbidden" and "ctx" not in first:
+        first = {**first, "ctx": {"known": _list_fields(route, first["loc"])}}
     said = describe_problem(field_name(first["loc"]), first, find_range(_find_field(route, first["loc"])))
     return build_refusal(422, said, fields=names)
+
+
+def _list_fields(route: Any, place: Sequence[Any]) -> list[str]:
+    """Return the names of the fields that stand beside a place in a body; none where that is not known."""
+    model: Any = getattr(getattr(getattr(route, "body_field", None), "field_info", None), "annotation", None)
+    for part in place[1:-1]:
+        field = getattr(model, "model_fields", {}).get(part)
+        if field is not None:
+            model = next((each for each in iter_types(field.annotation) if hasattr(each, "model_fields")), None)
+    return list(getattr(model, "model_fields", {}))
 
 
 def _find_field(route: Any, place: Sequence[Any]) -> FieldInfo | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
@@ -74,13 +75,14 @@ def find_range(field: FieldInfo | None) -> Range:
     bounds: dict[str, float | None] = {"ge": None, "le": None}
     for each in field.metadata:
         bounds.update({name: getattr(each, name) for name in bounds if getattr(each, name, None) is not None})
-    return Range(bounds["ge"], bounds["le"], float not in _iter_types(field.annotation))
+    return Range(bounds["ge"], bounds["le"], float not in iter_types(field.annotation))
 
 
-def _iter_types(annotation: Any) -> Iterator[Any]:
+def iter_types(annotation: Any) -> Iterator[Any]:
+    """Yield a type and those it is made of."""
     yield annotation
     for each in get_args(annotation):
-        yield from _iter_types(each)
+        yield from iter_types(each)
 
 
 def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None = None) -> str:
@@ -106,9 +108,20 @@ def describe_problem(name: str, problem: Mapping[str, Any], known: Range | None 
     if kind == NO_BODY:
         return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
-        return f"{name} is not known here. Remove it; the document under openapi.json lists what there is."
+        hint = hint_name(name, (problem.get("ctx") or {}).get("known", ()))
+        return f"{name} is not known here. {hint}Remove it; the document under openapi.json lists what there is."
     allowed = _describe_allowed(kind, problem.get("ctx") or {}, known)
     return f"{_describe_value(name, problem.get('input'))}. It must be {allowed}."
+
+
+def hint_name(name: str, known: Collection[str]) -> str:
+    """Return which known name may have been meant, as a sentence with a blank behind it; blank where none is near.
+
+    >>> hint_name("limt", ["limit", "offset"]), hint_name("colour", ["limit"])
+    ("Did you mean 'limit'? ", '')
+    """
+    near = get_close_matches(name.rpartition(".")[2][:60], known, 1)
+    return f"Did you mean {near[0]!r}? " if near else ""
 
 
 def field_name(place: Sequence[Any]) -> str:

@@ -7,6 +7,7 @@ a message carries beside its text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +28,13 @@ LOOKED_FOR = (
     "video_notes", "sticker", "animation",
 )  # fmt: skip
 """Names of which a message has one at least."""
+
+_OBJECTS = ("from_user", "from", "chat", "payload")
+"""Fields that have fields themselves."""
+_OTHER_WORDS = {"timestamp": "date", "content": "text", "message": "text", "sender": "from_user", "user": "from_user"}
+"""What other programs call some of them."""
+MOST_NAMED = 8
+"""Keys that are not known of which one note names so many."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Bytes of the columns these ids are stored in; the other ids' are `scope.KEY_BYTES`."""
@@ -56,7 +64,7 @@ def read_message(
     ('1', '2026-03-10T12:00:00+00:00', 'hi', None)
     """
     _check(message)
-    notes: list[str] = []
+    notes = _note_unread(message)
     chat, who = get(message, "chat"), get(message, "from_user", "from")
     path, interface = _conversation(message, chat, context_memory, interface_name)
     chat_id = _key(get(chat, "id"), "chat.id")
@@ -92,6 +100,37 @@ def _check(message: Any) -> None:
             "chat, payload. Give it a text at least.",
             fields=("message_id", "date"),
         )
+
+
+def _note_unread(message: Any) -> list[str]:
+    """Return what is said of fields that are not read: of a dict the keys nobody looks for, and objects that are none.
+
+    Attributes of an object are the host's own affair.
+
+    >>> _note_unread({"text": "hi", "txt": "ho"})
+    ["not known and not read of the message: 'txt' (did you mean 'text'?)"]
+    """
+    notes = []
+    for name in _OBJECTS:
+        value = get(message, name)
+        if value is not None and is_plain(value):
+            notes.append(f"{name} is of type {type(value).__name__} and was not read; it must be an object or a dict")
+    unknown = [key for key in message if key not in LOOKED_FOR] if isinstance(message, Mapping) else []
+    if unknown:
+        shown = ", ".join(_hint(key) for key in unknown[:MOST_NAMED])
+        more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
+        notes.append(f"not known and not read of the message: {shown}{more}")
+    return notes
+
+
+def _hint(key: Any) -> str:
+    """Return a key with what may have been meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
+
+    if not isinstance(key, str):
+        return f"a key of type {type(key).__name__}"
+    meant = _OTHER_WORDS.get(key) or next(iter(get_close_matches(key[:40], LOOKED_FOR, 1)), "")
+    return f"{key[:40]!r} (did you mean {meant!r}?)" if meant else repr(key[:40])
 
 
 def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:

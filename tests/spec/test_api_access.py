@@ -136,6 +136,22 @@ def test_r13_errors_have_one_shape(world: World) -> None:
         assert status == 200 or set(answer.json()) == {"error", "message", "fields"}, path
 
 
+def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world: World) -> None:
+    """Of a filter that is misspelt, a list of everything would be the answer; whatever the method."""
+    host = world.visitor()
+    for method, path, body, hint in (
+        ("GET", "/v1/memories?partcipant=web/ann", None, "Did you mean 'participant'?"),
+        ("POST", "/v1/search", {"qurey": "tea"}, "Did you mean 'query'?"),
+        ("POST", "/v1/turns", {"message": {"text": "hi"}, "reply": {"txt": "ho"}}, "Did you mean 'text'?"),
+        ("DELETE", "/v1/memories/7?server_id=s", None, "Did you mean 'server'?"),
+    ):
+        answer = host.ask(method, path, 422, json=body)
+        assert hint in answer["message"] and answer["error"] == "bad_value", answer
+    message = said("tea", path="web/7", txt="hi")
+    (saved,) = host.post("/v1/messages", {"messages": [{"message": message}]})["messages"]
+    assert saved["stored"] and "'txt' (did you mean 'text'?)" in saved["notes"][0]
+
+
 def test_r13_a_body_is_bounded(db: Database) -> None:
     """Whether its length is announced or not."""
     app = made(db, Settings(max_body_bytes=2000))

@@ -81,6 +81,27 @@ def test_p2_objects_and_dicts_nest_in_any_way() -> None:
     assert read(row(1, None, "hi")).text == "hi"
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"txt": "hi"}, "'txt' (did you mean 'text'?)"),
+        ({"timestamp": 5}, "'timestamp' (did you mean 'date'?)"),
+        ({"interface-path": "tg/1"}, "'interface-path' (did you mean 'interface_path'?)"),
+        ({"mood": "fine"}, "not known and not read of the message: 'mood'"),
+        ({7: "x"}, "a key of type int"),
+        ({f"k{n}": 1 for n in range(20)}, "and 12 more"),
+        ({"from_user": "ann"}, "from_user is of type str and was not read; it must be an object or a dict"),
+        ({"chat": 7}, "chat is of type int and was not read"),
+        ({"x" * 5000: 1}, "'xxx"),
+    ],
+)
+def test_p2_what_is_not_read_of_a_dict_is_told_by_name(fields: dict[Any, Any], said: str) -> None:
+    """A field that is spelt otherwise would else be missing without a word; what stands in it is never told."""
+    (note,) = read_message({"text": "hi", **fields}, now=NOW).notes
+    assert said in note and len(note) < 400
+    assert read_message(SimpleNamespace(text="hi", mood="fine"), now=NOW).notes == ()
+
+
 def test_p2_attributes_that_raise_are_absent() -> None:
     assert read(Raising()).text == ""
     raising = type("Raising", (), {"message_id": property(lambda self: 1 / 0), "date": None})()
