@@ -24,6 +24,7 @@ QUICK = (
     "tests/golden",
     "tests/store/test_memories.py",
     "tests/store/test_search.py",
+    "tests/adapters",
     "core/text",
     "core/context",
 )

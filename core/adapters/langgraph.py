@@ -165,12 +165,12 @@ class Store(BaseStore):
         if not query and not op.filter:
             page = list_values(prefix, limit=op.limit, offset=op.offset, refresh=op.refresh_ttl, **self._by)
             return [_hit(value, None) for value in page]
-        rows = [(value, 0.0 if query else None) for value in list_values(prefix, **self._by)]
+        rows: list[tuple[StoredValue, float | None]] = [(value, None) for value in list_values(prefix, **self._by)]
         if query:
             scores = {hit.id: hit.score for hit in search_values(query, prefix, **self._by)}
             order = {row_id: place for place, row_id in enumerate(scores)}
-            rows = [(value, scores.get(value.id, 0.0)) for value, _ in rows]
-            # What does not fit comes after, and last what is not searched at all.
+            # What does not fit comes after, and last what is not searched at all, which has no score.
+            rows = [(value, None if value.memory_id is None else scores.get(value.id, 0.0)) for value, _ in rows]
             rows.sort(key=lambda each: (order.get(each[0].id, len(order)), each[0].memory_id is None))
         fitting = [each for each in rows if not op.filter or _fits(json.loads(each[0].value or "null"), op.filter)]
         page_of = fitting[op.offset : op.offset + op.limit]

@@ -57,8 +57,11 @@ class MemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(save_lines, lines, db=self.db, settings=self.settings, scope=self.scope)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return the block smaller by about so many tokens, or None where nothing is left."""
-        room = len(content) - tokens_to_truncate * _CHARS_PER_TOKEN
-        if not content.startswith(HEADER) or room <= len(HEADER):
+        """Return the block smaller by about so many tokens, or None where nothing is left.
+
+        LlamaIndex asks for a list to be made smaller where the block brought nothing.
+        """
+        if not isinstance(content, str) or not content.startswith(HEADER):
             return None
+        room = len(content) - tokens_to_truncate * _CHARS_PER_TOKEN
         return fit_recall(json.loads(content[len(HEADER) :]), room) or None

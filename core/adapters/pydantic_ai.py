@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..base import logs
+from ..errors import StoreError
 from ..scope import Scope
 from . import missing
 from .recall import RECALL_CHARS, build_recall, save_lines
@@ -54,10 +56,20 @@ class Memory(AbstractCapability[Any]):
         return replace(request_context, messages=[*messages[:at], made, *messages[at + 1 :]])
 
     async def after_run(self, ctx: Any, *, result: Any) -> Any:
-        """Store what the person said and what was answered."""
+        """Store what the person said and what was answered.
+
+        Where that fails the answer, which is there, is given all the same; the log says that the turn is not kept.
+
+        Raises:
+            MessageError: the scope names no conversation.
+        """
         said = [("user", _read_prompt(message)) for message in result.new_messages()]
         answer = result.output if isinstance(result.output, str) else ""
-        await asyncio.to_thread(lambda: save_lines([*said, ("assistant", answer)], **self._given(ctx)))
+        lines = [*said, ("assistant", answer)]
+        try:
+            await asyncio.to_thread(lambda: save_lines(lines, turn=getattr(ctx, "run_id", None), **self._given(ctx)))
+        except StoreError as error:
+            logs.warning("turn_not_kept", error=type(error).__name__)
         return result
 
     def _given(self, ctx: Any) -> dict[str, Any]:

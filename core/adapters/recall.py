@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from ..base import logs
 from ..calls.call import GivenSettings, open_call
@@ -48,10 +49,10 @@ def build_recall(
     message: dict[str, Any] = {"message_id": None, "date": now or call.db.clock(), "text": text}
     if call.scope.conversation:
         message["interface_path"] = call.scope.conversation
+    # No lines of the conversation: the request has the last ones. Of the others those are found that belong to it.
+    flags = call.settings.replace(history_lines=0)
     try:
-        prompt = build_json_prompt(
-            message, {}, history_scope="local", db=call.db, settings=call.settings, scope=call.scope
-        )
+        prompt = build_json_prompt(message, {}, history_scope="local", db=call.db, settings=flags, scope=call.scope)
     except CoreError as error:  # the request goes on without memory
         logs.warning("recall_failed", error=type(error).__name__)
         return ""
@@ -81,14 +82,15 @@ def fit_recall(parts: dict[str, Any], max_chars: int) -> str:
 
 
 def _is_said(hit: Any, known: Iterable[str]) -> bool:
-    """Return whether a hit says nothing that is not there already."""
-    snippet = " ".join(str(hit.get("snippet", "")).split()) if isinstance(hit, dict) else ""
-    return not snippet or any(snippet in text for text in known)
+    """Return whether a hit says nothing that is not there already; of a long text it may show pieces."""
+    pieces = [" ".join(piece.split()) for piece in str(hit.get("snippet", "")).replace("…", "...").split("...")]
+    return not any(pieces) or any(all(piece in text for piece in pieces) for text in known)
 
 
 def save_lines(
     lines: Iterable[tuple[str, str]],
     *,
+    turn: str | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -97,6 +99,8 @@ def save_lines(
 
     Args:
         lines: role `user` for who is speaking, `assistant` for the persona.
+        turn: id of the turn: the same turn again stores nothing. None is a turn of its own. Without an id, an answer
+            that was given a moment ago already would be taken for a second delivery of it.
 
     Raises:
         MessageError: the scope names no conversation.
@@ -108,11 +112,12 @@ def save_lines(
             "The scope names no conversation, so a turn cannot be kept. Use Scope(persona, conversation=...).",
             fields=("conversation",),
         )
-    for role, text in lines:
+    named = turn or uuid4().hex
+    for place, (role, text) in enumerate(lines):
         if text.strip():
             done = save_chat_message(
-                call.scope.conversation, text, sender_id="self" if role == "assistant" else None,
-                db=call.db, settings=call.settings, scope=call.scope,
+                call.scope.conversation, text, message_id=f"{named}/{place}",
+                sender_id="self" if role == "assistant" else None, db=call.db, settings=call.settings, scope=call.scope,
             )  # fmt: skip
             if done.reason == "privacy":
                 logs.warning("turn_refused", reason=done.reason)

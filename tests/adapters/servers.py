@@ -1,13 +1,18 @@
-"""Servers on loopback for the tests of adapters: a model, and the HTTP API of Telegram."""
+"""Servers on loopback for the tests of adapters: a model, and the HTTP API of Telegram; and a database that fails."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+from core.database.engine import Database
+from core.db import open_database
 
 Answer = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -73,3 +78,18 @@ class Telegram:
             made = {"message_id": 500 + len(self.sent), "date": 1_700_000_000, "chat": chat, "from": me, "text": "x"}
             return {"ok": True, "result": made}
         return {"ok": True, "result": me if method == "getMe" else True}
+
+
+@contextmanager
+def broken_database(folder: Path) -> Iterator[Database]:
+    """Yield a database that lost its tables after it was opened."""
+    file = folder / "broken.db"
+    db = open_database(f"sqlite:///{file}")
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if not name.startswith("sqlite_"):
+                    connection.execute(f"DROP TABLE IF EXISTS {name}")
+        yield db
+    finally:
+        db.close()

@@ -146,7 +146,7 @@ def test_r31_a_bad_label_stops_the_whole_batch(store: Store, label: Any) -> None
 
 
 def test_r31_query_is_the_search_of_the_engine_with_a_score(store: Store) -> None:
-    """What fits stands first; what is not to be indexed is never found by its words; a prefix holds."""
+    """What fits stands first; what is not to be indexed is not searched and has no score; a prefix holds."""
     store.put(("u1", "m"), "tea", {"text": "Ann drinks green tea in the morning"})
     store.put(("u1", "m"), "cat", {"text": "Tofu is a grey cat"})
     store.put(("u2",), "tea", {"text": "green tea is what Bob drinks"})
@@ -155,7 +155,8 @@ def test_r31_query_is_the_search_of_the_engine_with_a_score(store: Store) -> Non
     assert found[0].key == "tea"
     assert found[0].score > found[1].score == 0.0
     assert "tea" not in [item.key for item in store.search(("u1",), query="which green tea?", offset=1)]
-    assert [item.score for item in found if item.key == "dark"] == [0.0]
+    assert [item.score for item in found if item.key == "dark"] == [None]
+    assert found[-1].key == "dark"
 
 
 def test_r31_only_the_named_fields_are_searched(db: Database, ann: Scope) -> None:

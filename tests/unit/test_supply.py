@@ -23,12 +23,13 @@ _NAME = re.compile(r"^[\w.-]+")
 ALLOWED = {
     "MIT", "MIT-0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "PSF-2.0", "CNRI-Python", "MPL-2.0", "Zlib",
     "0BSD", "CC0-1.0", "Public-Domain", "LGPL-3.0-only",
+    "MIT-CMU",
 }  # fmt: skip
-"""Licences that let the package be used in whatever way. LGPL-3.0 is that of python-telegram-bot, used as it is. MPL-2.0 binds changes to its own files alone."""
+"""Licences that let the package be used in whatever way. LGPL-3.0 is that of python-telegram-bot, used as it is. MIT-CMU is that of Pillow, which LlamaIndex brings. MPL-2.0 binds changes to its own files alone."""
 _SPELT = {
     "MIT License": "MIT", "BSD License": "BSD", "Apache Software License": "Apache-2.0", "ISC License (ISCL)": "ISC",
     "The MIT License (MIT": "MIT", "Version 2.0": "Apache-2.0", "Apache License": "Apache-2.0", "ISC License": "ISC", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0", "Apache 2.0": "Apache-2.0",
-    "Python Software Foundation License": "PSF-2.0",
+    "Python Software Foundation License": "PSF-2.0", "PSFL": "PSF-2.0",
 }  # fmt: skip
 
 

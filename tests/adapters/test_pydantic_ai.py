@@ -1,0 +1,153 @@
+"""R32: our capability in agents of Pydantic AI, with its own models for tests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai", reason="the extra pydantic-ai is not installed")
+
+from pydantic import BaseModel
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel as AnyModel
+
+from core.adapters.pydantic_ai import Memory
+from core.chat_history_cache import load_chat_history
+from core.database.engine import Database
+from core.db import insert_memory
+from core.errors import MessageError
+from core.forgetting import forget
+from core.scope import Scope
+from tests.adapters.servers import broken_database
+
+
+class Asked:
+    """A model that keeps what it is asked."""
+
+    def __init__(self, *answers: list[Any]) -> None:
+        self.requests: list[str] = []
+        self._answers = list(answers)
+        self.model = FunctionModel(self._answer)
+
+    def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.requests.append(str(messages))
+        return ModelResponse(parts=self._answers.pop(0) if self._answers else [TextPart("Green tea.")])
+
+
+def texts(db: Database, scope: Scope) -> list[tuple[str, str]]:
+    return [(line["sender_id"], line["text"]) for line in load_chat_history(scope.conversation, db=db, scope=scope)]
+
+
+def test_r32_what_belongs_to_the_prompt_stands_in_the_request_alone(db: Database, ann: Scope) -> None:
+    """It is in no history that is kept or passed on; the turn is stored once."""
+    insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
+    asked = Asked()
+    agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
+
+    async def talk() -> Any:
+        first = await agent.run("Who drinks oolong?")
+        return await agent.run("Anything else?", message_history=first.all_messages())
+
+    done = asyncio.run(talk())
+    assert "oolong at dawn" in asked.requests[0]
+    assert "oolong at dawn" not in str(done.all_messages())
+    own = [("ann", "Who drinks oolong?"), ("self", "Green tea."), ("ann", "Anything else?")]
+    assert texts(db, ann) == [*own, ("self", "Green tea.")]
+
+
+def test_r32_what_was_said_before_is_brought_where_the_request_lacks_it(db: Database, ann: Scope) -> None:
+    """An agent that is given no history remembers its own conversation; one that has it hears nothing twice."""
+    asked = Asked()
+    agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
+    long = "We walked by the harbour. " * 60 + "The oolong stands behind the flour."
+
+    async def talk() -> None:
+        first = await agent.run(long)
+        await agent.run("Where does the oolong stand, behind the flour?")
+        await agent.run("And where is the harbour?", message_history=first.all_messages())
+
+    asyncio.run(talk())
+    assert "We walked by the harbour" in asked.requests[1]
+    assert asked.requests[2].count("We walked by the harbour") == 60
+
+
+def test_r32_a_run_with_tools_brings_it_with_each_request_and_keeps_the_turn_once(db: Database, ann: Scope) -> None:
+    """The framework calls the model again after each tool; calls and their answers are no one's words."""
+    insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
+    asked = Asked([ToolCallPart("kettle", {})])
+    agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
+    agent.tool_plain(lambda: "it is hot", name="kettle")
+    asyncio.run(agent.run("Who drinks oolong?"))
+    assert [request.count("oolong at dawn") for request in asked.requests] == [1, 1]
+    assert texts(db, ann) == [("ann", "Who drinks oolong?"), ("self", "Green tea.")]
+
+
+def test_r32_the_model_of_their_tests_and_a_stream_are_kept_alike(db: Database, ann: Scope) -> None:
+    """A stream that is read to its end is a turn."""
+    agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[Memory(db=db, scope=ann)])
+
+    async def talk() -> list[str]:
+        await agent.run("Which tea?")
+        async with agent.run_stream("And now?") as stream:
+            return [text async for text in stream.stream_text(debounce_by=None)]
+
+    assert asyncio.run(talk())[-1] == "Sencha."
+    assert [text for _, text in texts(db, ann)] == ["Which tea?", "Sencha.", "And now?", "Sencha."]
+
+
+def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann: Scope) -> None:
+    """What the person said is."""
+
+    class Tea(BaseModel):
+        name: str
+
+    agent = Agent(AnyModel(), output_type=Tea, capabilities=[Memory(db=db, scope=ann)])
+    assert isinstance(asyncio.run(agent.run("Which tea?")).output, Tea)
+    assert texts(db, ann) == [("ann", "Which tea?")]
+
+
+def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann: Scope, bob: Scope) -> None:
+    """A run whose deps is a scope, or holds one, is remembered in that."""
+    asked = Asked()
+    agent = Agent(asked.model, deps_type=object, capabilities=[Memory(db=db)])
+
+    class Deps:
+        scope = bob
+
+    async def talk() -> None:
+        await agent.run("I drink oolong at dawn", deps=ann)
+        await agent.run("Who drinks oolong?", deps=Deps())
+        await agent.run("Which tea do I drink? oolong?", deps=ann)
+
+    asyncio.run(talk())
+    assert "oolong at dawn" not in asked.requests[1]
+    assert [text for _, text in texts(db, bob)] == ["Who drinks oolong?", "Green tea."]
+    forget(participant="web/ann", db=db, scope=ann)
+    asyncio.run(agent.run("Which tea do I drink? oolong?", deps=ann))
+    assert "oolong at dawn" not in asked.requests[3]
+
+
+def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
+    ann: Scope, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A database that fails fails no run, and is never silent."""
+    with broken_database(tmp_path) as nothing:
+        agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[Memory(db=nothing, scope=ann)])
+        with caplog.at_level(logging.WARNING):
+            assert asyncio.run(agent.run("Which tea?")).output == "Sencha."
+    assert "source_failed" in caplog.text
+    assert "turn_not_kept" in caplog.text
+    assert "Which tea" not in caplog.text
+
+
+def test_r32_a_scope_without_a_conversation_is_said(db: Database, persona: str) -> None:
+    """It is a fault of the host, found at the first run."""
+    agent = Agent(AnyModel(), capabilities=[Memory(db=db, scope=Scope(persona))])
+    with pytest.raises(MessageError, match="names no conversation"):
+        asyncio.run(agent.run("Which tea?"))
