@@ -37,6 +37,7 @@ from ..database.schema import (
     search_term,
     search_vocab,
 )
+from ..database.statements import Part
 from ..errors import StoreError
 from .lookups import HELD
 
@@ -80,17 +81,29 @@ def find_unkept(db: Database) -> set[int]:
     return {row[0] for row in db.read(_UNKEPT, {"never": NEVER}, source="search_progress")}
 
 
-def drop_unkept(connection: Connection, entries: Iterable[Entry]) -> list[Entry]:
+def drop_unkept(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries that are to be written, without those of sources of which no index is kept.
 
     That these have none holds until the transaction ends: `turn_on` waits for it, and finds their rows then.
     """
     made = list(entries)
-    if not made or not connection.execute(_UNKEPT, {"never": NEVER}).all():
+    if not made or not _any_unkept(connection, family):
         return made
     numbers = sorted({one.source for one in made})
     unkept = set(connection.execute(_UNKEPT_HELD, {"never": NEVER, "sources": numbers}).scalars())
     return [one for one in made if one.source not in unkept]
+
+
+def _any_unkept(connection: Connection, family: str) -> bool:
+    """Return whether of some source no index is kept, quickly: every row that is written asks."""
+    values: list[Any] = []
+    text = _part(family).text({"never": NEVER}, values)
+    return bool(connection.exec_driver_sql(text, tuple(values)).fetchall())
+
+
+@lru_cache(maxsize=2)
+def _part(family: str) -> Part:
+    return Part(_UNKEPT, family)
 
 
 @lru_cache(maxsize=1)

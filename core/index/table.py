@@ -120,7 +120,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
     """
     by_audience: dict[int, list[Entry]] = {}
-    for entry_ in keeping.drop_unkept(connection, entries):
+    for entry_ in keeping.drop_unkept(connection, family, entries):
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
     if not by_audience:
         return

@@ -21,10 +21,12 @@ from core.database import sources
 from core.database.dialects import ID, Key, Time
 from core.database.engine import Database
 from core.db import check_server, insert_memory, open_database, reindex, verify_index
-from core.index import indexed, keeping, packing
+from core.index import indexed, keeping, packing, repair
 from core.index import table as search_index
 from core.scope import Scope
 from core.synth_core_memory import explain_search, preview_search, search_memories
+from core.upkeep.ddl import list_tables
+from tests.spec.stage import ELSEWHERE, Stage
 from tests.store.search_world import (
     RECENCY,
     ago,
@@ -66,7 +68,9 @@ def scope() -> Scope:
 
 def count_index(db: Database) -> dict[str, int]:
     """Return the tables of the index that hold anything, with how many rows."""
-    counted = {t.name: db.read(select(func.count()).select_from(t), source=t.name)[0][0] for t in keeping.TABLES}
+    tables = [t for t in list_tables().values() if t.name.startswith("search_") and t.name != "search_progress"]
+    assert {t.name for t in tables} >= {t.name for t in keeping.TABLES} and len(tables) > 9
+    counted = {t.name: db.read(select(func.count()).select_from(t), source=t.name)[0][0] for t in tables}
     return {name: rows for name, rows in counted.items() if rows}
 
 
@@ -307,6 +311,55 @@ def test_d15_a_row_written_while_the_index_is_turned_on_is_not_lost(db: Database
     turner.join(60)
     assert sorted(ids(search_memories(keywords=["tofu"], db=db, scope=scope, settings=ON))) == [first, *made]
     assert verify_index(db) == [] and count_index(db)
+
+
+def test_d15_an_index_that_is_taken_away_while_it_is_made_is_not_taken_for_made(
+    fresh_migrated_url: str, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process opens the database with SEARCH_INDEX 0 between two ranges, or within one: no row is lost."""
+    db = open_quick(fresh_migrated_url)
+    other = open_quick(fresh_migrated_url)
+    keeping.turn_off(db)
+    rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(9)))
+    monkeypatch.setattr(repair, "RANGE", 3)
+    for turn in ("between", "before the range is written"):
+        asked = iter(range(3))
+        next_ids = repair._next_ids
+
+        def interfere(*arguments: Any, turn: str = turn, asked: Any = asked, next_ids: Any = next_ids) -> list[int]:
+            found: list[int] = next_ids(*arguments)
+            if next(asked, 2) == 1:
+                keeping.turn_off(other)
+                return [] if turn == "between" else found
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(repair, "_next_ids", interfere)
+            reindex(db, settings=ON)
+        assert count_index(db) == {} and keeping.find_unkept(db) == {0, 1, 2}, turn
+        assert ids(search_memories(keywords=["tofu"], limit=20, db=db, scope=scope, settings=ON)) == rows, turn
+    reindex(db, settings=ON)
+    assert ids(search_memories(keywords=["tofu"], limit=20, db=db, scope=scope, settings=ON)) == rows
+    assert verify_index(db) == [] and count_index(db)
+    db.close()
+    other.close()
+
+
+def test_l_a_prompt_without_an_index_shows_what_was_found_where_it_was_said(db: Database) -> None:
+    """In as many round trips as with one; conversations are named as ever."""
+    stage = Stage(db)
+    stage.say("The lighthouse is in the north", ELSEWHERE, minutes=90, title="Trips")
+    stage.remember("Ann likes the lighthouse", ["lighthouse"])
+    asked: dict[str, Any] = {"SEARCH_INDEX": 0, "MEMORY_LABELS": 1, "ENABLE_HISTORY_RECENT": 0}
+    stage.explain("Where is the lighthouse?", **asked)
+    with db.traced() as sent:
+        prompt, report = stage.explain("Where is the lighthouse?", **asked)
+    shown = [hit["snippet"] for hit in prompt["context"]["memories"]]
+    assert any("in the north" in each for each in shown) and any("Ann likes" in each for each in shown)
+    assert len(sent) <= 3 and "LIKE" in sent[1] and not any("search_vocab" in each for each in sent)
+    assert any("SEARCH_INDEX is 0" in note for note in report["notes"])
+    assert "Trips" in str(prompt["context"]["memories"])
+    assert count_index(db) == {}
 
 
 def test_f_a_database_that_cannot_be_written_is_left_and_searched(
