@@ -284,7 +284,7 @@ async def preview_search(
     scope: Scope | None = None,
     **arguments: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Return per source the plain statement a search stands for and its parameters, without asking a database."""
+    """Return what a search sends, and per source the plain statement it stands for, without asking a database."""
 
 async def search_memories(
     *,
@@ -1967,7 +1967,13 @@ async def open_database(
 async def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Pack the search index: rows that wait to be packed, and small segments into large ones."""
 
-async def reindex(db: Database | None = None, *, changed: bool = False, progress: Progress | None = None) -> int:
+async def reindex(
+    db: Database | None = None,
+    *,
+    changed: bool = False,
+    settings: Settings | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists."""
 
 async def verify_index(db: Database | None = None, *, progress: Progress | None = None) -> list[Difference]:

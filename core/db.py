@@ -15,6 +15,7 @@ from .calls.defaults import configure, default_database
 from .config import Settings
 from .database.engine import Database
 from .errors import MessageError
+from .index import keeping
 from .index import repair as search_repair
 from .index.repair import Difference, Progress
 from .memories import capture, table_sources
@@ -213,7 +214,9 @@ def check_server(db: Database | None = None, *, progress: Progress | None = None
     >>> check_server(open_database("sqlite://"))
     []
     """
-    return check.check_server(_bare(db), texts=True, progress=progress)
+    bare = _bare(db)
+    wanted = defaults.known_settings(None, bare).search_index
+    return check.check_server(bare, texts=True, search_index=wanted, progress=progress)
 
 
 def migrate(db: Database | None = None, *, progress: Progress | None = None) -> Migrated:
@@ -237,19 +240,28 @@ def migrate(db: Database | None = None, *, progress: Progress | None = None) -> 
     return migration.migrate(_bare(db), progress=progress)
 
 
-def reindex(db: Database | None = None, *, changed: bool = False, progress: Progress | None = None) -> int:
+def reindex(
+    db: Database | None = None,
+    *,
+    changed: bool = False,
+    settings: Settings | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> int:
     """Build the search index of rows that are not indexed yet, then put right whatever `verify_index` lists.
 
     Rows that others inserted by SQL get their place first. Writers go on meanwhile; searches use the plain predicates
-    for a source until it is complete. Interrupted, it goes on where it stopped.
+    for a source until it is complete. Interrupted, it goes on where it stopped. With SEARCH_INDEX 0 the index is
+    emptied instead; with 1 a database that kept none gets one again.
 
     Args:
         db: None is the database of the process.
         changed: instead of all that, index the rows anew whose text or tags somebody changed by SQL.
+        settings: those of the process where they are None; SEARCH_INDEX counts.
         progress: called with what is being done, how many are done and how many there are.
 
     Returns:
-        How many rows were indexed and places mended; 0 where the index was in order.
+        How many rows were indexed and places mended, or with SEARCH_INDEX 0 how many rows of the index went; 0 where
+        the index was in order.
 
     Raises:
         StoreError: the database cannot be reached; what was indexed stays.
@@ -260,7 +272,13 @@ def reindex(db: Database | None = None, *, changed: bool = False, progress: Prog
     0
     """
     handle = defaults.handle(db)
+    known = defaults.settings_for(settings, handle, searches=True)
+    emptied = 0 if known.search_index else keeping.turn_off(handle)
     taken = inserted_rows.take_in_all(handle, progress)
+    if not known.search_index and not changed:
+        return taken + emptied
+    if known.search_index:
+        keeping.turn_on(handle)
     if changed:
         from .index import changed as changed_rows  # noqa: PLC0415 - loads numpy
 

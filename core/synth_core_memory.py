@@ -3,7 +3,7 @@
 | name | for |
 |---|---|
 | search_memories, explain_search | the unified search, and the same with the reasons |
-| preview_search | the plain statements a search stands for |
+| preview_search | the statements a search sends, and the plain ones it stands for |
 | free_memory_search, memory_search_action | the search a model or a person asks for in words |
 | should_remember, silently_record_memory | saving an interaction |
 """
@@ -11,23 +11,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from . import search as searching
-from .audience.view import Request
 from .calls import defaults
 from .calls.call import look_around, open_call
 from .config import Settings
 from .database import sources
 from .database.engine import Database
 from .errors import StoreReadError
-from .index.lookups import Wanted
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
+from .search import preview
 from .search.free_search import free_memory_search, memory_search_action
 from .search.reading import plain as search_plain
-from .shapes import Hit
+from .shapes import Hit, now_utc
+
+NOT_KEPT = (
+    "The database keeps no search index: it was used with SEARCH_INDEX 0, and the rows themselves were asked. "
+    "`prompt-engine db reindex` makes one."
+)
+"""The note of a search with SEARCH_INDEX 1 that finds none."""
 
 __all__ = [
     "explain_search",
@@ -135,14 +139,11 @@ def explain_search(
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
         return [], {"hits": [], "sources": {}, "folded": [], "notes": list(query.notes)}
-    call = open_call(db, settings, scope)
+    call = open_call(db, settings, scope, searches=True)
     if call.settings is not known:
         query = searching.prepare(**arguments, settings=call.settings)
     with call.db.one_call():  # three reads on one connection, asked once whether it still stands
-        asked = Request(
-            fragments=query.fragments, tags=query.tags, exact=query.ranking == "recency", inserted_into=query.numbers
-        )
-        viewer = look_around(call, asked).viewer
+        viewer = look_around(call, query.request).viewer
         search = searching.resolve(query, viewer, call.settings, embedder)
         result = searching.run(search, call.db)
         if not result.chosen:
@@ -197,9 +198,16 @@ def report(result: searching.Result) -> dict[str, Any]:
             *query.notes,
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.gathered.index_error) else []),
+            *([NOT_KEPT] if _is_not_kept(result.round.search) else []),
             *(f"left aside, too many rows hold it: {word}" for word in result.round.gathered.left_aside),
         ],
     }
+
+
+def _is_not_kept(search: searching.Search) -> bool:
+    """Return whether a search with SEARCH_INDEX 1 found that the database keeps no index for it."""
+    waiting, ready = search.viewer.waiting, search.viewer.ready
+    return search.settings.search_index and any(n in waiting and n not in ready for n in search.query.numbers)
 
 
 def preview_search(
@@ -209,12 +217,15 @@ def preview_search(
     scope: Scope | None = None,
     **arguments: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Return per source the plain statement a search stands for and its parameters, without asking a database.
+    """Return what a search sends, and per source the plain statement it stands for, without asking a database.
 
     Args: those of `search_memories`. `db` only names the kind of server, MySQL by default.
 
     Returns:
-        Source to `statement` and `parameters`; `{}` when nothing is looked for.
+        Source to `statement` and `parameters`: the plain predicates, which give the rows a search in recency mode
+        chooses from; whoever runs it puts in `audiences`, `now` and `here` (the conversation). And `sent`, for every
+        source the same: the statements of the whole search as they go to the server, each with `for`, `statement` and
+        `parameters`; what only the database knows stands in angle brackets. `{}` when nothing is looked for.
 
     Raises:
         TypeError, ValueError: an argument of a wrong kind.
@@ -225,18 +236,13 @@ def preview_search(
     """
     known = settings if isinstance(settings, Settings) else defaults.settings_for(settings, None)
     query = searching.prepare(**arguments, settings=known)
+    if query.is_empty:
+        return {}
     inside = defaults.scope_for(scope, known)
-    local = (inside.destination or known.prompt_destination) == "local"
-    limits = query.limits(inside.persona, local_only=local)
-    words = [Wanted(t, is_keyword=t in query.keywords, is_tag=t in query.tags) for t in query.texts]
-    family = db.family if db is not None else "mysql"
-    made: dict[str, dict[str, Any]] = {}
-    for source in query.sources if not query.is_empty else ():
-        without = tuple(sorted(i for name, i in query.exclude.rows if name == source.name))
-        asked = replace(search_plain.question(source, query.tags, words, limits), pool=query.pool, without_rows=without)
-        statement, parameters = search_plain.statement_text(family, asked)
-        made[source.name] = {"statement": statement, "parameters": parameters}
-    return made
+    family, clock = (db.family, db.clock) if db is not None else ("mysql", now_utc)
+    sent = preview.show_sent(query, known, inside, family, clock)
+    plain = preview.show_plain(query, known, inside, family)
+    return {source: {**shown, "sent": sent} for source, shown in plain.items()}
 
 
 ORIGINAL_SEARCH = search_memories

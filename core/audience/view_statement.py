@@ -16,6 +16,7 @@ from ..database import statements
 from ..database.dialects import from_key
 from ..database.engine import Database
 from ..errors import StoreError, StoreReadError
+from ..index.keeping import is_kept
 from ..index.lookups import NO_MATCH, UNLISTED
 from ..index.table import TAG, TERM_BYTES, WORD
 from ..scope import Privacy, Scope
@@ -201,7 +202,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
         docs={(r[1], r[2]): (int(r[3]), int(r[4])) for r in stats},
-        ready={r[1]: bool(r[2]) for r in progress},
+        ready={r[1]: bool(r[2]) for r in progress if is_kept(r[2], r[4])},
         waiting={r[1]: (r[3], r[4]) for r in progress if not r[2]},
         counts=tuple(c for c in counts if c.audience_id in visible),
         fragments=request.fragments,

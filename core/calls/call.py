@@ -41,15 +41,24 @@ class Call:
         return self.scope.destination or self.settings.prompt_destination
 
 
-def open_call(db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> Call:
+def open_call(
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+    *,
+    searches: bool = False,
+) -> Call:
     """Return the call of a door that was passed these; what is None is the process's own.
+
+    Args:
+        searches: the door reads alone.
 
     Raises:
         ConfigError: the connection string or the settings cannot be used.
         StoreError: the database of the process cannot be opened.
     """
     known_db = defaults.handle(db)
-    known = defaults.settings_for(settings, known_db)
+    known = defaults.settings_for(settings, known_db, searches=searches)
     return Call(known_db, known, defaults.scope_for(scope, known))
 
 

@@ -19,6 +19,7 @@ from ..config import Settings, database_values_of, resolve
 from ..database import config_table
 from ..database.engine import Database
 from ..errors import StoreError
+from ..index import keeping
 from ..scope import Scope, _current, current_scope
 from ..shapes import IncomingMessage, now_utc
 
@@ -179,6 +180,8 @@ def open_database(
 
     db = open_bare(url, settings=settings, **options)
     migrating.ensure_present(db)
+    if not resolve(settings).search_index:
+        keeping.leave_out(db)
     return db
 
 
@@ -205,16 +208,28 @@ def check_handle(db: Any) -> Any:
     return db
 
 
-def settings_for(settings: Settings | Mapping[str, object] | None = None, db: Any = None) -> Settings:
+def settings_for(
+    settings: Settings | Mapping[str, object] | None = None, db: Any = None, *, searches: bool = False
+) -> Settings:
     """Return the settings of one call: those passed, else those of `configure`, over environment, table and file.
+
+    With SEARCH_INDEX 0 the database keeps no search index from then on.
 
     Args:
         db: its table `config` is read, at most every 5 seconds. None reads no table: what is known of the database of
             the process counts.
+        searches: the call reads alone, and leaves a search index that it does not use where it is.
 
     Raises:
         ConfigError: as `config.resolve`.
     """
+    known = _settings_for(settings, db)
+    if not (known.search_index or searches or db is None):
+        keeping.leave_out(db)
+    return known
+
+
+def _settings_for(settings: Settings | Mapping[str, object] | None, db: Any) -> Settings:
     settings = _process.settings if settings is None else settings
     if isinstance(settings, Settings):
         return settings

@@ -230,6 +230,12 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
         choices=get_args(Ranking),
         group="Memories",
     )
+    search_index: bool = flag(
+        True,
+        "Keep an index of words and tags, which searches rank by; without one the rows themselves are asked by "
+        "JSON_CONTAINS and LIKE, the newest that match: for small databases.",
+        group="Memories",
+    )
     context_reach: int = flag(
         4,
         "Messages after one that fits, and before it (half as many among short turns), that may hold an answer; "

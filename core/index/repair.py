@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
 from ..database import sources
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, upsert
-from ..database.engine import Database
+from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
 from ..database.sources import SourceTable
 from . import table as search_index
 from .check import Difference, differences
 from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
 from .indexed import change_row, derive_columns, list_texts
+from .keeping import is_kept
 from .table import TAG, WORD, Entry
 
 __all__ = ["Difference", "Progress", "backfill", "differences", "mend"]
@@ -33,6 +35,7 @@ def backfill(db: Database, progress: Progress | None = None) -> int:
     """Index the rows of every source that is not ready, in ranges of 1,000 ids; return how many rows were indexed.
 
     Writers go on meanwhile: a range's rows are locked before they are read. Interrupted, it goes on where it stopped.
+    Where no index is kept (`index.keeping`), or no longer is, nothing is done.
 
     Raises:
         StoreWriteError: a range could not be written; the ranges before it are.
@@ -40,13 +43,12 @@ def backfill(db: Database, progress: Progress | None = None) -> int:
     done = 0
     for source in sources.ALL:
         state = state_of(db, source)
-        while state is not None and not state.ready:
+        while state is not None and not state.ready and is_kept(state.ready, state.until_id):
             ids = _next_ids(db, source, state.next_id, state.until_id)
             if not ids:
-                db.transaction(partial(_set_ready, db, source), source="search_progress")
+                db.transaction(partial(_set_ready, db, source, state.until_id), source="search_progress")
                 break
-            db.transaction(partial(_index_range, db, source, ids), source=source.table.name)
-            done += len(ids)
+            done += db.transaction(partial(_index_range, db, source, ids, state), source=source.table.name)
             if progress is not None:
                 progress(source.table.name, done, 0)
             state = state_of(db, source)
@@ -64,12 +66,12 @@ def _next_ids(db: Database, source: SourceTable, above: int, until: int) -> list
     return [r[0] for r in found]
 
 
-def _set_ready(db: Database, source: SourceTable, connection: Connection) -> None:
+def _set_ready(db: Database, source: SourceTable, until: int, connection: Connection) -> None:
     connection.execute(
         update(search_progress)
-        .where(search_progress.c.source == bindparam("number"))
+        .where(search_progress.c.source == bindparam("number"), search_progress.c.until_id == bindparam("until"))
         .values(ready=1, updated_at=bindparam("now")),
-        {"number": source.number, "now": db.clock()},
+        {"number": source.number, "until": until, "now": db.clock()},
     )
 
 
@@ -85,7 +87,12 @@ def _fold_anew(source: SourceTable, ids: Sequence[int], connection: Connection) 
             connection.execute(change_row(source, tuple(made)), {"whose": persona, "which": row_id, **made})
 
 
-def _index_range(db: Database, source: SourceTable, ids: Sequence[int], connection: Connection) -> None:
+def _index_range(db: Database, source: SourceTable, ids: Sequence[int], state: Any, connection: Connection) -> int:
+    """Index a range and return how many rows it has.
+
+    Raises:
+        UndoError: with 0; the range is no longer the next one, as another process has indexed it or keeps no index.
+    """
     _fold_anew(source, ids, connection)
     row = source.table.c
     wanted = select(*indexed_columns(source)).where(
@@ -95,12 +102,20 @@ def _index_range(db: Database, source: SourceTable, ids: Sequence[int], connecti
         wanted = wanted.with_for_update()
     found = connection.execute(wanted, {"first": ids[0], "last": ids[-1]}).fetchall()
     search_index.add(connection, db.family, [entry_of(source, r) for r in found])
-    connection.execute(
+    p = search_progress.c
+    moved = connection.execute(
         update(search_progress)
-        .where(search_progress.c.source == bindparam("number"), search_progress.c.next_id < bindparam("last"))
+        .where(
+            p.source == bindparam("number"),
+            p.next_id == bindparam("before", type_=ID),
+            p.until_id == bindparam("until", type_=ID),
+        )
         .values(next_id=bindparam("last"), updated_at=bindparam("now")),
-        {"number": source.number, "last": ids[-1], "now": db.clock()},
+        {"number": source.number, "before": state.next_id, "until": state.until_id, "last": ids[-1], "now": db.clock()},
     )
+    if not moved.rowcount:
+        raise UndoError(0)
+    return len(ids)
 
 
 # Mending

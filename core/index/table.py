@@ -31,6 +31,7 @@ from ..database.schema import (
 from ..database.sources import SourceTable
 from ..database.statements import Part
 from ..text.words import index_terms
+from . import keeping
 from .lookups import UNLISTED
 
 TERM_BYTES = 160
@@ -115,11 +116,11 @@ _COUNT = ("audience_id", "kind", "term", "source", "docs")
 def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert the index rows of `entries`, raise the counts, and make new words known.
 
-    Shared rows (counts, words, totals) are written in sorted order and last, so that writers do not deadlock and hold
-    each other up for the shortest time.
+    Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, words, totals) are
+    written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
     """
     by_audience: dict[int, list[Entry]] = {}
-    for entry_ in entries:
+    for entry_ in keeping.drop_unkept(connection, family, entries):
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
     if not by_audience:
         return

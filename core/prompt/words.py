@@ -16,7 +16,7 @@ from .. import synth_tagging
 from ..audience.view import Request, Viewer
 from ..database import sources
 from ..search.language import spoken_in, with_languages_of
-from ..search.query import minors, nears, pieces
+from ..search.query import is_newest_first, minors, nears, pieces
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..text import words as word_rules
@@ -122,20 +122,22 @@ def plan_request(call: PromptCall, words: Sequence[str], tags: Sequence[str]) ->
     The first KEYWORD_LIMIT words are looked up inside known words too, of more the others as whole words.
     """
     s, spoken = call.settings, _spoken(call)
+    if not s.search_index:
+        return Request()
     forms = [word_rules.search_form(w, spoken) for w in words]
     asked = [*forms[: s.keyword_limit], *tags]
     wanted = tuple(
         dict.fromkeys([*(p for text in asked for p in pieces(text)), *_beside(call, forms[: s.keyword_limit])])
     )
     whole = () if len(words) <= s.keyword_limit else tuple(dict.fromkeys([*words, *forms]))
-    return Request(fragments=wanted, whole_words=whole, tags=tuple(tags), exact=s.memory_ranking == "recency")
+    return Request(fragments=wanted, whole_words=whole, tags=tuple(tags), exact=is_newest_first(s))
 
 
 def _beside(call: PromptCall, forms: Sequence[str]) -> list[Fragment]:
     """Return the pieces of what is looked for beside the words: their other forms, their near spellings."""
     text = call.asked_text
     s = with_languages_of(text, call.settings)
-    if s.memory_ranking == "recency":
+    if is_newest_first(s):
         return []
     made = [one.piece for one in minors(text, forms, s)]
     return made + [piece for one in nears(text, forms, s) for piece in one.pieces]
@@ -152,7 +154,7 @@ def close_words(call: PromptCall, words: Sequence[str], chosen: Sequence[str], v
         words: all that stand in the message.
         chosen: words and tags looked for.
     """
-    if len(words) <= call.settings.keyword_limit or call.settings.memory_ranking == "recency":
+    if len(words) <= call.settings.keyword_limit or is_newest_first(call.settings):
         return viewer
     wanted = dict.fromkeys(piece for text in chosen for piece in pieces(text))
     known = set(viewer.fragments)

@@ -1,11 +1,13 @@
 """Candidates of a search: from the search tables, and from the rows themselves where these are not indexed.
 
 Relevance mode ranks every row that matches and hands the best on (`search.best_rows`); recency mode takes the newest
-matching rows of each source (`search.newest_rows`). In later rounds more of them come.
+matching rows of each source (`search.newest_rows`). In later rounds more of them come. With SEARCH_INDEX 0 the rows
+themselves are asked, whatever the search tables hold.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,12 +16,15 @@ from ..database import sources
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import StoreReadError
+from ..index.lookups import Wanted
+from ..index.postings import Limits
 from .gathered import Gathered, list_excluded, pool_size
+from .query import Query
 from .question.question import Question
 from .ranking import ranking
 from .ranking.ranking import Candidate
 from .reading import plain as search_plain
-from .terms import Search
+from .terms import FOLDED_CHARS, Search
 
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
@@ -42,6 +47,8 @@ def gather_candidates(
     viewer = search.viewer
     if not viewer.audiences:
         return Gathered()
+    if not search.settings.search_index:
+        return gather_newest(search, db, depth)
     indexed = [s for s in search.query.sources if use_index and s.number in viewer.ready]
     plain = [s for s in search.query.sources if s not in indexed or s.number in viewer.waiting]
     made, found = Gathered(), Found()
@@ -111,6 +118,45 @@ def _plain(
     )
     rows = search_plain.search(db, asked)
     return rows, len(rows) < pool
+
+
+def gather_newest(search: Search, db: Database, depth: int) -> Gathered:
+    """Return the newest matching rows of each source by the plain predicates alone, in one statement.
+
+    Where it fails, the sources are asked one by one: what stands in the others is found.
+
+    Raises:
+        StoreReadError: no source could be read.
+    """
+    asked = [ask_plainly(search.query, source, search.words, search.limits) for source in search.query.sources]
+    pool = search.query.pool * 4**depth
+    asked = [replace(one, audiences=search.viewer.audiences, pool=pool) for one in asked]
+    persona, errors = search.viewer.scope.persona, dict[int, StoreReadError]()
+    try:
+        found, rows = search_plain.read_newest(db, persona, asked, search.chars, FOLDED_CHARS)
+    except StoreReadError:
+        found, rows = [], {}
+        for one in asked:
+            try:
+                candidates, read = search_plain.read_newest(db, persona, [one], search.chars, FOLDED_CHARS)
+            except StoreReadError as error:
+                log_unread(one.source.number, error)
+                errors[one.source.number] = error
+            else:
+                found += candidates
+                rows |= read
+        if len(errors) == len(asked):
+            raise
+    considered = Counter(c.source for c in found)
+    cut = frozenset(number for number, count in considered.items() if count >= pool)
+    return Gathered(ranking.tier_then_newest(found), cut=cut, considered=considered, errors=errors, rows=rows)
+
+
+def ask_plainly(query: Query, source: SourceTable, words: Sequence[Wanted], limits: Limits) -> search_plain.Question:
+    """Return what a search asks of one source by the plain predicates."""
+    without = sorted(row_id for name, row_id in query.exclude.rows if name == source.name)
+    asked = search_plain.question(source, query.tags, words, limits)
+    return replace(asked, pool=query.pool, without_rows=tuple(without))
 
 
 def _indexed(search: Search, db: Database, question: Question, numbers: Sequence[int], depth: int) -> Gathered:

@@ -101,7 +101,7 @@ def rows_wanted(
     ids: dict[int, list[int]] = {}
     for c in chosen:
         ids.setdefault(c.source, []).append(c.id)
-    return RowsWanted(ids, search.chars, FOLDED_CHARS, around, is_all)
+    return RowsWanted(ids, search.chars, FOLDED_CHARS, around, is_all, are_there=bool(gathered.rows))
 
 
 def share_of(meaning: Meaning | None) -> float:

@@ -15,7 +15,6 @@ from datetime import UTC
 from typing import Any, TypedDict, TypeVar
 
 from .. import search as searching
-from ..audience.view import Request
 from ..base import hooks, logs
 from ..calls.call import Call, look_around, open_call
 from ..config import Settings
@@ -96,7 +95,7 @@ def free_memory_search(
     count, note = read_limit(limit, 5, 1, POOL)
     if note:
         logs.warning("bad_argument", argument="limit", note=note)
-    call = open_call(db, settings, scope)
+    call = open_call(db, settings, scope, searches=True)
     asked = searching.prepare(keywords=words, include_chat=False, limit=POOL, ranking="recency", settings=call.settings)
     if asked.is_empty:
         return []
@@ -157,7 +156,7 @@ def memory_search_action(
     >>> answer["status"], answer["count"], answer["results"][0]["snippet"]
     ('ok', 1, 'Tofu is a grey cat.')
     """
-    call = open_call(db, settings, scope)
+    call = open_call(db, settings, scope, searches=True)
     known = call.settings
     request, errors = windows.check_action_payload(payload, call.db.clock(), zone(known.timezone) or UTC)
     if errors:
@@ -236,10 +235,7 @@ def _search(asked: searching.Query, call: Call) -> Found:
     Raises:
         StoreReadError: no source could be read at all.
     """
-    request = Request(
-        fragments=asked.fragments, tags=asked.tags, exact=asked.ranking == "recency", inserted_into=asked.numbers
-    )
-    viewer = look_around(call, request).viewer
+    viewer = look_around(call, asked.request).viewer
     rows: dict[tuple[int, int], tuple[ranking.Candidate, FoundRow]] = {}
 
     def note(candidate: ranking.Candidate, row: FoundRow) -> str:

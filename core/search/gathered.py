@@ -20,6 +20,7 @@ from .terms import Search
 
 if TYPE_CHECKING:
     from .ranking.all_rows import RankedRow
+    from .reading.found_rows import FoundRow
 
 PROVED_AT_ONCE = 400
 """Rows whose texts are compared at once with what is looked for."""
@@ -47,6 +48,8 @@ class Gathered:
     """Source and id to what is known of a row beside its text: of candidates, and of rows around the best of them."""
     around: Sequence[int] = ()
     """Messages that stand around the best candidates, by id."""
+    rows: Mapping[tuple[int, int], FoundRow] = field(default_factory=dict)
+    """Source and id to the candidates' rows, where these came along (SEARCH_INDEX 0)."""
     left_aside: tuple[str, ...] = ()
     """Words that too many rows hold to be ranked by."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ..audience.view import Request
 from ..base import logs
 from ..config import Settings
 from ..database import sources
@@ -20,6 +21,8 @@ from ..text.words import words as plain_words
 from .language import with_languages_of
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
+NO_INDEX = "SEARCH_INDEX is 0: the newest rows that match are the hits, whatever fits best."
+"""The note of a search that would be ranked."""
 MOST_PIECES = 12
 """Most pieces of one text that are looked up among the known words: its rows are compared as a whole anyway."""
 ENOUGH_WORDS = 5
@@ -82,6 +85,8 @@ class Query:
     """Tags and keywords were taken from the text."""
     near: tuple[Near, ...] = ()
     """Keywords that may be misspelt, should nothing hold them, in relevance mode."""
+    has_index: bool = True
+    """SEARCH_INDEX: known words and tags are asked for before the rows."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -122,6 +127,16 @@ class Query:
         )
 
     @property
+    def request(self) -> Request:
+        """Return what is to be known of the words and tags beside who sees what."""
+        return Request(
+            fragments=self.fragments,
+            tags=self.tags if self.has_index else (),
+            exact=self.ranking == "recency",
+            inserted_into=self.numbers,
+        )
+
+    @property
     def is_empty(self) -> bool:
         """Return whether there is nothing to look for; then no database is asked."""
         return not (self.tags or self.keywords)
@@ -156,6 +171,8 @@ def prepare(
         wanted_tags, wanted_words = _of_text(text, settings)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
+    if mode == "relevance" and not settings.search_index:
+        mode, notes = "recency", [*notes, NO_INDEX]
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
         if note:
             logs.warning("bad_argument", argument=name, note=note)
@@ -177,8 +194,11 @@ def prepare(
         minor=minor,
         derived=derived,
         near=near,
+        has_index=settings.search_index,
         notes=tuple(notes),
     )
+    if not settings.search_index:
+        return made
     asked = dict.fromkeys(piece for one in made.texts for piece in pieces(one))
     asked |= dict.fromkeys(one.piece for one in minor)
     asked |= dict.fromkeys(piece for one in near for piece in one.pieces)
@@ -238,6 +258,15 @@ def _bends(form: str) -> bool:
 
 def _beginning(form: str) -> str:
     return form[:-1] if _bends(form) else form
+
+
+def is_newest_first(settings: Settings) -> bool:
+    """Return whether the newest rows that match are the hits: MEMORY_RANKING says so, or there is no index to rank by.
+
+    >>> is_newest_first(Settings()), is_newest_first(Settings(search_index=False))
+    (False, True)
+    """
+    return settings.memory_ranking == "recency" or not settings.search_index
 
 
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:

@@ -174,6 +174,7 @@ def finish(
         errors: sources whose rows could not be brought.
     """
     gathered, is_all = current.gathered, wanted is None or wanted.is_all
+    rows = {**gathered.rows, **rows} if gathered.rows else rows
     hits = choice.choose_hits(
         current.search, gathered, current.question, current.meaning, rows, is_all=is_all, drop=drop
     )

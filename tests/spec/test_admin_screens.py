@@ -11,6 +11,7 @@ import pytest
 from core import ai_diary, privacy, stories
 from core.config import FLAGS, Settings
 from core.database.engine import Database
+from core.index import keeping
 from tests.spec.admin_world import BEARER, TOKEN, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
@@ -320,6 +321,17 @@ def test_l23_deep_consolidation_asks_even_where_nothing_would_go(operator: Opera
 
 def _try(operator: Operator, **fields: str) -> Any:
     return operator.ask("POST", "/page/playground", data={"text": "What is the cat called?", **fields})
+
+
+def test_t40_the_playground_shows_what_the_search_asks_the_database(operator: Operator, life: Life) -> None:
+    """Who knows SQL sees what is asked, with an index and without one, and the plain predicates beside."""
+    life.item("The cat is called Tofu", tags=["cat"])
+    shown = html.unescape(_try(operator).text)
+    assert "What the search asks the database" in shown
+    assert "search_term" in shown and "plain predicates, memories" in shown.lower() and '"%cat%"' in shown
+    beside = html.unescape(_try(operator, others="SEARCH_INDEX: 0").text)
+    assert "With the other settings" in beside
+    assert life.search_items(operator=True)["total"] == 1 and keeping.find_unkept(life.db) == set()
 
 
 def test_l35_the_playground_shows_the_messages_and_sends_them_to_the_model(db: Database, stage: Stage) -> None:

@@ -135,6 +135,11 @@ def _memory_ranking(stage: Stage, value: Any) -> object:
     return snippets(stage.context("rare tofu", MEMORY_RANKING=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
 
 
+@probe(1, 0)
+def _search_index(stage: Stage, value: Any) -> object:
+    return snippets(stage.context("rare tofu", SEARCH_INDEX=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
+
+
 @probe(0, 1)
 def _free_search_shuffle(stage: Stage, value: Any) -> object:
     settings, tries = Settings(free_search_shuffle=value), range(12)

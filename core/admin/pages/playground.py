@@ -21,6 +21,7 @@ from ...config.levels import known_flag
 from ...errors import ConfigError, ItemNotFoundError, ModelError, PromptTooLargeError
 from ...prompt_engine import explain_json_prompt, to_json, to_messages
 from ...scope import Scope
+from ...synth_core_memory import preview_search
 from ...text.counters import resolve_counter
 from ..playground import without_writing
 from . import form_values
@@ -94,9 +95,9 @@ def ask(page: Page) -> Response:
     others = read_settings(page.settings, given["others"])
     try:
         prompt, report = _explain(page, page.settings, given, limit, tokens)
-        shown = _build_shown(page, prompt, report, given["style"])
+        shown = _build_shown(page, prompt, report, given)
         if others != page.settings:
-            other = _build_shown(page, *_explain(page, others, given, limit, tokens), given["style"], others)
+            other = _build_shown(page, *_explain(page, others, given, limit, tokens), given, others)
         if page.field("action") == "send":
             answer = _send(page, given, shown["messages"])
         conversation = given["conversation"].strip()
@@ -170,7 +171,6 @@ def _explain(
     }
     if conversation:
         message["interface_path"] = conversation
-    scope = Scope(page.persona, conversation or None, person or None)
     return explain_json_prompt(
         message,
         interface_name=interface or None,
@@ -179,17 +179,55 @@ def _explain(
         destination=given["destination"],
         db=without_writing(page.db),
         settings=replace(settings, record_recalls=False),
-        scope=scope,
+        scope=_scope_of(page, given),
     )
 
 
+def _scope_of(page: Page, given: Mapping[str, str]) -> Scope:
+    return Scope(page.persona, given["conversation"].strip() or None, given["participant"].strip() or None)
+
+
+def list_statements(
+    page: Page, report: Mapping[str, Any], given: Mapping[str, str], settings: Settings
+) -> list[tuple[str, str, str]]:
+    """Return what the search asks the database, in order, then the plain predicates of each source.
+
+    Each is what it is for, its text, and its parameters; none where there was no search.
+    """
+    if not report.get("search"):
+        return []
+    scope = replace(_scope_of(page, given), destination=given["destination"])  # type: ignore[arg-type]
+    found = preview_search(
+        tags=[*report["tags"], *report["expansion"]],
+        keywords=report["words"],
+        query=given["text"],
+        db=page.db,
+        settings=settings,
+        scope=scope,
+    )
+    made = [
+        (each["for"], each["statement"], json.dumps(each["parameters"], ensure_ascii=False))
+        for one in list(found.values())[:1]
+        for each in one["sent"]
+    ]
+    return made + [
+        (f"plain predicates, {name}", one["statement"], json.dumps(one["parameters"], ensure_ascii=False, default=str))
+        for name, one in found.items()
+    ]
+
+
 def _build_shown(
-    page: Page, prompt: dict[str, Any], report: dict[str, Any], style: str, settings: Settings | None = None
+    page: Page,
+    prompt: dict[str, Any],
+    report: dict[str, Any],
+    given: Mapping[str, str],
+    settings: Settings | None = None,
 ) -> dict[str, Any]:
     count, counter = resolve_counter(None)
     used = settings or page.settings
     return {
-        "messages": list(to_messages(prompt, style="chat" if style == "chat" else "data", settings=used)),
+        "messages": list(to_messages(prompt, style="chat" if given["style"] == "chat" else "data", settings=used)),
+        "statements": list_statements(page, report, given, used),
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
         "chosen": list_chosen(page, prompt, report),

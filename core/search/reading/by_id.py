@@ -26,8 +26,8 @@ FILLED_TO = 8
 """On SQLite the ids of a source are a multiple of this."""
 
 
-def _columns_of(number: int, row: Any) -> list[Any]:
-    """Return the columns of a row of a source that is asked for by its id."""
+def list_columns(number: int, row: Any) -> list[Any]:
+    """Return the columns of a row of a source that becomes a hit, cut at `chars` and `folded_chars`."""
 
     def cut(column: Any) -> Any:
         return _cut(column, "chars")
@@ -100,7 +100,7 @@ def _rows_of(number: int, family: str) -> Part:
     if "expires_at" in row:
         kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
         where.append(or_(kept, row.conversation_key == bindparam("here", type_=Key(512))))
-    return Part(select(*_columns_of(number, row)).where(*where), family)
+    return Part(select(*list_columns(number, row)).where(*where), family)
 
 
 @lru_cache(maxsize=2)
@@ -129,6 +129,8 @@ class RowsWanted:
     """Ids of messages that stand around them."""
     is_all: bool = True
     """Every candidate of the search is among them."""
+    are_there: bool = False
+    """The search has brought the rows themselves."""
     has_titles: bool = False
     """Bring what the conversations of the rows are called, too."""
 
@@ -173,7 +175,8 @@ def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, int
     """
     near_chars = max(wanted.chars, NEAR_CHARS)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
-    made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in wanted.sources]
+    missing = () if wanted.are_there else wanted.sources
+    made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in missing]
     # A diary entry stands in no one conversation.
     titled = [n for n in wanted.sources if wanted.has_titles and n != sources.AI_DIARY.number]
     made += [_titles_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in titled]

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...database import sources
-from ...database.dialects import microseconds, read_time
-from ...database.row_shapes import KEY, NUMBER, PLAIN, TEXT, Kind, Shape
+from ...database.dialects import from_key, microseconds, read_time
+from ...database.row_shapes import KEY, NUMBER, PLAIN, TEXT, TEXT_PLACES, Kind, Shape
 from ...shapes import PERSONA_SENDER
 from ...text.folding import fold
 from ...text.hits import known_name
@@ -139,6 +139,24 @@ class FoundRow:
 
 Rows = dict[tuple[int, int], FoundRow]
 """Source number and row id to row."""
+
+
+def readable(row: Any) -> Any:
+    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
+    texts = row[TEXT_PLACES]
+    for value in texts:
+        if isinstance(value, bytes):
+            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
+    return row
+
+
+def sort_by_kind(found: Iterable[Any], family: str) -> list[list[Any]]:
+    """Return the rows of a statement by kind, in the order of SHAPES, as `put_together` takes them."""
+    made: dict[int, list[Any]] = {shape.number: [] for shape in SHAPES}
+    read = {shape.number: shape.read for shape in SHAPES}
+    for row in found:
+        made[row[0]].append(read[row[0]](readable(row) if family == "sqlite" else row))
+    return list(made.values())
 
 
 def put_together(

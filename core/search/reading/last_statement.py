@@ -16,9 +16,9 @@ from sqlalchemy import Integer, bindparam, select
 from ...audience.view import Recent, Viewer
 from ...context.live import read_message
 from ...database import sources, statements
-from ...database.dialects import ID, Key, Time, from_key
+from ...database.dialects import ID, Key, Time
 from ...database.engine import Database
-from ...database.row_shapes import KEY, NUMBER, OBJECT, TEXT, TEXT_LIST, TEXT_PLACES, TIME, Branch, Shape
+from ...database.row_shapes import KEY, NUMBER, OBJECT, TEXT, TEXT_LIST, TIME, Branch, Shape
 from ...database.schema import ai_diary, chat_history_cache
 from ...database.statements import Part
 from ...shapes import DiaryEntry, HistoryEntry, ReplyNote
@@ -162,18 +162,9 @@ def _read_rows(
     read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
     made: dict[int, list[Any]] = {}
     for row in db.read_driver(text, values, source="memories, diary, history and sections"):
-        readable = _readable(row) if db.family == "sqlite" else row
+        readable = found_rows.readable(row) if db.family == "sqlite" else row
         made.setdefault(row[0], []).append(read[row[0]](readable))
     return made
-
-
-def _readable(row: Any) -> Any:
-    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
-    texts = row[TEXT_PLACES]
-    for value in texts:
-        if isinstance(value, bytes):
-            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
-    return row
 
 
 @lru_cache(maxsize=4)

@@ -1,6 +1,7 @@
 """The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means.
 
-They serve sources whose index is not built, and are the oracle that tests compare the index with.
+They serve sources whose index is not built, with SEARCH_INDEX 0 all of a search (`read_newest`), and are the oracle
+that tests compare the index with.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.dialects import mysql, sqlite
 
-from ...database import sources
+from ...database import sources, statements
 from ...database.bulk import chunks
 from ...database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds, read_time
 from ...database.engine import Database
@@ -23,6 +24,8 @@ from ...errors import StoreReadError
 from ...index.lookups import Wanted
 from ...index.postings import Limits, within
 from ..ranking.ranking import Candidate
+from . import by_id, found_rows
+from .found_rows import FoundRow
 
 AT_ONCE = 500
 """Rows compared in one statement."""
@@ -95,6 +98,16 @@ def question(source: sources.SourceTable, tags: Sequence[str], words: Sequence[W
 
 
 def _statement(shape: _Shape) -> Any:
+    row = sources.BY_NUMBER[shape.source].table.c
+    return _choose(shape, row.id, row.timestamp, _TIER, func.char_length(row.text_folded))
+
+
+_TIER = object()
+"""Stands for the tier among the columns of `_choose`."""
+
+
+def _choose(shape: _Shape, *columns: Any) -> Any:
+    """Return the statement that chooses the newest matching rows of a source, tier 1 first."""
     source = sources.BY_NUMBER[shape.source]
     row = source.table.c
     tags, keywords, tag_words = shape.counts
@@ -111,7 +124,7 @@ def _statement(shape: _Shape) -> Any:
         *_left_out(row, shape),
     ]
     tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2) if as_tag and as_word else literal_column("2")
-    made = select(row.id, row.timestamp, tier.label("tier"), func.char_length(row.text_folded)).where(*where)
+    made = select(*(tier.label("tier") if column is _TIER else column for column in columns)).where(*where)
     return made.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc()).limit(
         bindparam("pool", type_=Integer())
     )
@@ -149,6 +162,39 @@ def search(db: Database, asked: Question) -> list[Candidate]:
     rows = db.read_driver(text, values, source=asked.source.table.name)
     number = asked.source.number
     return [Candidate(number, r[0], microseconds(read_time(r[1])), words=(r[3] or 0) // 6, tier=r[2]) for r in rows]
+
+
+@lru_cache(maxsize=256)
+def _rows_part(shape: _Shape, family: str) -> Part:
+    source = sources.BY_NUMBER[shape.source]
+    return Part(_choose(shape, *by_id.list_columns(source.number, source.table.c), _TIER), family)
+
+
+def read_newest(
+    db: Database, persona: str, asked: Sequence[Question], chars: int, folded_chars: int
+) -> tuple[list[Candidate], dict[tuple[int, int], FoundRow]]:
+    """Return the newest `pool` matching rows of each source, tier 1 first, and the rows themselves: in one statement.
+
+    Args:
+        persona: whose rows they are.
+        asked: a question for each source.
+        chars: most characters of each text.
+        folded_chars: most characters of the folded text.
+
+    Raises:
+        StoreReadError: one of the tables could not be read.
+    """
+    asked = [one for one in asked if one.audiences and not one.is_empty]
+    if not asked:
+        return [], {}
+    values: list[Any] = []
+    now, sizes = db.clock(), {"chars": chars, "folded_chars": folded_chars}
+    texts = [_rows_part(one.shape, db.family).text({**one.values(now), **sizes}, values) for one in asked]
+    tables = ", ".join(one.source.table.name for one in asked)
+    found = db.read_driver(statements.union(texts, db.family), values, source=tables)
+    tiers = {(row[0], row[1]): row[-1] for row in found}
+    rows = found_rows.put_together(persona, *found_rows.sort_by_kind(found, db.family))
+    return [Candidate(*place, row.at_us, tier=tiers[place]) for place, row in rows.items()], rows
 
 
 def holding(
@@ -198,9 +244,16 @@ def is_readable(db: Database, source: sources.SourceTable) -> bool:
 
 
 def statement_text(family: str, asked: Question) -> tuple[str, dict[str, Any]]:
-    """Return the plain statement of one source and its parameters by name, for people. No database is asked."""
+    """Return the plain statement of one source and its parameters by name, for people. No database is asked.
+
+    Of its parameters `audiences`, `now` and `here` (the conversation asked in) are left to who runs it.
+    """
     dialect = sqlite.dialect(paramstyle="named") if family == "sqlite" else mysql.dialect(paramstyle="named")
     made = _statement(asked.shape).compile(dialect=dialect)
     values = asked.values(None)
     used = {name: values[name] for name in made.params if name in values and name not in ("audiences", "now", "here")}
-    return re.sub(r"__\[POSTCOMPILE_([^\]]+)\]", r":\1", str(made)), used
+    shown = re.sub(r"__\[POSTCOMPILE_([^\]]+)\]", r":\1", str(made))
+    for name, value in made.params.items():  # numbers and blanks that the statement itself brings
+        if name not in values:
+            shown = re.sub(rf":{name}\b", repr(value), shown)
+    return shown, used
