@@ -115,8 +115,11 @@ class Sender:
 
     @property
     def shown_username(self) -> str:
-        """Username, or `Unknown`."""
-        return self.username or "Unknown"
+        """Username, else the full name in one line of at most 64 characters, else `Unknown`.
+
+        A model that answers "Where did I leave my key?" has to know which of the lines are the asker's.
+        """
+        return self.username or " ".join(self.name.split())[:64] or "Unknown"
 
     @property
     def usertag(self) -> str:

@@ -15,6 +15,7 @@ import typer
 from ..base.wire_ids import write_ids
 from ..errors import TransferError
 from . import output
+from .forget import name_near
 from .run import LocalOption, Run, ServerOption, refusals
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 
     rows = read_rows(run.db, run.scope().persona, person)
     if not any(rows.values()):
-        raise TransferError(f"Nothing is kept of {person!r}. A person is named by its key interface/id.")
+        raise TransferError(f"{name_near(run, 'participant', person)} A person is named by its key interface/id.")
     facts = {"person": person, "persona": run.scope().persona, "tables": rows}
     if str(file) == _STDOUT:
         output.print_json(facts)

@@ -60,11 +60,11 @@ def forget(
     run.answer(done.as_dict(), lambda: _print_counts(done))
     if not done.total:
         ((kind, key),) = wanted.items()
-        output.note(_name_near(run, kind, str(key)), style="yellow")
+        output.note(name_near(run, kind, str(key)), style="yellow")
         raise typer.Exit(1)
 
 
-def _name_near(run: Run, kind: str, key: str) -> str:
+def name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that says what is not known, and names what is near it."""
     from ..audience import table_places
 

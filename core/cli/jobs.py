@@ -49,7 +49,14 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
     from .. import llm
     from ..jobs import Worker
 
-    worker = Worker(run.db, personas=personas or (), told=lambda done: _print_run(run, done))
+    failed: list[OperationRun] = []
+
+    def tell(done: OperationRun) -> None:
+        _print_run(run, done)
+        if done.state == "failed":
+            failed.append(done)
+
+    worker = Worker(run.db, personas=personas or (), told=tell)
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
         ending = "until nothing is left" if once else "until Ctrl-C"
@@ -61,6 +68,7 @@ def work(run: Run, once: OnceOption = False, schedule: ScheduleOption = False, p
             begun = worker.run(once=once)
         if once:
             _tell_waiting(run, personas)
+            _tell_failed(failed)
     finally:
         llm.close()
     if not run.as_json:
@@ -83,6 +91,14 @@ def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
     if waiting:
         reason = f", the last try failed: {output.clean(why)}" if why else ""
         output.note(f"{waiting} operations wait for their next try{reason}. See `prompt-engine jobs`.", style="yellow")
+
+
+def _tell_failed(failed: Sequence[OperationRun]) -> None:
+    """Tell how many operations were given up: they stay so until somebody tries them again."""
+    if failed:
+        mend = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
+        said = f"{len(failed)} operations have failed, the last one: {output.clean(failed[-1].error)}."
+        output.note(f"{said} {mend} `prompt-engine jobs retry --all`.", style="yellow")
 
 
 @contextmanager

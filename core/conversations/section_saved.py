@@ -50,7 +50,10 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    return Built([_named(row, asked) for row in shown], left_out, tuple(str(row.id) for row in shown))
+    own = (asked.viewer.scope.participant, asked.viewer.person)
+    is_of_others = any(row.participant and row.participant not in own for row in shown)
+    texts = [_named(row) if is_of_others else row.content or "" for row in shown]
+    return Built(texts, left_out, tuple(str(row.id) for row in shown))
 
 
 def _most(asked: Asked) -> int:
@@ -61,12 +64,9 @@ def _most(asked: Asked) -> int:
     return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
 
 
-def _named(row: saved.SavedText, asked: Asked) -> str:
-    """Return the text, with the name in front where it is of somebody else than who is answered."""
-    who, viewer = row.participant, asked.viewer
-    if not who or who in (viewer.scope.participant, viewer.person):
-        return row.content or ""
-    name = known_name(row.person or "", who.partition("/")[2])
+def _named(row: saved.SavedText) -> str:
+    """Return the text with the name of who asked for it in front; the persona's own has none."""
+    name = known_name(row.person or "", (row.participant or "").partition("/")[2])
     return f"{name}: {row.content or ''}" if name else row.content or ""
 
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +39,7 @@ CHECKED_BYTES = 1 << 30
 """A larger SQLite file is not read from end to end."""
 WAL_BYTES = 256 << 20
 _DISTRIBUTION = "prompt-engine"
-_REQUIRED = re.compile(r"^([\w.-]+).*;.*\bextra\s*==\s*['\"](\w+)['\"]")
-_MODULES = {"python-multipart": "python_multipart", "opentelemetry-api": "opentelemetry"}
-"""Package to the module it brings, where the two names differ."""
+_REQUIRED = re.compile(r"^([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
 _NOT_FOR_USE = frozenset({"test"})
 
 
@@ -296,10 +293,18 @@ def _missing_packages() -> dict[str, list[str]]:
         if match is None or match[2] in _NOT_FOR_USE:
             continue
         lacking = found.setdefault(match[2], [])
-        module = _MODULES.get(match[1], match[1].replace("-", "_"))
-        if find_spec(module) is None:
+        if not _is_installed(match[1]):
             lacking.append(match[1])
     return dict(sorted(found.items()))
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a package is there, by its own name: many a module is called otherwise."""
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _embedder(known: Settings, *, ask: bool) -> list[Symptom]:

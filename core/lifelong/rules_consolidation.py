@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..conversations.rules_summaries import Line
+from ..conversations.rules_summaries import Line, name_speakers
 from ..memories.rules import Tier, importance_of
 from ..memories.rules_retention import heuristic_importance
 from ..text import remember_phrases as remember
@@ -190,14 +190,17 @@ def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
     """Return the sentences of people that are worth keeping, as said, each with who said it and where.
 
     Facts and preferences are FactsAboutUser, what was asked for KeyFacts, feelings Emotions, which do not last. A
-    message that asks not to remember gives nothing.
+    message that asks not to remember gives nothing. Where several people speak, a sentence begins with the name of who
+    said it.
 
     >>> found = chosen_sentences([Line("My name is Jonas. What time is it?")], {"facts": ["my name is"]})
     >>> [(fact.text, fact.kind, fact.importance) for fact in found]
     [('My name is Jonas.', 'FactsAboutUser', 0.3)]
     """
     made = []
-    for line in lines:
+    lines = list(lines)
+    names = name_speakers(lines) or [""] * len(lines)
+    for name, line in zip(names, lines, strict=True):
         if line.is_persona or remember.REFUSALS in remember.groups_in(line.text, phrases):
             continue
         for sentence in sentences(line.text):
@@ -205,7 +208,7 @@ def chosen_sentences(lines: Iterable[Line], phrases: Phrases) -> list[Fact]:
             if kind:
                 made.append(
                     Fact(
-                        sentence[:TEXT_CHARS].strip(),
+                        (f"{name}: {sentence}" if name else sentence)[:TEXT_CHARS].strip(),
                         kind,
                         heuristic_importance(sentence, True),
                         "session" if kind == "Emotions" else "long_term",

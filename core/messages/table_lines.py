@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Integer, bindparam, select
 
 from ..audience import table_participants
 from ..database import readers
 from ..database.bulk import chunks
+from ..database.dialects import Time
 from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations
@@ -102,6 +103,25 @@ def read_lines(read: Reader, persona: str, rows: Collection[int]) -> list[Line]:
     return [
         build_line(r, text=r.message_text, participant=r.participant_key, triggered_by=r.triggered_by) for r in found
     ]
+
+
+_PEOPLE = (
+    select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
+    .where(*_HERE)
+    .where(_C.timestamp <= bindparam("at", type_=Time()))
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+PEOPLE_AMONG = 200
+"""Messages that are looked at for who speaks in a conversation."""
+
+
+def has_several_people(read: Reader, persona: str, line: Line) -> bool:
+    """Return whether more than one person spoke in the message's conversation lately, up to the message."""
+    if line.at is None:
+        return False
+    here = {"persona": persona, "conversation": line.conversation, "at": line.at, "most": PEOPLE_AMONG}
+    return len({r.participant_key or r.sender_id or r.sender_name for r in read(_PEOPLE, here) if r.role == "user"}) > 1
 
 
 _TEXTS = select(_C.id, _C.message_text).where(*_THESE)

@@ -16,6 +16,7 @@ from ..context.history import HistoryLists
 from ..context.shown import echo_check
 from ..database import sources
 from ..database.dialects import from_microseconds
+from ..database.rows import read_list
 from ..errors import StoreError
 from ..search.reading.by_id import RowsWanted
 from ..search.reading.found_rows import FoundRow
@@ -155,6 +156,7 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
     elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
     digests = {content_digest(e.text) for e in lists.visible}
+    said_in = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {content_digest(e.text) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message, call.settings.echo_window_seconds)
@@ -171,13 +173,23 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
                 return "replaced"
             if row.id in rows:
                 return "visible"
-        elif candidate.source == sources.MEMORIES.number and row.id in elsewhere:
+        elif candidate.source == sources.MEMORIES.number and (row.id in elsewhere or _stands_in(row, said_in)):
             return "visible"
         if row.digest is not None and row.digest in replaced_texts:
             return "replaced"
         return "visible" if row.digest is not None and row.digest in digests else ""
 
     return drop
+
+
+def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
+    """Return whether a memory is a sentence of a message that is visible, the one it was made of."""
+    if not row.messages:
+        return False
+    lines = [said_in[each] for each in read_list(row.messages) if isinstance(each, int) and each in said_in]
+    text = collapsed(row.texts[0])
+    said = text.removeprefix(collapsed(f"{row.said_by}:")).strip()
+    return bool(said) and any(said in collapsed(line.text) for line in lines)
 
 
 def _echoes(row: FoundRow, is_echo: Callable[[HistoryEntry], bool], said: str) -> bool:

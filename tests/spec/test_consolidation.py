@@ -315,9 +315,16 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
     assert life.consolidate_history(HERE) == 2
     (one, two) = life.rows()
     assert (one.content, one.kind, one.provenance, one.participant_key, float(one.importance)) == (
-        "My name is Jonas.", "FactsAboutUser", "extract", "tg/jonas", 0.3,
+        "Jonas: My name is Jonas.", "FactsAboutUser", "extract", "tg/jonas", 0.3,
     )  # fmt: skip
     assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
+
+
+def test_l18_in_a_talk_with_one_person_a_sentence_stands_as_it_was_said(life: Life) -> None:
+    life.stage.say("My name is Jonas. What time is it?", who="Jonas", message_id="a")
+    life.stage.say("My name is Iris.", who="self", message_id="b")
+    assert life.consolidate_history(HERE) == 1
+    assert life.texts() == ["My name is Jonas."]
 
 
 # When

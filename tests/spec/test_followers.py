@@ -115,6 +115,9 @@ def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["I'm vegetarian."]
     chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
     assert wishes.list_wishes(former=True, **by(stage)) == []
+    chat_history_cache.edit_chat_message(said, "I'm vegetarian.", **by(stage))
+    chat_history_cache.edit_chat_message(said, "I'm not vegetarian, typo", **by(stage))
+    assert wishes.list_wishes(former=True, **by(stage)) == []
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert [wish["text"] for wish in wishes.list_wishes(**by(stage))] == ["Call me Jo"]
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]

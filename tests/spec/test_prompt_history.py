@@ -351,3 +351,30 @@ def test_p37_a_hook_that_raises_anything_is_reported(stage: Stage) -> None:
         prompt, report = stage.explain("what")
         assert current(prompt["context"]) == ["here"]
         assert failed(report) == ["history_contributions"]
+
+
+def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:
+    """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
+    from core.wishes import list_wishes
+
+    group = "tg/-5"
+    stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
+    assert list_wishes(db=stage.db, scope=stage.scope(group, participant="tg/bob"))
+    asked = {"path": group, "is_private": False, "who": "Ann"}
+    shown = stage.context("What about shellfish?", **asked)
+    assert "shellfish" in str(shown["history_current_chat"]) and shown["memories"] == []
+    for number in range(12):
+        stage.say(f"line {number} of the day", group, "Cid", minutes=60 - number)
+    later = stage.context("What about shellfish?", **asked)
+    assert "shellfish" not in str(later["history_current_chat"])
+    assert {hit["source"] for hit in later["memories"]} >= {"memories"}
+
+
+def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: Stage) -> None:
+    from core.db import insert_memory
+
+    said = stage.say("I love tea.", minutes=30)
+    insert_memory(
+        "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db
+    )
+    assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == ["Ann's favourite tea is oolong."]

@@ -124,3 +124,15 @@ def test_f65_a_limit_of_text_says_what_is_allowed(stage: Stage) -> None:
         stage.prompt("hi", max_chars="x")
     assert "1" in str(caught.value)
     assert HERE
+
+
+def test_p9_who_asks_is_named_as_their_lines_are_where_there_is_no_username(stage: Stage) -> None:
+    """The history shows full names: without one here nobody could tell whose "I" the question is."""
+    said = {"text": "Where is my key?", "interface_path": "tg/42", "message_id": "1"}
+    shown = {}
+    for who in ({"id": "7", "full_name": "Ann\nLee"}, {"id": "7", "full_name": "Ann", "username": "ann"}, {"id": "7"}):
+        source = build_json_prompt({**said, "from_user": who}, db=stage.db, scope=stage.scope())["input"]["payload"][
+            "source"
+        ]
+        shown[source["username"]] = source["usertag"]
+    assert shown == {"Ann Lee": "(no tag)", "ann": "@ann", "Unknown": "(no tag)"}

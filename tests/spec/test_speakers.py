@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from core import stories
+from core import lifelong, stories
 from core.config import Settings
 from core.conversations import close_conversation, list_recent_conversations
 from core.db import insert_memory
 from core.scope import Scope
+from core.short_term.writer import write_turn
 from core.synth_core_memory import memory_search_action, search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
 from tests.spec.story import Story
@@ -124,11 +125,19 @@ def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
     from core import conversations
 
     stage.say("hello", GROUP, "Bob")
+    stage.say("hello", GROUP, "Ann")
     for who in ("bob", "ann"):
         scope = stage.scope(GROUP, participant=f"tg/{who}")
         conversations.add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
     shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
-    assert shown == ["Bob: I drink bob tea", "I drink ann tea"]
+    assert shown == ["Bob: I drink bob tea", "Ann: I drink ann tea"]
+
+
+def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> None:
+    from core import conversations
+
+    conversations.add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
+    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["I drink tea"]
 
 
 def test_t33_the_summary_of_a_talk_of_several_names_who_said_what(stage: Stage) -> None:
@@ -157,3 +166,42 @@ def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -
     assert story.run()
     recap = story.get(story.messages[-1], "scene_recap_memory")
     assert recap == "Bob: I sold the red house. Ann: I bought a boat in Genoa. It leaks."
+
+
+def test_t33_the_recap_of_a_message_names_who_said_it_where_several_speak(stage: Stage) -> None:
+    story = Story(stage)
+    story.say("I sold the red house.", who="Ann")
+    story.say("I bought a boat in Genoa.", who="Bob")
+    story.say("I stay at home.", who="Ann")
+    assert story.call(stories.queue_recaps, story.path)
+    assert story.run()
+    assert [story.get(message, "memory") for message in story.messages] == [
+        "I sold the red house.",
+        "Bob: I bought a boat in Genoa.",
+        "Ann: I stay at home.",
+    ]
+
+
+def test_t33_an_item_of_consolidation_names_its_person_where_several_speak(stage: Stage) -> None:
+    stage.say("My name is Robert.", GROUP, "Bob", minutes=60)
+    stage.say("I love rainy days.", GROUP, "Ann", minutes=50)
+    known = {"db": stage.db, "settings": Settings()}
+    assert lifelong.consolidate_history(GROUP, scope=stage.scope(GROUP), **known) == 2
+    items = lifelong.search_items(conversation=GROUP, scope=stage.scope(GROUP), **known)["items"]
+    made = sorted(item["text"] for item in items if item["provenance"] == "extract")  # the name is a wish, too
+    assert made == ["Ann: I love rainy days.", "Bob: My name is Robert."]
+
+
+def test_t33_what_was_said_a_moment_ago_names_who_said_it(stage: Stage) -> None:
+    told = [
+        {"type": "user", "content": "I am allergic to shellfish.", "sender_id": "bob", "sender_name": "Bob"},
+        {"type": "user", "content": "Me too.", "sender_id": "ann", "sender_name": "Ann"},
+    ]
+    here = {"db": stage.db, "settings": Settings(), "scope": stage.scope(GROUP, participant="tg/ann")}
+    assert write_turn({"messages": told}, [{"text": "Noted.", "persona_name": "Iris"}], **here).stored
+    (entry,) = stage.context("hello", path="tg/-6", is_private=False)["short_term"]
+    assert [line.split("] ")[-1] for line in entry["lines"]] == [
+        'Bob: "I am allergic to shellfish."',
+        'Ann: "Me too."',
+        'Iris: "Noted."',
+    ]

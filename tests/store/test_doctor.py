@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,25 @@ def test_f74_rights_collation_and_engine_of_a_real_server(db: Database) -> None:
     assert any(mend.startswith("ALTER TABLE memories MODIFY author") for mend in told)
     assert any("character set is latin1" in one.what for one in found.symptoms)
     assert "canary-pw" not in str(found)
+
+
+def test_an_extra_is_known_by_its_packages_and_not_by_what_their_modules_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """discord.py brings the module discord, python-telegram-bot the module telegram."""
+    needed = {
+        "discord": "discord.py",
+        "telegram": "python-telegram-bot",
+        "openai-agents": "openai-agents",
+        "nix": "no-x",
+    }
+    lines = [f"{package}>=1; extra == '{extra}'" for extra, package in needed.items()]
+    monkeypatch.setattr(metadata, "requires", lambda _: lines)
+    there = {str(one.metadata["Name"]).lower() for one in metadata.distributions()}
+    found = doctor.examine(f"sqlite:///{tmp_path / 'none.db'}", settings=PLAIN)
+    told = {one.what.split()[2]: " is installed" in one.what for one in found.symptoms if one.area == "extras"}
+    assert told == {extra: package in there for extra, package in needed.items()}
+    assert not told["nix"]
 
 
 def test_f74_what_cannot_be_reached_is_the_first_thing_said(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def list_columns(number: int, row: Any) -> list[Any]:
             content=cut(row.content),
             author=row.author,
             person=_person(row),
+            messages=row.source_message_ids,
             tags=row.tags,
             conversation=row.conversation_key,
             participant=row.participant_key,

@@ -46,6 +46,8 @@ class _Memory(NamedTuple):
     author: str | None
     person: str | None
     """Name of whose statement it is."""
+    messages: str | None
+    """Messages it was made of."""
     tags: str | None
     digest: Any
     conversation: str | None
@@ -100,7 +102,7 @@ _PARTS = ("content", "interaction_summary", "user_message", "personal_thought", 
 
 MEMORY = Shape(
     sources.MEMORIES.number, _Memory, content=TEXT, folded=TEXT, author=TEXT, person=TEXT,
-    tags=KEY, digest=PLAIN, conversation=KEY, participant=KEY, at_us=_MOMENT,
+    messages=KEY, tags=KEY, digest=PLAIN, conversation=KEY, participant=KEY, at_us=_MOMENT,
 )  # fmt: skip
 ENTRY = Shape(sources.AI_DIARY.number, _Entry, **dict.fromkeys(_PARTS, TEXT), tags=KEY, digest=PLAIN, at_us=_MOMENT)
 MESSAGE = Shape(sources.CHAT.number, _Message, **_SAID, folded=TEXT, **_WHERE)
@@ -135,6 +137,8 @@ class FoundRow:
     """Who said it, as a hit shows it; blank where nobody knows."""
     chars: int = 0
     """Length of the folded text of a chat row; 0 elsewhere."""
+    messages: Any = None
+    """Messages a memory was made of, as stored: JSON text; None where nobody knows, and elsewhere."""
 
 
 Rows = dict[tuple[int, int], FoundRow]
@@ -175,7 +179,7 @@ def put_together(
     rows: Rows = {}
     for memory in memories:
         made = _found(sources.MEMORIES.number, memory, (memory.content or "",), memory.folded or "")
-        made.tags, made.conversation = memory.tags, memory.conversation or ""
+        made.tags, made.conversation, made.messages = memory.tags, memory.conversation or "", memory.messages
         made.said_by = name_author(memory.author or "", memory.person or "", memory.participant or "")
         rows[made.source, made.id] = made
     for entry in entries:

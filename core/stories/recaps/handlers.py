@@ -35,6 +35,8 @@ class _Source(NamedTuple):
     found: Recap
     """The recap there is."""
     place: table_lines.StoryPlace
+    several: bool = False
+    """Several people speak in the conversation."""
 
 
 class _Made(NamedTuple):
@@ -124,7 +126,8 @@ def _source(operation: Operation, tools: Tools) -> _Source | None:
     is_out = bool(rules.left_out(inclusion.build_message(facts, tokens), chosen))
     if is_out or _is_done(operation, found) or _is_private(tools, persona, row_id):
         return None
-    return _Source(conversation, text, facts.sender_name, found, place)
+    several = table_lines.has_several_people(read, persona, facts)
+    return _Source(conversation, text, facts.sender_name, found, place, several)
 
 
 def _row_of(operation: Operation, tools: Tools) -> int | None:
@@ -161,7 +164,8 @@ def _made(operation: Operation, tools: Tools, source: _Source) -> _Made | None:
         ModelError: as `recap`.
     """
     if tools.model is None:
-        chosen = build_extract([source.text], most_sentences=1, most_chars=300)
+        named = [source.speaker] if source.several else ()
+        chosen = build_extract([source.text], speakers=named, most_sentences=1, most_chars=300)
         if not chosen.strip():
             return None
         if screening.is_flagged(chosen, "recap", settings=tools.settings)[0]:

@@ -16,6 +16,7 @@ from core.config import Settings
 from core.db import insert_memory, open_database, verify_index
 from core.scope import Scope
 from tests.unit.cli.conftest import KITCHEN, Command
+from tests.unit.llm.model_server import running
 
 
 @pytest.fixture
@@ -81,6 +82,21 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
 
 
+def test_a_worker_with_a_refused_key_says_what_failed_and_what_mends_it(
+    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given up at once, they are no longer among those that wait: the end of the run looked like all was well."""
+    for number in range(3):
+        _say(call, "discord/c1", f"Line number {number} has some words in it.")
+    assert run("recap", "make", "discord/c1").json == {"queued": 3}
+    with running() as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.base("401"))
+        ran = run("worker", "--once")
+    assert "3 operations have failed, the last one: ModelError: auth (401). Correct LLM_API_KEY, then" in ran.err
+    assert "jobs retry --all" in ran.err and "wait for" not in ran.err
+    assert run("jobs", "retry", "--all").json["pending"] == 3
+
+
 def test_config_check_knows_an_address_without_its_scheme(run: Command, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("LLM_BASE_URL: localhost:8080/v1\n")
     ran = run("config", "check")
@@ -130,7 +146,8 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
     assert "I am Ann" in said and "Ann likes tea" in said and "I am Bob" not in said and "discord/bob" not in said
     assert isinstance(tables["memories"][0]["id"], str)
     assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
-    assert run("export", "-", "--person", "discord/nobody").code == 1
+    unknown = run("export", "-", "--person", "discord/anne")
+    assert unknown.code == 1 and "Near it: discord/ann, " in unknown.err
 
 
 def test_recap_shows_makes_and_refreshes(kitchen: Command) -> None:
