@@ -232,8 +232,8 @@ class Settings(StoryFlags, RecentFlags, LifelongFlags, SemanticFlags):
     )
     search_index: bool = flag(
         True,
-        "Keep an index of words and tags, which searches rank by; without one the rows themselves are asked by "
-        "JSON_CONTAINS and LIKE, the newest that match: for small databases.",
+        "Keep an index of words and tags to rank by; 0, for small databases, asks the rows by JSON_CONTAINS and LIKE, "
+        "newest first.",
         group="Memories",
     )
     context_reach: int = flag(
