@@ -192,7 +192,7 @@ def test_d15_no_table_of_the_index_gets_a_row_whatever_is_done(db: Database) -> 
     entered(db, base, "The mouse sleeps", context_tags=("mouse",))
     assert search_memories(keywords=["by hand"], db=db, scope=scope, settings=OFF)
     assert search_memories(keywords=["dog runs"], db=db, scope=scope, settings=OFF)
-    assert packing.pack_all(db) == 0
+    assert packing.pack_all(db) == 0 and count_index(db) == {}
     forgetting.forget(participant="tg/7", db=db, scope=scope, settings=OFF)
     assert not search_memories(keywords=["dog runs"], db=db, scope=scope, settings=OFF)
     assert count_index(db) == {}
@@ -343,6 +343,35 @@ def test_d15_an_index_that_is_taken_away_while_it_is_made_is_not_taken_for_made(
     assert verify_index(db) == [] and count_index(db)
     db.close()
     other.close()
+
+
+def test_d15_two_who_make_the_index_at_once_count_no_row_twice(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator's command and a script of the night: the second finds the range done and leaves it."""
+    remember(db, scope, *({"content": f"tofu {n}", "tags": ["cat"]} for n in range(5)))
+    keeping.turn_on(db)
+    next_ids, first = repair._next_ids, iter([True])
+
+    def interfere(*arguments: Any) -> list[int]:
+        found = next_ids(*arguments)
+        if next(first, False):
+            repair.backfill(db)
+        return found
+
+    monkeypatch.setattr(repair, "_next_ids", interfere)
+    repair.backfill(db)
+    assert verify_index(db) == [] and count_index(db)
+
+
+def test_f26_who_is_forgotten_stays_in_no_index_that_was_left_behind(db: Database, scope: Scope) -> None:
+    """A process that was ended while it emptied the index leaves words behind; forgetting somebody leaves none."""
+    said(db, scope, [("tofu is my secret", ago(hours=1))])
+    left = search_index.entry(2, 1, 1, None, "secret")
+    db.transaction(lambda c: search_index.add_postings(c, db.family, [left]), source="test")
+    assert count_index(db)
+    forgetting.forget(participant="tg/7", db=db, scope=scope, settings=ON)
+    assert count_index(db) == {}
 
 
 def test_l_a_prompt_without_an_index_shows_what_was_found_where_it_was_said(db: Database) -> None:
