@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 
-from .. import chat_history_cache, lifelong, prompt_engine, short_term, synth_core_memory
+from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
 from ..admin.errors import Refused, refuse_bad_values
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, Privacy, Scope
-from ..shapes import PERSONA_SENDER, WriteResult
+from ..shapes import WriteResult
 from ..text.strict_json import make_strict
 from ..tokens.rules import is_own_place
+from ..transcripts import turns
 from . import access
 from .answers import (
     DeletedAnswer,
@@ -36,7 +38,6 @@ from .bodies import (
     MessagesBody,
     NewMessage,
     PromptBody,
-    Reply,
     SearchBody,
     TurnBody,
     Who,
@@ -111,34 +112,25 @@ def save_turn(request: Request, body: TurnBody) -> SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and what of it counts as said a moment ago."""
     asking = _asking(request)
     message, scope = _read_message(request, body.message)
-    path = _check_place(message, scope)
-    saved = _save(NewMessage(message=body.message, reply=body.reply), message, scope, asking)
-    if scope.participant and body.message.text.strip():
-        here = {"scope": scope if scope.conversation else _at(scope, path), **asking}
-        short_term.write_turn({"messages": [{"role": "user", "content": body.message.text}]}, body.reply.text, **here)
-    return saved
+    return _save(NewMessage(message=body.message, reply=body.reply), message, scope, asking, is_turn=True)
 
 
-def _save(new: NewMessage, message: dict[str, Any], scope: Scope, asking: dict[str, Any]) -> SavedAnswer:
+def _save(
+    new: NewMessage, message: dict[str, Any], scope: Scope, asking: dict[str, Any], *, is_turn: bool = False
+) -> SavedAnswer:
     path = _check_place(message, scope)
-    first = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **asking)
-    answer = SavedAnswer.model_validate(build_written(first))
-    if new.reply is not None:
-        answer.reply = WrittenAnswer.model_validate(build_written(_save_reply(new.reply, path, scope, asking)))
+    said = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **asking)
+    answer = SavedAnswer.model_validate(build_written(said))
+    if (reply := new.reply) is not None:
+        more: dict[str, Any] = {"name": reply.name, "at": reply.date, "message_id": reply.message_id}
+        here: dict[str, Any] = {"scope": replace(scope, conversation=path), **asking}
+        done = (
+            turns.finish_turn(said, new.message.text, reply.text, **more, **here)
+            if is_turn
+            else turns.save_answer(reply.text, **more, **here)
+        )
+        answer.reply = WrittenAnswer.model_validate(build_written(done))
     return answer
-
-
-def _save_reply(reply: Reply, path: str, scope: Scope, asking: dict[str, Any]) -> WriteResult:
-    return chat_history_cache.save_chat_message(
-        path,
-        reply.text,
-        reply.name,
-        PERSONA_SENDER,
-        reply.date,
-        message_id=reply.message_id,
-        scope=_at(scope, path),
-        **asking,
-    )
 
 
 def _check_place(message: dict[str, Any], scope: Scope) -> str:
@@ -151,10 +143,6 @@ def _check_place(message: dict[str, Any], scope: Scope) -> str:
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")
     return str(path)
-
-
-def _at(scope: Scope, path: str) -> Scope:
-    return Scope(scope.persona, path, scope.participant, scope.server, scope.destination, scope.privacy)
 
 
 ConversationPath = Annotated[

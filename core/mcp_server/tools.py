@@ -13,9 +13,9 @@ from ..conversations import add_saved_memory
 from ..errors import ItemNotFoundError
 from ..lifelong import delete_item, edit_item, get_item, search_items
 from ..memories.rules import WISH
-from ..shapes import PERSONA_SENDER, Hit, WriteResult
-from ..short_term import write_turn
+from ..shapes import Hit, WriteResult
 from ..synth_core_memory import search_memories
+from ..transcripts.turns import finish_turn
 from ..wishes import change_wish
 from . import answers, arguments
 from .block import build_block
@@ -153,19 +153,15 @@ _NO_SUCH = WriteResult(False, None, "unchanged", notes=("there is no such memory
 
 def save_turn(speaker: Speaker, asked: arguments.TurnArguments) -> answers.TurnAnswer:
     """Store both lines of a turn, and what of it counts as said a moment ago; a line that is there stays one."""
-    place = speaker.scope.conversation
     said = save_chat_message(
-        place, asked.user_text, speaker.shown_name, message_id=asked.message_id or None, **speaker.asking
-    )
-    answered = save_chat_message(
-        place,
-        asked.assistant_text,
-        sender_id=PERSONA_SENDER,
-        message_id=asked.message_id + ANSWER_ID if asked.message_id else None,
+        speaker.scope.conversation,
+        asked.user_text,
+        speaker.shown_name,
+        message_id=asked.message_id or None,
         **speaker.asking,
     )
-    if said.stored or answered.stored:
-        write_turn({"messages": [{"role": "user", "content": asked.user_text}]}, asked.assistant_text, **speaker.asking)
+    answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
+    answered = finish_turn(said, asked.user_text, asked.assistant_text, message_id=answer_id, **speaker.asking)
     notes = [str(note) for note in dict.fromkeys((*said.notes, *answered.notes))]
     return answers.TurnAnswer(user=answers.saved_line(said), assistant=answers.saved_line(answered), notes=notes)
 

@@ -19,6 +19,7 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import chat_history_cache
 from ..database.schema_recent import item_history
+from ..shapes import PERSONA_SENDER
 
 _C, _M = item_history.c, chat_history_cache.c
 NAME_CHARS = 100
@@ -123,7 +124,11 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
     rows = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
     return [
         SourceLine(
-            int(row.id), row.interface_path, row.sender_name or row.sender_id or "", row.message_text, row.timestamp
+            int(row.id),
+            row.interface_path,
+            row.sender_name or (persona if row.sender_id == PERSONA_SENDER else row.sender_id or ""),
+            row.message_text,
+            row.timestamp,
         )
         for row in rows
     ]

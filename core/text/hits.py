@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from ..shapes import SOURCES, Hit, Source
+from ..shapes import PERSONA_SENDER, SOURCES, Hit, Source
 from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import parse_time
+
+DEFAULT_PERSONA = "default"
+"""Id of the persona of a host that names none."""
 
 ELLIPSIS = "..."
 
@@ -184,6 +187,15 @@ def known_name(*names: str) -> str:
         if shown.strip():
             return shown[:NAME_CHARS]
     return ""
+
+
+def name_persona(persona: str) -> str:
+    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the default one.
+
+    >>> name_persona("iris"), name_persona("default")
+    ('iris', 'self')
+    """
+    return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
 
 def hit(

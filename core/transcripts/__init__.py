@@ -23,6 +23,7 @@ from ..messages.table_reading import Line
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from ..text.folding import clean
+from ..text.hits import name_persona
 from . import rules
 from .rules import Spoken
 
@@ -60,7 +61,7 @@ def save_transcript(
             are passed over, and so are blank texts. `name` of a message says who else spoke than the scope says.
         answer: what the persona answered to the last line; None or blank for nothing.
         name: of who speaks, shown in history lines.
-        persona_name: of the persona, likewise.
+        persona_name: of the persona, likewise; None for that by which its memories call it.
         scope: with the conversation the list is of.
 
     Returns:
@@ -127,7 +128,7 @@ class _Saving:
         self._call = call
         self._conversation = conversation
         self._lines = lines
-        self._names = {"user": name, "persona": persona_name}
+        self._names = {"user": name, "persona": persona_name or name_persona(call.persona)}
         self._now = call.db.clock()
         self._latest: datetime | None = None
         """When the line before the one at hand was said; a new line is never older."""

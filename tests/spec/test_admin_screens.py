@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from core import ai_diary, privacy, stories
+from core import ai_diary, chat_history_cache, privacy, relationships, stories
 from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.index import keeping
+from core.scope import Scope
 from tests.spec.admin_world import BEARER, TOKEN, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
@@ -135,6 +136,24 @@ def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_que
     assert operator.ask("POST", "/page/forget", data={}).status_code == 422
     operator.ask("POST", "/page/forget", data={"conversation": "tg/42", "action": "forget"})
     assert life.texts() == []
+
+
+def test_l35_a_person_nobody_has_named_is_shown_by_their_key_as_people_write_it(
+    operator: Operator, stage: Stage
+) -> None:
+    """The proxy escapes what stands in an id; on every screen it is letters again, and the key beside it."""
+    key = "proxy/J%C3%BCrgen%2525"
+    chat_history_cache.save_chat_message(
+        key, "Tea?", None, key.partition("/")[2], db=stage.db, scope=Scope(stage.persona)
+    )
+    relationships.ensure_and_touch(key, db=stage.db, scope=Scope(stage.persona))
+    for path, given in (
+        ("people", {}), ("people/one", {"key": key}), ("relationships", {}), ("relationships/one", {"user_id": key}),
+        ("conversations", {}), ("conversations/one", {"key": key}),
+    ):  # fmt: skip
+        shown = operator.ask("GET", f"/page/{path}", params=given).text
+        assert re.search(r">(Chat with )?proxy/Jürgen%25\s*<", shown), path
+    assert f'<span class="sub">{key}</span>' in operator.ask("GET", "/page/people").text
 
 
 def test_l35_new_screens_show_nothing_of_another_persona(operator: Operator, stage: Stage) -> None:

@@ -48,10 +48,11 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     assert (again["stored"], again["reason"], again["id"]) == (False, "duplicate", stored["id"])
     scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
     lines = chat_history_cache.load_chat_history("web/ann", db=world.db, scope=scope)
-    assert [(line["sender_id"], line["text"]) for line in lines] == [
-        ("ann", "My cat is called Tofu."), ("self", "A fine name."),
+    assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
+        ("ann", "ann", "My cat is called Tofu."), ("self", world.persona, "A fine name."),
     ]  # fmt: skip
-    assert short_term.get_stats(db=world.db, scope=scope)["stores"] >= 1
+    (moment,) = short_term.get_for_user("web/ann", db=world.db, scope=scope)
+    assert [each["content"] for each in moment["messages"]] == ["My cat is called Tofu.", "A fine name."]
     who = {"conversation": "web/ann", "participant": "web/ann", "privacy": "direct"}
     (hit, *_) = host.post("/v1/search", {"query": "what is my cat called?", **who})["hits"]
     assert (hit["source"], hit["id"]) == ("chat_history", stored["id"]) and "Tofu" in hit["snippet"]

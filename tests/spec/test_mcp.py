@@ -192,7 +192,7 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
         clock.forward(hours=-3)
     lines = load_chat_history(ANN, **world.speaker().asking)
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
-        ("ann", "ann", "Hi"), ("self", "", "Hello"),
+        ("ann", "ann", "Hi"), ("self", world.persona, "Hello"),
     ]  # fmt: skip
     (moment,) = short_term.get_for_user(ANN, **world.speaker().asking)
     assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]

@@ -19,8 +19,11 @@ from core.api.proxy import routes
 from core.api.server import create_server
 from core.config import Settings
 from core.errors import ConfigError
+from core.messages import table_log
 from core.prompt.context_text import HEAD
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
+from core.synth_core_memory import search_memories
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, serving, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -359,6 +362,19 @@ def test_r17_a_conversation_is_stored_line_by_line(proxy: ProxyWorld) -> None:
         said.append(f"question {n}")
         said.append(proxy.ask(client, *said))
         assert [text for _, text in proxy.wait_for_lines(len(said), "proxy/ann")] == said
+
+
+def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: ProxyWorld) -> None:
+    """In the lines of other chats, in the log and as who said a hit; the key `self` is nobody's name."""
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="1"), "Where is the tea?")
+    proxy.wait_for_lines(2, "proxy/ann/1")
+    scope = Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")
+    who = {"db": proxy.db, "scope": scope}
+    asked = {"text": "And now?", "interface_path": "proxy/ann/2"}
+    lines = build_json_prompt(asked, **who)["context"]["history_recent"]
+    assert any(f'{proxy.persona}: "ok 1"' in line for line in lines)
+    assert table_log.read_log(proxy.db, proxy.persona, "proxy/ann/1", 5)[-1].sender == proxy.persona
+    assert [hit["speaker"] for hit in search_memories(keywords=["ok"], **who)] == [proxy.persona]
 
 
 def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWorld) -> None:

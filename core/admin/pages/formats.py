@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
+from ...text.folding import one_line
 from ..archive_reasons import Former
 
 FOLDED_CHARS = 320
@@ -269,6 +271,15 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
+def show_key(key: str) -> str:
+    """Return a key to be read: what stands in it percent-encoded as its letters, in one line.
+
+    >>> show_key("proxy/J%C3%BCrgen%20M."), show_key("proxy/50%"), show_key("proxy/a%2Fb")
+    ('proxy/Jürgen M.', 'proxy/50%', 'proxy/a/b')
+    """
+    return one_line(unquote(key))
+
+
 def filters() -> dict[str, Any]:
     """Return the filters of the templates, by name."""
     return {
@@ -287,4 +298,5 @@ def filters() -> dict[str, Any]:
         "words_of": words_of,
         "section_name": section_name,
         "plural": plural,
+        "shown_key": show_key,
     }

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ...audience import table_overview
 from ...database.engine import Database
+from .formats import show_key
 
 
 class Names(NamedTuple):
@@ -21,14 +22,14 @@ class Names(NamedTuple):
     places: Mapping[str, tuple[str, str]] = {}
 
     def person(self, key: str) -> str:
-        """Return what a person is called."""
-        return self.people.get(key) or key
+        """Return what a person is called: their name, else their key as people write it."""
+        return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
         """Return what a conversation is called: its title, else by who it is held with alone, else its key."""
         title, person = self.places.get(key, ("", ""))
         if title or not person:
-            return title or key
+            return title or show_key(key)
         return f"Chat with {self.person(person)}"
 
 

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from ... import lifelong, relationships
 from ...audience import table_overview
 from . import form_values
+from .formats import show_key
 from .names import Names, name_items
 from .page import Page, PageError
 
@@ -45,7 +46,7 @@ def one(page: Page) -> Response:
     is_met = bool(relationship["last_interaction"] or relationship["affinity"] or relationship["trust"])
     if not identities and not items["total"] and not is_met:
         raise PageError(f"Nothing is stored of {key[:80]!r}.", 404)
-    name = next((each.name for each in identities if each.name), "") or relationship["username"] or key
+    name = next((each.name for each in identities if each.name), "") or relationship["username"] or show_key(key)
     wishes = lifelong.search_items(kinds=["wish"], participant=keys, limit=MOST_ITEMS, **page.operating())
     called = name_items(page.db, page.persona, items["items"])
     return page.render(

@@ -16,11 +16,9 @@ from ...database.dialects import from_key, microseconds, read_time
 from ...database.row_shapes import KEY, NUMBER, PLAIN, TEXT, TEXT_PLACES, Kind, Shape
 from ...shapes import PERSONA_SENDER
 from ...text.folding import fold
-from ...text.hits import known_name
+from ...text.hits import known_name, name_persona
 from ..ranking.people import NOBODY, PERSONA, Speaker
 
-DEFAULT_PERSONA = "default"
-"""Id of the persona of a host that names none."""
 NO_NAMES = frozenset(
     {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
 )
@@ -220,15 +218,6 @@ def _name_sender(speaker: Speaker, sender: str, persona: str) -> str:
         own = speaker.name if speaker.name != PERSONA_SENDER else ""
         return known_name(own, name_persona(persona))
     return known_name(speaker.name, sender)
-
-
-def name_persona(persona: str) -> str:
-    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the default one.
-
-    >>> name_persona("iris"), name_persona("default")
-    ('iris', 'self')
-    """
-    return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
 
 @lru_cache(maxsize=4096)
