@@ -119,7 +119,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
             *_filled([r for r in ranges if not r["word"]], _NOTHING),
             *_filled(near, {**_NOTHING, "word": "\x02"}),
         ]
-        shared, tags = {**shared, "exact": _filled(shared["exact"], NO_MATCH)}, _filled(tags, NO_MATCH)
+        tags = _filled(tags, NO_MATCH)
     words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
     words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
     keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]
