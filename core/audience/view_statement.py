@@ -28,14 +28,15 @@ from .rules import AudienceKey, AudienceKind, choose_threads, own_audience, pare
 from .view import ConversationFacts, Recent, Request, Seen, Viewer, WordCount
 
 LIVE_KEYS = 400
-HEADS, INNER = 160, 320
+HEADS, INNER = 160, 64
 """Most known words taken for one piece: those that begin with it, those that hold it further in. One more is asked for,
 so that a cut is noticed."""
-FEWER_INNER = 64
-"""As INNER, where not every match has to be found."""
 MOST_KNOWN = 2400
 """Most known words taken for all pieces together, each of which is looked up in every audience; of many pieces fewer
 are taken for each, LEAST_KNOWN or more."""
+EXACT, MOST_EXACT = 4000, 12_000
+"""As HEADS and INNER, and as MOST_KNOWN, where every match has to be found: beyond, all rows are compared one by one,
+which at 100,000 rows takes five times as long as so many words."""
 LEAST_KNOWN = 8
 LAST_CHAR = "\U0010ffff"
 FILLED_TO = 4
@@ -87,9 +88,9 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
     keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
     exact = {f.text for f in request.fragments if not f.unless and (f.closed or not f.at_end)}
     exact |= set(request.whole_words)
-    inner = INNER if request.exact else FEWER_INNER
-    asked = sum(HEADS * f.at_end + inner * f.at_start for f in request.fragments)
-    share = min(1.0, MOST_KNOWN / max(asked, 1))
+    heads, inner, most = (EXACT, EXACT, MOST_EXACT) if request.exact else (HEADS, INNER, MOST_KNOWN)
+    asked = sum(heads * f.at_end + inner * f.at_start for f in request.fragments)
+    share = min(1.0, most / max(asked, 1))
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -103,7 +104,7 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "tags": list(request.tags),
         "version": request.vocabulary_version,
         "recent": request.recent,
-        "heads": max(LEAST_KNOWN, int(HEADS * share)),
+        "heads": max(LEAST_KNOWN, int(heads * share)),
         "inner": max(LEAST_KNOWN, int(inner * share)),
     }
 
@@ -119,7 +120,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
             *_filled([r for r in ranges if not r["word"]], _NOTHING),
             *_filled(near, {**_NOTHING, "word": "\x02"}),
         ]
-        shared, tags = {**shared, "exact": _filled(shared["exact"], NO_MATCH)}, _filled(tags, NO_MATCH)
+        tags = _filled(tags, NO_MATCH)
     words = [look_parts.known_words(family, bool(r["word"])).text({**shared, **r}, into) for r in ranges]
     words += [look_parts.exact_words(family).text(shared, into)] if shared["exact"] else []
     keys = [{"at": -1 - TAG, "kind": TAG, "term": tag} for tag in tags]

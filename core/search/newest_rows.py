@@ -9,6 +9,7 @@ import numpy as np
 
 from ..database import sources
 from ..database.engine import Database
+from ..index.lookups import UNLISTED
 from ..index.table import TAG, WORD
 from .gathered import PROVED_AT_ONCE, list_excluded, note_matches, pool_size, prove
 from .matches import AudienceMatches, Matches, Terms
@@ -28,8 +29,9 @@ def find_newest(search: Search, db: Database, matches: Matches, number: int, dep
     """
     both, most = bool(search.query.tags and search.query.keywords), pool_size(search, number, depth)
     sides = _sides(search, matches.terms, number) if both else None
+    asked = _asked_of(search, matches.terms, number)
     excluded = np.array(list_excluded(search, number), np.int64)
-    parts = [(n, *_rows_of(one, number, sides, excluded)) for n, one in enumerate(matches.audiences)]
+    parts = [(n, *_rows_of(one, number, asked, sides, excluded)) for n, one in enumerate(matches.audiences)]
     if not parts:
         return []
     rows, tier = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
@@ -40,8 +42,9 @@ def find_newest(search: Search, db: Database, matches: Matches, number: int, dep
     )
     # Where a text decides about the tier, all are looked at.
     is_open = any(w.verify for w in search.words)
+    is_sure = not is_open and not any(len(one.postings.of(matches.terms.unlisted)[0]) for one in matches.audiences)
     made: list[Candidate] = []
-    for some in _newest_first(tier, at_us, ids, max(PROVED_AT_ONCE, most)):
+    for some in _newest_first(tier, at_us, ids, most if is_sure else max(PROVED_AT_ONCE, most)):
         if len(made) >= most and not (is_open and both):
             break
         held = {
@@ -61,12 +64,13 @@ def find_newest(search: Search, db: Database, matches: Matches, number: int, dep
 
 
 def _rows_of(
-    one: AudienceMatches, number: int, sides: tuple[list[int], list[int]] | None, excluded: Any
+    one: AudienceMatches, number: int, asked: list[int], sides: tuple[list[int], list[int]] | None, excluded: Any
 ) -> tuple[Any, Any]:
-    """Return the matching rows of a source in one audience, and the tier of each."""
+    """Return the rows of a source in one audience that may match, and the tier of each."""
     view, postings = one.view, one.postings
     is_row = np.zeros(len(view), bool)
-    is_row[postings.index] = True
+    for term in asked:
+        is_row[postings.of(term)[0]] = True
     rows = np.flatnonzero(is_row)
     rows = rows[view.take("source", rows) == number]
     if len(excluded):
@@ -93,6 +97,12 @@ def _newest_first(tier: Any, at_us: Any, ids: Any, size: int) -> Iterator[Any]:
         order = places[np.lexsort((-ids[places], -at_us[places]))]
         for start in range(size if len(places) > size else 0, len(order), size):
             yield order[start : start + size]
+
+
+def _asked_of(search: Search, terms: Terms, number: int) -> list[int]:
+    """Return the numbers of the words and tags that lead to rows of a source."""
+    words = {t for w in search.words if w.applies(number, _CHAT) and not w.walk for t in w.terms} | {UNLISTED}
+    return [n for n, (kind, term) in enumerate(terms.keys) if kind == TAG or term in words]
 
 
 def _sides(search: Search, terms: Terms, number: int) -> tuple[list[int], list[int]]:

@@ -51,7 +51,6 @@ def marks_class() -> str:
 
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
 # What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
 _BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -146,7 +145,7 @@ def collapsed(text: str) -> str:
     >>> collapsed("Jay  likes\\ntea ")
     'jay likes tea'
     """
-    return _SPACES.sub(" ", fold(text)).strip()
+    return " ".join(fold(text).split())
 
 
 def is_word_char(char: str) -> bool:

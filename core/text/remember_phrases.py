@@ -23,7 +23,6 @@ GROUPS = (*WANTED_GROUPS, REFUSALS)
 Phrases = Mapping[str, Sequence[str]]
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
-_SPACES = re.compile(r"\s+")
 _SPACELESS_CHAR = re.compile(f"[{SPACELESS}]")
 
 
@@ -34,7 +33,7 @@ def phrase_form(text: str) -> str:
     "don't forget"
     """
     # Before folding: NFKC makes a space and a combining accent of the acute accent that many type as apostrophe.
-    return _SPACES.sub(" ", fold(clean(text).translate(_APOSTROPHES))).strip()
+    return " ".join(fold(clean(text).translate(_APOSTROPHES)).split())
 
 
 def _joined(left: str, right: str) -> bool:

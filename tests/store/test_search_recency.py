@@ -162,6 +162,17 @@ def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: S
     assert set(told) < set(both(db, scope, keywords=["tofu"], limit=200))
 
 
+def test_t27_letters_in_hundreds_of_known_words_are_found_by_these(db: Database, scope: Scope) -> None:
+    """Else a short keyword has every row that may be seen compared with it."""
+    texts = [f"tofu{n} and half a tofu{n}" for n in range(200)] + [f"mild{n}tofu" for n in range(340)]
+    rows = remember(db, scope, *({"content": text, "timestamp": ago(minutes=n)} for n, text in enumerate(texts)))
+    assert both(db, scope, keywords=["ofu"], limit=20, include_chat=False) == rows[:20]
+    assert both(db, scope, keywords=["tofu"], limit=200, include_chat=False) == rows[:200]
+    with db.traced() as statements:
+        find(db, scope, ranking=RECENCY, keywords=["tofu"], limit=20, include_chat=False)
+    assert len(statements) == 3 and not any("LIKE" in statement for statement in statements)
+
+
 def test_t27_expired_rows_take_no_place_in_the_pool(db: Database, scope: Scope) -> None:
     """Sixty rows that have run out are newer than the one that has not."""
     gone = {"expires_at": NOW - timedelta(seconds=1), "tags": ["food"]}

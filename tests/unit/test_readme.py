@@ -199,6 +199,7 @@ def test_flags_that_pages_name_exist(page: Path) -> None:
     other = {
         "MOST_INDEX_ROWS",
         "MOST_KNOWN",
+        "MOST_EXACT",
         "DATABASE_URL_FILE",
         "ADMIN_TOKEN_FILE",
         "LLM_API_KEY_FILE",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from ...text.folding import fold, runs
 from ...text.languages import bare
@@ -59,12 +60,21 @@ def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+class _Name(NamedTuple):
+    parts: tuple[str, ...]
+    """Its words."""
+    is_spaceless: bool
+    """It is of a script without spaces."""
+    naming: tuple[tuple[str, str], ...]
+    """Its words that name somebody by themselves, each with its script."""
+
+
 @lru_cache(maxsize=4096)
-def _parts(name: str) -> tuple[tuple[str, ...], bool]:
-    """Return the words of a name, and whether it is of a script without spaces."""
+def _read_name(name: str) -> _Name:
     found = list(runs(bare(name)))
     spaceless = bool(found) and all(kind for _, kind in found)
-    return tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part), spaceless
+    parts = tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part)
+    return _Name(parts, spaceless, tuple((part, _script(part)) for part in _naming(parts)))
 
 
 def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
@@ -89,20 +99,25 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
     capitals = _inner_capitals(text)
     known = set(words)
+    by_letter: dict[str, list[str]] = {}
+    for word in words:
+        by_letter.setdefault(word[0], []).append(word)
     padded = f" {' '.join(words)} "
     exact: dict[str, int] = {}
     near: set[str] = set()
     for name in list(names)[:MOST_NAMES]:
-        parts, spaceless = _parts(name)
-        if spaceless:
+        parts, is_spaceless, naming = _read_name(name)
+        if is_spaceless:
             if len(fold(name)) >= _SHORTEST and bare(name).strip() in said:
                 exact[name] = 9
             continue
-        size = _whole(parts, padded) or _partly(parts, known, capitals)
+        size = _whole(parts, padded) or _partly(naming, known, capitals)
         if size:
             exact[name] = size
-        elif any(_declined(part, words, languages) for part in _naming(parts)):
-            near.add(name)
+        for part, script in () if size else naming:
+            said_so = words if script in _PREFIXES else by_letter.get(part[0], ())
+            if said_so and _declined(part, script, said_so, languages):
+                near.add(name)
     if exact:
         longest = _without_shadowed(exact)
         return frozenset(longest)
@@ -125,8 +140,8 @@ def _whole(parts: Sequence[str], padded: str) -> int:
     return len(parts) if len(parts) > 1 and f" {' '.join(parts)} " in padded else 0
 
 
-def _partly(parts: Sequence[str], words: Collection[str], capitals: Collection[str]) -> int:
-    for part in _naming(parts):
+def _partly(naming: Sequence[tuple[str, str]], words: Collection[str], capitals: Collection[str]) -> int:
+    for part, _ in naming:
         if part in words and (part not in _split(_ALSO_WORDS) or part in capitals):
             return 1
     return 0
@@ -134,18 +149,15 @@ def _partly(parts: Sequence[str], words: Collection[str], capitals: Collection[s
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
     """Yield the names found whole, and those found by a part that belongs to no name found whole."""
-    whole = {part for name, size in found.items() if size > 1 for part in _parts(name)[0]}
+    whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
     for name, size in found.items():
-        if size > 1 or not whole.intersection(_parts(name)[0]):
+        if size > 1 or not whole.intersection(_read_name(name).parts):
             yield name
 
 
-def _declined(name: str, words: Sequence[str], languages: Sequence[str]) -> bool:
-    script = _script(name)
+def _declined(name: str, script: str, words: Sequence[str], languages: Sequence[str]) -> bool:
     if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "hangul"):
         return False
-    if script not in _PREFIXES:
-        words = [word for word in words if word[0] == name[0]]
     return any(_fits(name, word, script, languages) for word in words)
 
 
@@ -182,4 +194,4 @@ def pronouns(language: str) -> frozenset[str]:
 
 def forget_kept() -> None:
     """Drop the names that are kept, so that no forgotten one stays in memory."""
-    _parts.cache_clear()
+    _read_name.cache_clear()

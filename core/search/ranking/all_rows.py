@@ -327,8 +327,10 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
         quick = words if places is None else places.score(rows, words, words, None, places.session_of(at))
         at = at[_first(quick, view.take("at_us", rows), leading)]
     widest = REACH if reach and not by_words else 0
-    ranks = np.unique(np.add.outer(view.rank(one.rows[at]), np.arange(-widest, widest + 1)))
-    ranks = ranks[(ranks >= 0) & (ranks < len(view))]
+    leads, is_near = view.rank(one.rows[at]), np.zeros(len(view) + 2 * widest, bool)
+    for step in range(2 * widest + 1):
+        is_near[leads + step] = True
+    ranks = np.flatnonzero(is_near[widest : widest + len(view)])
     index = view.at_rank(ranks)
     words, at_us = view.take("words", index).astype(np.float32), view.take("at_us", index)
     is_chat = view.is_chat(index)

@@ -22,9 +22,6 @@ from ..ranking.people import PERSONA
 from . import found_rows
 from .found_rows import NEAR_CHARS
 
-FILLED_TO = 8
-"""On SQLite the ids of a source are a multiple of this."""
-
 
 def list_columns(number: int, row: Any) -> list[Any]:
     """Return the columns of a row of a source that becomes a hit, cut at `chars` and `folded_chars`."""
@@ -177,15 +174,10 @@ def row_branches(wanted: RowsWanted, shared: Mapping[str, Any], family: str, int
     near_chars = max(wanted.chars, NEAR_CHARS)
     values = {**shared, "chars": wanted.chars, "folded_chars": wanted.folded_chars, "near_chars": near_chars}
     missing = () if wanted.are_there else wanted.sources
-    made = [_rows_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in missing]
+    made = [_rows_of(n, family).text({**values, "ids": wanted.ids[n]}, into) for n in missing]
     # A diary entry stands in no one conversation.
     titled = [n for n in wanted.sources if wanted.has_titles and n != sources.AI_DIARY.number]
-    made += [_titles_of(n, family).text({**values, "ids": _filled(wanted.ids[n], family)}, into) for n in titled]
+    made += [_titles_of(n, family).text({**values, "ids": wanted.ids[n]}, into) for n in titled]
     if wanted.around:
-        made.append(_near_rows(family).text({**values, "around": _filled(wanted.around, family)}, into))
+        made.append(_near_rows(family).text({**values, "around": wanted.around}, into))
     return made
-
-
-def _filled(ids: Sequence[int], family: str) -> Sequence[int]:
-    """Return the ids, on SQLite some again so that few different statements come about: planning one takes 1 ms."""
-    return ids if family != "sqlite" else [*ids, *[ids[0]] * (-len(ids) % FILLED_TO)]

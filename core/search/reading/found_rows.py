@@ -146,10 +146,9 @@ Rows = dict[tuple[int, int], FoundRow]
 def readable(row: Any) -> Any:
     """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
     texts = row[TEXT_PLACES]
-    for value in texts:
-        if isinstance(value, bytes):
-            return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
-    return row
+    if bytes not in map(type, texts):
+        return row
+    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
 
 
 def sort_by_kind(found: Iterable[Any], family: str) -> list[list[Any]]:

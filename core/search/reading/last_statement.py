@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, select
@@ -123,11 +124,10 @@ def read(
     }
     rows_by_kind = _read_rows(db, viewer, rows, history, sections, shared)
     titles = {r.key: r.title for r in history.recent}
-    recent = sorted(_RECENT.rows_in(rows_by_kind), key=lambda row: (row.at is not None, row.at, row.id), reverse=True)
     return Brought(
         rows=found_rows.put_together(viewer.scope.persona, *(s.rows_in(rows_by_kind) for s in found_rows.SHAPES)),
         current=[_entry(row) for row in _CURRENT.rows_in(rows_by_kind)],
-        recent=[_entry(row, titles.get(row.conversation, "")) for row in recent[: history.recent_most]],
+        recent=[_entry(row, titles.get(row.conversation, "")) for row in _RECENT.rows_in(rows_by_kind)],
         diary=[_diary_entry(row) for row in _DIARY.rows_in(rows_by_kind)],
         sections={each.shape.number: list(each.shape.rows_in(rows_by_kind)) for each in sections},
         titles={t.conversation or "": t.title or "" for t in by_id.TITLES.rows_in(rows_by_kind)},
@@ -160,11 +160,19 @@ def _read_rows(
         return {}
     text = statements.union(branches, db.family)
     read = {shape.number: shape.read for shape in (*_SHAPES, *(each.shape for each in sections))}
-    made: dict[int, list[Any]] = {}
+    found: dict[int, list[Any]] = {}
     for row in db.read_driver(text, values, source="memories, diary, history and sections"):
-        readable = found_rows.readable(row) if db.family == "sqlite" else row
-        made.setdefault(row[0], []).append(read[row[0]](readable))
-    return made
+        found.setdefault(row[0], []).append(found_rows.readable(row) if db.family == "sqlite" else row)
+    found[_RECENT.number] = _newest(found.get(_RECENT.number, []), history.recent_most)
+    return {number: [read[number](row) for row in rows] for number, rows in found.items()}
+
+
+def _newest(rows: Sequence[Any], most: int) -> list[Any]:
+    """Return the newest lines of all conversations, newest first: most of what is read of each is older."""
+    read_at = _RECENT.field_reader("at")
+    times = [(at is not None, at, row[1], n) for n, row in enumerate(rows) for at in (read_at(row),)]
+    times.sort(key=itemgetter(0, 1, 2), reverse=True)
+    return [rows[each[3]] for each in times[:most]]
 
 
 @lru_cache(maxsize=4)
