@@ -100,7 +100,7 @@ DOORS = {
     """,
     ".tokens": "add_token find_token list_tokens narrow_scope revoke_token",
     ".transcripts": "save_transcript",
-    ".transfer": "export_items import_items",
+    ".transfer": "export_items export_values import_items import_values",
     ".transfer.exports": "export_chat",
     ".transfer.imports": "import_file",
     ".config": "set_value",

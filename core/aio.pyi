@@ -70,6 +70,7 @@ from .transfer.items import ItemExport, Progress
 from .transfer.items.reader import Syntax
 from .transfer.items.sources import Source as TransferSource
 from .transfer.items.storage import ItemImport
+from .transfer.values import ValueImport
 from .upkeep.check import Finding
 from .upkeep.migration import Migrated
 from .values import _T
@@ -1855,6 +1856,11 @@ async def export_items(
 ) -> ItemExport:
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece."""
 
+async def export_values(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[dict[str, Any]]:
+    """Return the values a scope reaches, as `import_values` takes them, by kind, namespace and name."""
+
 async def import_items(
     source: TransferSource,
     *,
@@ -1870,6 +1876,16 @@ async def import_items(
     scope: Scope | None = None,
 ) -> ItemImport:
     """Return what became of the items of a file. The same file again stores nothing."""
+
+async def import_values(
+    values: Iterable[Mapping[str, Any]],
+    *,
+    dry_run: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> ValueImport:
+    """Store values as `export_values` gives them, under their names, in the scope of the call."""
 
 async def export_chat(
     path: str | PathLike[str] | BinaryIO,

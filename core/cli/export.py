@@ -19,6 +19,7 @@ from .forget import name_near
 from .run import LocalOption, Run, ServerOption, refusals
 
 if TYPE_CHECKING:
+    from ..scope import Scope
     from ..transfer.exports import ExportResult
     from ..transfer.items import ItemExport
 
@@ -31,6 +32,13 @@ ChatOption = Annotated[
 ]
 PersonOption = Annotated[
     str | None, typer.Option("--person", metavar="KEY", help="All that is kept of a person: interface/id.")
+]
+ValuesOption = Annotated[
+    bool,
+    typer.Option(
+        "--values",
+        help="Values under names, as a LangGraph store keeps them: of a --chat, a --person in it, or shared.",
+    ),
 ]
 ItemsOption = Annotated[bool, typer.Option("--items", help="The persona's memories in place of a conversation.")]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND,...", help="Memories of these kinds alone.")]
@@ -56,6 +64,7 @@ def export(
     file: FileArgument,
     chat: ChatOption = None,
     items: ItemsOption = False,
+    values: ValuesOption = False,
     person: PersonOption = None,
     kind: KindOption = None,
     limit: LimitOption = None,
@@ -64,16 +73,20 @@ def export(
     local: LocalOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write a conversation, memories or a person into a file.
+    """Write a conversation, memories, values or a person into a file.
 
     All messages are written, hidden ones too, with their alternatives, recaps and scenes, and the running recap. What
     was imported from such a file and not changed is written as it was. The file appears whole or not at all.
 
     Memories are written oldest first, 50,000 a file, and read again by `import`. Of a person every row is written that
-    names them, by table, to be read and handed over.
+    names them, by table, to be read and handed over. Values are written with namespace and name, those that --chat and
+    --person reach there, and read again by `import`.
     """
-    if sum((items, chat is not None, person is not None)) != 1:
-        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, or --items")
+    if values and not items:
+        _export_values(run, file, run.scope(chat, person, server, "local" if local else None), force=force)
+        return
+    if sum((items, values, chat is not None, person is not None)) != 1:
+        raise typer.BadParameter("name one: a conversation with --chat, a person with --person, --items or --values")
     if person is not None:
         _export_person(run, file, person, force=force)
         return
@@ -138,6 +151,26 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
         stream.write(json.dumps(write_ids(facts), ensure_ascii=False, indent=2, default=str) + "\n")
     counts = {name: len(held) for name, held in rows.items()}
     run.answer({"file": str(file), "rows": counts}, lambda: output.table(("table", "rows"), counts.items(), right=(1,)))
+
+
+# Values
+
+
+def _export_values(run: Run, file: Path, scope: Scope, *, force: bool) -> None:
+    """Write the values a scope reaches."""
+    from ..transfer.values import KEY, export_values
+
+    with refusals():
+        values = export_values(db=run.db, scope=scope)
+    text = json.dumps({KEY: values}, ensure_ascii=False, indent=1) + "\n"
+    if str(file) == _STDOUT:
+        sys.stdout.write(text)
+        return
+    with refusals(), _whole_file(file, force) as stream:
+        stream.write(text)
+    run.answer(
+        {"file": str(file), "values": len(values)}, lambda: output.facts([("Values", len(values)), ("File", file)])
+    )
 
 
 # Memory items

@@ -19,6 +19,7 @@ from . import output
 from .run import Run, ServerOption, refusals
 
 if TYPE_CHECKING:
+    from ..scope import Scope
     from ..transfer.imports import ImportResult
     from ..transfer.items import ItemImport
 
@@ -104,8 +105,15 @@ def import_(
     taken.
 
     Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of an
-    Open-LLM-VTuber with a memory, or the tables of the original application as JSON.
+    Open-LLM-VTuber with a memory, or the tables of the original application as JSON. Or values, as `export --values`
+    writes them: --conversation, --user and --private say whose they are from then on.
     """
+    with refusals():
+        values = _read_values(file)
+    if values is not None:
+        scope = run.scope(conversation, user or None, server, privacy="direct" if private else None)
+        _import_values(run, values, scope, dry_run=dry_run, strict=strict)
+        return
     is_export = _is_export(file)
     is_items = not is_export and _is_items(file)
     if is_items and (persona is not None or private):
@@ -352,6 +360,31 @@ def _following(result: ImportResult, queued: int) -> list[str]:
 
 
 # Memory items
+
+
+def _read_values(file: Path) -> list[Any] | None:
+    """Return the values of a file of values; None where it is none, or cannot be read."""
+    from ..transfer.values import KEY, read_values
+
+    if not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        begins = stream.read(200)
+    return read_values(file) if KEY.encode() in begins else None
+
+
+def _import_values(run: Run, values: list[Any], scope: Scope, *, dry_run: bool, strict: bool) -> None:
+    from ..transfer.values import import_values
+
+    with refusals():
+        done = import_values(values, dry_run=dry_run, db=run.db, scope=scope)
+    took = "could be imported; nothing was stored" if dry_run else "imported"
+    told = f"{done.imported} values {took}, {done.duplicates} there already, {done.error_count} not taken."
+    run.answer(done.as_dict(), told)
+    for each in done.errors[:_SHOWN]:
+        output.note(f"Value {each.row}: {output.clean(each.reason)}", style="yellow")
+    if strict and done.error_count:
+        raise typer.Exit(1)
 
 
 def _is_items(file: Path) -> bool:

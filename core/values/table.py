@@ -131,6 +131,8 @@ class StoredValue:
     expires_at: datetime | None = None
     score: float | None = None
     """How well it fits what was looked for; None where nothing was, or where its texts do not hold it."""
+    text: str = ""
+    """What of it is searched; blank for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def _read(row: Any, kind: Kind) -> StoredValue:
         None if row.memory_id is None else int(row.memory_id),
         row.ttl_seconds,
         row.expires_at,
+        text=row.content or "",
     )
 
 

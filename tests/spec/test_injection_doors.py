@@ -59,7 +59,9 @@ def given(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
         "b": "food",
         "alias": "bean", "tag": "tofu", "participant": "tg/ann", "level": "none", "conversation": "tg/99",
         "privacy": "public", "person": "Ann", "query": "tofu", "payload": {"mode": "free", "query": "tofu"},
-        "user_id": "tg/ann", "path": HERE, "names": [(("notes",), "tea")], "work": lambda change: change.list_below(),
+        "user_id": "tg/ann", "path": HERE, "names": [(("notes",), "tea")],
+        "values": [{"namespace": ["notes"], "name": "tea", "value": "green", "text": "green"}],
+        "work": lambda change: change.list_below(),
     }  # fmt: skip
 
 

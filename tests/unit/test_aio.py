@@ -36,6 +36,7 @@ DOORS = (
     "core.tokens",
     "core.transcripts",
     "core.transfer.items",
+    "core.transfer.values",
     "core.values",
     "core.db",
     "core.doctor",

@@ -1,0 +1,267 @@
+"""Values under names out of a database and into one: a LangGraph store, the files of a memory tool.
+
+A file holds one object, `{"stored_values": [...]}`, so that an import knows it by its beginning. Whose the values are
+stands in no file: out come those of a scope, and in they go to the scope of the call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
+
+from ..calls.call import GivenSettings, open_call
+from ..database.engine import Database
+from ..errors import MessageError, TransferError
+from ..scope import Scope
+from ..shapes import WriteResult
+from ..values import Change, NewValue, ValueName, change_values, list_values
+from ..values.table import Kind, check_name
+from .items.sources import File, Source
+
+__all__ = ["ValueImport", "ValueProblem", "export_values", "import_values"]
+
+KEY = "stored_values"
+"""The one key of a file."""
+AT_ONCE = 200
+MOST_SHOWN = 100
+MOST_BYTES = 100 * 1024**2
+"""Most bytes of a file, unpacked."""
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueProblem:
+    """A value that was not taken."""
+
+    row: int
+    """Its place in the list, from 1."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueImport:
+    """What became of values that were imported."""
+
+    imported: int = 0
+    duplicates: int = 0
+    """Those that are there already, as they are."""
+    error_count: int = 0
+    errors: tuple[ValueProblem, ...] = ()
+    """The first hundred that were not taken."""
+    dry_run: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+
+def export_values(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[dict[str, Any]]:
+    """Return the values a scope reaches, as `import_values` takes them, by kind, namespace and name.
+
+    Args:
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: whose values: those of its own audience and of who is speaking. None is the current scope.
+
+    Returns:
+        Of each value `kind`, `namespace`, `name`, `value`, `text` (what is searched), `ttl_seconds`, and `created_at`,
+        `updated_at`, `expires_at` as ISO 8601 texts. An entry's value is what its JSON holds, a file's its text, a
+        folder's None. Empty where there are none; what has expired is left out.
+
+    Raises:
+        StoreReadError: nothing could be read.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transfer import export_values
+    >>> from prompt_engine.values import NewValue, change_values
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = change_values(lambda change: change.put([NewValue(("a",), "b", '{"n": 1}')]), db=db, scope=scope)
+    >>> [(each["namespace"], each["name"], each["value"]) for each in export_values(db=db, scope=scope)]
+    [(['a'], 'b', {'n': 1})]
+    >>> db.close()
+    """
+    call = open_call(db, settings, scope)
+    made = []
+    for kind in _KINDS:
+        for each in list_values((), kind, db=call.db, settings=call.settings, scope=call.scope):
+            times = {name: getattr(each, name) for name in ("created_at", "updated_at", "expires_at")}
+            value = each.value if kind == "file" or each.value is None else json.loads(each.value)
+            made.append({
+                "kind": kind, "namespace": list(each.namespace), "name": each.name, "value": value, "text": each.text,
+                "ttl_seconds": each.ttl_seconds,
+                **{name: None if time is None else time.isoformat() for name, time in times.items()},
+            })  # fmt: skip
+    return sorted(made, key=lambda each: (each["kind"], each["namespace"], each["name"]))
+
+
+def read_values(source: Source) -> list[Any] | None:
+    """Return the values a file holds; None where it is no file of values.
+
+    Args:
+        source: a path, bytes or a binary stream, packed with gzip or not.
+
+    Raises:
+        TransferError: it begins as one and cannot be read.
+    """
+    with File(source, MOST_BYTES).text() as stream:
+        begins = stream.read(200)
+        if not "".join(begins.split()).startswith(f'{{"{KEY}":['):
+            return None
+        try:
+            held = json.loads(begins + stream.read())
+        except (ValueError, RecursionError) as error:
+            raise TransferError(f"The file of values breaks off or is no JSON: {type(error).__name__}.") from None
+    values = held[KEY]
+    assert isinstance(values, list)
+    return values
+
+
+def import_values(
+    values: Iterable[Mapping[str, Any]],
+    *,
+    dry_run: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> ValueImport:
+    """Store values as `export_values` gives them, under their names, in the scope of the call.
+
+    The same values again store nothing. A value whose name has another one here is not taken, nor is one that is none;
+    the others are. They are stored 200 at a time; an import that failed has stored whole parts, and goes on when it is
+    run again. A time to live begins anew.
+
+    Args:
+        values: each with `namespace`, `name` and `value`; maybe `kind` (`entry` or `file`; `entry`), `text` (what is
+            searched; none), `ttl_seconds` (none). What else it holds is not read.
+        dry_run: give the same answer and store nothing.
+        db: None is the database of the process.
+        settings: None is those of the process.
+        scope: whose they are from then on; None is the current scope.
+
+    Returns:
+        How many were imported, were there already and were not taken, of these the first hundred with the reason.
+
+    Raises:
+        StoreWriteError: nothing more was stored.
+        MessageError: `values` is no list.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.transfer import import_values
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> import_values([{"namespace": ["a"], "name": "b", "value": 1}], db=db, scope=scope).imported
+    1
+    >>> db.close()
+    """
+    given: object = values
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise MessageError.of_type("values", values, "a list of values")
+    call = open_call(db, settings, scope)
+    importing = _Importing(call.db, call.settings, call.scope, dry_run)
+    for row, each in enumerate(values, 1):
+        importing.take(row, each)
+    return importing.result()
+
+
+@dataclass
+class _Importing:
+    """An import under way."""
+
+    db: Database
+    settings: GivenSettings
+    scope: Scope
+    dry_run: bool
+    waiting: dict[Kind, dict[ValueName, tuple[int, NewValue]]] = field(default_factory=dict)
+    imported: int = 0
+    duplicates: int = 0
+    problems: list[ValueProblem] = field(default_factory=list)
+
+    def take(self, row: int, value: Any) -> None:
+        try:
+            kind, new = _read_value(value)
+        except (MessageError, ValueError, TypeError, RecursionError) as error:
+            self.problems.append(ValueProblem(row, str(error) or type(error).__name__))
+            return
+        name = ValueName(new.namespace, new.name)
+        waiting = self.waiting.setdefault(kind, {})
+        if name in waiting or len(waiting) >= AT_ONCE:
+            self.store(kind)
+        self.waiting[kind][name] = (row, new)
+
+    def store(self, kind: Kind) -> None:
+        """Store what is waiting of a kind, in one transaction."""
+        waiting, self.waiting[kind] = self.waiting[kind], {}
+        if not waiting:
+            return
+
+        def work(change: Change) -> tuple[int, list[ValueProblem]]:
+            there = change.find(waiting)
+            fresh, other = [], []
+            for name, (row, new) in waiting.items():
+                if name not in there:
+                    fresh.append(new)
+                elif not _is_same(there[name].value, new.value, kind):
+                    other.append(ValueProblem(row, "another value has this name here"))
+            if fresh and not self.dry_run:
+                change.put(fresh)
+            return len(fresh), other
+
+        done = change_values(work, kind, db=self.db, settings=self.settings, scope=self.scope)
+        if isinstance(done, WriteResult):
+            self.problems += [
+                ValueProblem(row, f"nothing may be kept here: {done.reason}") for row, _ in waiting.values()
+            ]
+            return
+        count, other = done
+        self.imported += count
+        self.duplicates += len(waiting) - count - len(other)
+        self.problems += other
+
+    def result(self) -> ValueImport:
+        for kind in list(self.waiting):
+            self.store(kind)
+        shown = tuple(sorted(self.problems, key=lambda each: each.row)[:MOST_SHOWN])
+        return ValueImport(self.imported, self.duplicates, len(self.problems), shown, self.dry_run)
+
+
+def _read_value(given: Any) -> tuple[Kind, NewValue]:
+    """Return a value that can be stored.
+
+    Raises:
+        MessageError, ValueError, TypeError: it cannot, and why.
+    """
+    if not isinstance(given, Mapping):
+        raise MessageError.of_type("a value", given, "an object with namespace, name and value")
+    kind = given.get("kind", "entry")
+    if kind not in _KINDS:
+        raise MessageError(f"kind is {str(kind)[:40]!r}. It must be 'entry' or 'file'.", fields=("kind",))
+    namespace, name, text, ttl = (
+        given.get("namespace"),
+        given.get("name"),
+        given.get("text", ""),
+        given.get("ttl_seconds"),
+    )
+    if not isinstance(namespace, (list, tuple)) or not isinstance(name, str) or not name or "value" not in given:
+        raise MessageError("namespace, name or value is missing. A value has all three.", fields=("name",))
+    if not isinstance(text, str):
+        raise MessageError.of_type("text", text, "a text")
+    if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, int) or not 1 <= ttl < 2**31):
+        raise MessageError(
+            "ttl_seconds is out of range. It must be a whole number of seconds, or missing.", fields=("ttl_seconds",)
+        )
+    named = check_name(tuple(namespace), name)
+    value = given["value"]
+    if kind == "file":
+        if value is not None and not isinstance(value, str):
+            raise MessageError.of_type("value", value, "the text of a file, or null for a folder")
+        return kind, NewValue(*named, value, value or "", ttl)
+    return kind, NewValue(*named, json.dumps(value, ensure_ascii=True, separators=(",", ":")), text, ttl)
+
+
+def _is_same(there: str | None, new: str | None, kind: Kind) -> bool:
+    if kind == "file" or there is None or new is None:
+        return there == new
+    return bool(json.loads(there) == json.loads(new))
