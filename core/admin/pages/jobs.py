@@ -17,6 +17,7 @@ from ...lifelong import CycleResult, Pruned, table_runs
 from ...memories import table_figures
 from . import form_values
 from .formats import plural
+from .names import name_items
 from .page import Page, PageError
 
 MOST_LISTED = 100
@@ -38,6 +39,7 @@ def listing(page: Page) -> Response:
     state = form_values.choose_word(page.query("state"), STATES, "")
     counted = door.count_operations(**page.asking())
     counts = [Count(each, sum(states.get(each, 0) for states in counted.values())) for each in STATES]
+    listed = door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking())
     return page.render(
         "jobs.html.j2",
         title="Jobs",
@@ -46,7 +48,8 @@ def listing(page: Page) -> Response:
         asked=(form_values.parse_ids([page.query("ask")]) or [0])[0],
         counts=counts,
         total=sum(each.items for each in counts),
-        operations=door.list_operations(state or STATES, limit=MOST_LISTED, **page.asking()),
+        operations=listed,
+        names=name_items(page.db, page.persona, listed),
         most=MOST_LISTED,
         open_states=OPEN,
         runs=table_runs.read_newest(page.db, page.persona, MOST_RUNS),

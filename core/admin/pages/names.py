@@ -47,7 +47,7 @@ def read_names(
 
 
 def name_items(db: Database, persona: str, items: Iterable[Mapping[str, object]]) -> Names:
-    """Return what the people and conversations of memory items are called."""
+    """Return what the people and conversations of memory items, or of operations, are called."""
     rows = list(items)
     return read_names(
         db, persona, (_text(row["participant"]) for row in rows), (_text(row["conversation"]) for row in rows)
