@@ -90,14 +90,16 @@ def _tell_waiting(run: Run, personas: Sequence[str] | None) -> None:
         why = why or (tried[0]["error"] if tried else "")
     if waiting:
         reason = f", the last try failed: {output.clean(why)}" if why else ""
-        output.note(f"{waiting} operations wait for their next try{reason}. See `prompt-engine jobs`.", style="yellow")
+        those = "1 operation waits for its" if waiting == 1 else f"{waiting} operations wait for their"
+        output.note(f"{those} next try{reason}. See `prompt-engine jobs`.", style="yellow")
 
 
 def _tell_failed(failed: Sequence[OperationRun]) -> None:
     """Tell how many operations were given up: they stay so until somebody tries them again."""
     if failed:
         mend = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
-        said = f"{len(failed)} operations have failed, the last one: {output.clean(failed[-1].error)}."
+        those = "1 operation has failed" if len(failed) == 1 else f"{len(failed)} operations have failed, the last one"
+        said = f"{those}: {output.clean(failed[-1].error)}."
         output.note(f"{said} {mend} `prompt-engine jobs retry --all`.", style="yellow")
 
 
