@@ -51,10 +51,14 @@ ON = Settings(context_reach=0)
 QUERIES = 12
 
 
+SPARED = pytest.mark.spared("seekdb")
+"""The statements themselves are tried there too."""
+
+
 @pytest.fixture
-def db(fresh_migrated_url: str) -> Iterator[Database]:
+def db(migrated_url: str) -> Iterator[Database]:
     """A database that keeps no index: what decides stands in it, not in the test's settings."""
-    handle = open_quick(fresh_migrated_url)
+    handle = open_quick(migrated_url)
     keeping.turn_off(handle)
     yield handle
     handle.close()
@@ -90,36 +94,6 @@ def run_by_hand(db: Database, source: str, shown: dict[str, Any], audiences: tup
     return [row[0] for row in db.read(statement, values, source=source)]
 
 
-@pytest.mark.slow
-def test_t24_without_an_index_the_hits_are_those_of_recency_mode_and_of_the_shown_predicates(db: Database) -> None:
-    """What preview_search prints can be run by hand on the server, and gives what the search gives."""
-    world = World(db, random.Random(7))
-    rows = all_rows(db, world.persona)
-    compared = 0
-    for number in range(QUERIES):
-        arguments = world.query()
-        scope = world.rng.choice(world.views)
-        query = searching.prepare(**arguments, settings=OFF)
-        if query.is_empty:
-            continue
-        viewer = viewer_of(db, scope, query, OFF)
-        wanted = by_recency(matching(rows, query, viewer), query)
-        told = (number, scope, arguments)
-        assert places(search_memories(**arguments, db=db, scope=scope, settings=OFF)) == wanted, told
-        shown = preview_search(**arguments, db=db, scope=scope, settings=OFF)
-        chosen = {
-            (name, row_id)
-            for name, one in shown.items()
-            for row_id in run_by_hand(db, name, one, viewer.audiences, scope.conversation or "")
-        }
-        by_hand = [row for row in matching(rows, query, viewer) if (row.source, row.id) in chosen]
-        assert len(by_hand) == len(chosen), told
-        assert by_recency(by_hand, query) == wanted, told
-        compared += bool(wanted)
-    assert compared >= QUERIES // 3
-    assert count_index(db) == {}
-
-
 def test_t24_a_search_without_an_index_sends_one_statement_for_the_rows_of_every_source(
     db: Database, scope: Scope
 ) -> None:
@@ -137,16 +111,22 @@ def test_t24_a_search_without_an_index_sends_one_statement_for_the_rows_of_every
         assert "JSON_CONTAINS" in sent[1]
 
 
+@SPARED
 def test_t39_a_source_that_cannot_be_read_leaves_the_others(db: Database, scope: Scope) -> None:
     """One statement for all of them is no reason to lose all."""
     row = memory(db, scope, "Tofu is a cat")
     with db.engines()[1].connect() as connection:
         connection.execute(text("ALTER TABLE ai_diary RENAME TO elsewhere"))
         connection.commit()
-    hits, report = explain_search(keywords=["tofu"], db=db, scope=scope, settings=OFF)
+        try:
+            hits, report = explain_search(keywords=["tofu"], db=db, scope=scope, settings=OFF)
+        finally:
+            connection.execute(text("ALTER TABLE elsewhere RENAME TO ai_diary"))
+            connection.commit()
     assert ids(hits) == [row] and report["sources"]["ai_diary"]["error"]
 
 
+@SPARED
 def test_t28_the_report_says_that_nothing_is_ranked(db: Database, scope: Scope) -> None:
     """Asked for the best, one gets the newest: nobody should find that out by wondering."""
     old = memory(db, scope, "tofu tofu tofu", ago(days=3))
@@ -160,6 +140,7 @@ def test_t28_the_report_says_that_nothing_is_ranked(db: Database, scope: Scope) 
     assert ids(hits) in ([old], [new]) and any("db reindex" in note for note in report["notes"])
 
 
+@SPARED
 def test_d15_no_table_of_the_index_gets_a_row_whatever_is_done(db: Database) -> None:
     """Saved by every door, edited, deleted, hidden, moved, inserted by SQL, in batches, packed, forgotten."""
     base = own_scope()
@@ -201,6 +182,7 @@ def test_d15_no_table_of_the_index_gets_a_row_whatever_is_done(db: Database) -> 
 
 
 @pytest.mark.slow
+@SPARED
 def test_d15_off_and_on_and_off_again_loses_no_row(db: Database, scope: Scope) -> None:
     """Searches are right before, between and after; what was written meanwhile stands in the index made again."""
     settings = {0: OFF, 1: ON}
@@ -221,6 +203,7 @@ def test_d15_off_and_on_and_off_again_loses_no_row(db: Database, scope: Scope) -
         assert bool(count_index(db)) == bool(wanted) and (done > 0) == (turn > 0)
 
 
+@SPARED
 def test_d15_who_opens_a_database_or_writes_with_the_flag_takes_the_index_away_and_who_searches_does_not(
     fresh_migrated_url: str, scope: Scope
 ) -> None:
@@ -244,6 +227,7 @@ def test_d15_who_opens_a_database_or_writes_with_the_flag_takes_the_index_away_a
     db.close()
 
 
+@SPARED
 def test_d15_two_processes_of_different_settings_are_found_out_and_lose_nothing(
     fresh_migrated_url: str, scope: Scope
 ) -> None:
@@ -279,6 +263,7 @@ def test_d15_two_processes_of_different_settings_are_found_out_and_lose_nothing(
     other.close()
 
 
+@SPARED
 def test_d15_a_row_written_while_the_index_is_turned_on_is_not_lost(db: Database, scope: Scope) -> None:
     """A writer that leaves its row out holds off the one who turns the index on until its row is there."""
     if db.family == "sqlite":
@@ -313,6 +298,7 @@ def test_d15_a_row_written_while_the_index_is_turned_on_is_not_lost(db: Database
     assert verify_index(db) == [] and count_index(db)
 
 
+@SPARED
 def test_d15_an_index_that_is_taken_away_while_it_is_made_is_not_taken_for_made(
     fresh_migrated_url: str, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +331,7 @@ def test_d15_an_index_that_is_taken_away_while_it_is_made_is_not_taken_for_made(
     other.close()
 
 
+@SPARED
 def test_d15_two_who_make_the_index_at_once_count_no_row_twice(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,6 +351,7 @@ def test_d15_two_who_make_the_index_at_once_count_no_row_twice(
     assert verify_index(db) == [] and count_index(db)
 
 
+@SPARED
 def test_f26_who_is_forgotten_stays_in_no_index_that_was_left_behind(db: Database, scope: Scope) -> None:
     """A process that was ended while it emptied the index leaves words behind; forgetting somebody leaves none."""
     said(db, scope, [("tofu is my secret", ago(hours=1))])
@@ -374,6 +362,7 @@ def test_f26_who_is_forgotten_stays_in_no_index_that_was_left_behind(db: Databas
     assert count_index(db) == {}
 
 
+@SPARED
 def test_l_a_prompt_without_an_index_shows_what_was_found_where_it_was_said(db: Database) -> None:
     """In as many round trips as with one; conversations are named as ever."""
     stage = Stage(db)
@@ -391,6 +380,7 @@ def test_l_a_prompt_without_an_index_shows_what_was_found_where_it_was_said(db: 
     assert count_index(db) == {}
 
 
+@SPARED
 def test_f_a_database_that_cannot_be_written_is_left_and_searched(
     fresh_migrated_url: str, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,6 +399,7 @@ def test_f_a_database_that_cannot_be_written_is_left_and_searched(
     db.close()
 
 
+@SPARED
 def test_t37_t26_what_may_not_be_seen_is_not_found_without_an_index_either(db: Database) -> None:
     """Private, local only, quarantined, excluded, of another persona."""
     base = own_scope()
@@ -423,3 +414,33 @@ def test_t37_t26_what_may_not_be_seen_is_not_found_without_an_index_either(db: D
     assert ids(search_memories(**asked, scope=base)) == [row]
     assert ids(search_memories(**asked, scope=direct)) == [*hidden, row]
     assert explain_search(**asked, scope=base)[1]["ranking"] == RECENCY
+
+
+@pytest.mark.slow
+def test_t24_without_an_index_the_hits_are_those_of_recency_mode_and_of_the_shown_predicates(db: Database) -> None:
+    """What preview_search prints can be run by hand on the server, and gives what the search gives."""
+    world = World(db, random.Random(7))
+    rows = all_rows(db, world.persona)
+    compared = 0
+    for number in range(QUERIES):
+        arguments = world.query()
+        scope = world.rng.choice(world.views)
+        query = searching.prepare(**arguments, settings=OFF)
+        if query.is_empty:
+            continue
+        viewer = viewer_of(db, scope, query, OFF)
+        wanted = by_recency(matching(rows, query, viewer), query)
+        told = (number, scope, arguments)
+        assert places(search_memories(**arguments, db=db, scope=scope, settings=OFF)) == wanted, told
+        shown = preview_search(**arguments, db=db, scope=scope, settings=OFF)
+        chosen = {
+            (name, row_id)
+            for name, one in shown.items()
+            for row_id in run_by_hand(db, name, one, viewer.audiences, scope.conversation or "")
+        }
+        by_hand = [row for row in matching(rows, query, viewer) if (row.source, row.id) in chosen]
+        assert len(by_hand) == len(chosen), told
+        assert by_recency(by_hand, query) == wanted, told
+        compared += bool(wanted)
+    assert compared >= QUERIES // 3
+    assert count_index(db) == {}
