@@ -316,6 +316,13 @@ class Visible:
         return words
 
     @cached_property
+    def session_rows(self) -> Any:
+        """Return how many rows each session has."""
+        rows = np.bincount(self.table.session, minlength=self.sessions)
+        np.add.at(rows, self._fresh["session"], 1)
+        return rows
+
+    @cached_property
     def all_words(self) -> float:
         """Return the length of all sessions together in words."""
         return float(self.session_words.sum())

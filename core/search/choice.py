@@ -233,7 +233,8 @@ def rank_candidates(
         )
         known = gathered.places.get(place)
         if known is not None:
-            one.windows, one.words = (known.run,), known.words
+            one.windows, one.words = (known.place, known.place + 1), known.words
+            one.session, one.session_rows, one.context = known.session_number, known.session_rows, known.context
             one.session_worth, one.long, one.near = known.session, known.long, known.near
         if c is not None:
             one.tags = c.tags

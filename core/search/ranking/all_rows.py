@@ -72,8 +72,14 @@ class RankedRow:
     """How far the turns of its conversation are long ones."""
     near: float
     """How near it stands to who asks: 1 in the conversation asked in, less in others of the person."""
-    run: int
-    """Rows of one run stand next to each other, as far as they are here."""
+    context: float
+    """What its words are worth together with those that reach it from rows around it."""
+    place: int
+    """Where it stands by conversation and time: rows next to each other have places that follow."""
+    session_number: int
+    """Its session; no two of a search have the same number."""
+    session_rows: int
+    """Rows of that."""
     terms: dict[int, int] = field(default_factory=dict)
     """Number of each word or tag that it holds, with how often."""
 
@@ -94,6 +100,8 @@ class AudienceRows:
     """Of each row the place of its session in `sessions`."""
     session_worth: Any = None
     """What each of `sessions` is worth."""
+    number: int = 0
+    """Of the audience, among those of the search."""
 
     def find(self, index: Any) -> tuple[Any, Any]:
         """Return the places in `rows` of rows, and which of these are there."""
@@ -139,6 +147,8 @@ def rank_all(
     for one in audiences:
         counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
         matching.update({source: count for source, count in enumerate(counts) if count})
+    for number, one in enumerate(audiences):
+        one.number = number
     if not by_words:
         _add_sessions(audiences, asked)
     made: list[tuple[float, int, int, _Local]] = []
@@ -298,15 +308,18 @@ class _Local:
     long: Any
     near: Any
     visible: Any
+    context: Any
 
     def rows(self, places: Sequence[int]) -> list[RankedRow]:
         """Return the rows at these places."""
         at, view = np.array(places, np.int64), self.audience.matches.view
-        index = self.index[at]
+        index, first = self.index[at], self.audience.number << 32
+        session = view.take("session", index).astype(np.int64)
         columns = (
             view.take("source", index), view.take("row_id", index), self.at_us[at], self.words[at].astype(np.int64),
             np.round(self.score[at].astype(np.float64), 6), self.is_match[at], self.session[at], self.long[at],
-            self.near[at], self.run[at],
+            self.near[at], self.context[at], view.rank(index).astype(np.int64) + first, session + first,
+            view.session_rows[session],
         )  # fmt: skip
         return [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
@@ -350,7 +363,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
     if places is None:
         nothing = np.zeros(len(index), np.float32)
         return _Local(one, index, at_us, words, is_chat, run, words_alone, is_match & visible, is_match, nothing,
-                      nothing, nothing, visible)  # fmt: skip
+                      nothing, nothing, visible, words_alone)  # fmt: skip
     context = _contexts(one, index, words, near, asked) + tags
     beside = _besides(own, words, near)
     of_session = places.session(session)
@@ -362,7 +375,7 @@ def _look_around(one: AudienceRows, asked: Asked, here: str, reach: int, leading
             may |= visible & (at_us >= since) & (at_us < until)
     return _Local(
         one, index, at_us, words, is_chat, run, score, may & visible, is_match, of_session, places.long(index),
-        places.near(index), visible,
+        places.near(index), visible, context,
     )  # fmt: skip
 
 

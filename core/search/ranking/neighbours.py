@@ -40,7 +40,13 @@ def threads(rows: Sequence[Row]) -> Threads:
     made = []
     for thread in found.values():
         thread.sort(key=lambda row: row.at_us)
-        sessions = list(split(thread)) if len(thread) > 1 else [thread]
+        if None in [row.plain.session for row in thread]:
+            sessions = list(split(thread)) if len(thread) > 1 else [thread]
+        else:
+            of: dict[int | None, list[Row]] = {}
+            for row in thread:
+                of.setdefault(row.plain.session, []).append(row)
+            sessions = list(of.values())
         place = 0
         for number, session in enumerate(sessions):
             for row in session:
@@ -98,6 +104,8 @@ def contexts(found: Threads, asked: Asked, mean: float) -> None:
                     row.reasons["context"] = row.reasons["own"]
             else:
                 _contexts_of(session, asked, mean)
+            for row in session:  # of what stands around it not all is at hand
+                row.reasons["context"] = max(row.reasons["context"], row.plain.context)
 
 
 def _contexts_of(session: Sequence[Row], asked: Asked, mean: float) -> None:

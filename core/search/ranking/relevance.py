@@ -17,7 +17,7 @@ from . import neighbours
 from .meaning import AsOne, meanings
 from .ranking import K1, hold_back
 from .rows import Asked, Row, together
-from .weights import REPEAT, REPEAT_AGAIN, between
+from .weights import REPEAT, REPEAT_AGAIN, REPEAT_ROWS, between
 
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
@@ -162,7 +162,7 @@ def spaced(ordered: Sequence[Row]) -> list[int]:
             continue
         heappop(left)
         chosen.append(n)
-        step = less.get(session, between(REPEAT, row.long))
+        step = less.get(session, between(REPEAT, row.long) * REPEAT_ROWS / max(REPEAT_ROWS, row.plain.session_rows))
         off[session] = off.get(session, 0.0) + step
         less[session] = step * REPEAT_AGAIN
     chosen += range(len(chosen), len(ordered))

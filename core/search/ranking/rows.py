@@ -46,6 +46,12 @@ class PlainRow:
     """That vector, of length 1; None where it has none."""
     is_left_out: bool = False
     """It may become no hit."""
+    session: int | None = None
+    """Its session, where all of that was looked at; unique among all conversations."""
+    session_rows: int = 0
+    """Rows of that; 0 where it is not known."""
+    context: float = 0.0
+    """What its words are worth with those around it, as far as that was looked at with rows that are not at hand."""
     session_worth: float | None = None
     """What its session is worth, where all of that was looked at."""
     long: float | None = None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.search.question.question import Question
-from core.search.ranking import relevance
+from core.search.ranking import relevance, weights
 from core.search.ranking.neighbours import FADE_BACK, FADE_ON, gap_of, threads
 from core.search.ranking.people import PERSONA, Speaker, name_texts, person_of
 from core.search.ranking.ranking import Candidate, choose, without_many_contexts
@@ -175,12 +177,41 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
     elsewhere = rows(1.0)
     elsewhere[1].thread = "b"
     assert relevance.spaced(elsewhere) == [0, 1, 3, 2]
-    many = [Row("a", n, 90, [{}], score=3.0, long=1.0) for n in range(10)]
+    many = [Row("a", n, 90, [{}], score=5.0, long=1.0) for n in range(10)]
     last = Row("a", 10, 90, [{}], score=0.2, session=1, long=1.0)
     assert relevance.spaced([*many, last]) == list(range(11))
     many = [Row("a", n, 90, [{}], score=3.0, long=1.0) for n in range(relevance.SPACED)]
     beyond = Row("a", 99, 90, [{}], score=2.9, session=1, long=1.0)
     assert relevance.spaced([*many, beyond]) == list(range(relevance.SPACED + 1))
+
+
+def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
+    """Who talks for hours talks of many things: the next row of such a session tells something else."""
+
+    def rows(session_rows: int) -> list[Row]:
+        plain = PlainRow((2, 1), "a", 0, session_rows=session_rows)
+        told = enumerate(((5.0, 0), (4.5, 0), (3.9, 1)))
+        return [Row("a", n, 90, [{}], score=s, session=session, long=1.0, plain=plain) for n, (s, session) in told]
+
+    few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
+    assert relevance.spaced(rows(few)) == relevance.spaced(rows(0)) == [0, 2, 1]
+    assert relevance.spaced(rows(many)) == [0, 1, 2]
+
+
+def test_t24_rows_know_what_stands_around_them_though_not_all_of_it_is_at_hand() -> None:
+    """Of the best rows alone the texts are read: between two of them others may stand, and sessions may begin."""
+
+    def turn(n: int, text: str, place: int, **known: Any) -> PlainRow:
+        return PlainRow((2, n), "a", n * MINUTE, text, is_chat=True, windows=(place, place + 1),
+                        matched={0: (1, True)} if "tea" in text else None, **known)  # fmt: skip
+
+    asked = replace(ONE, probes=[Probe(0, "tea", {"tea": True})], texts=["tea"], groups=[0])
+    plain = [turn(1, "some tea", 1, session=1), turn(2, "what then", 2, session=1), turn(3, "who knows", 4, session=1),
+             turn(4, "nobody", 5, session=2), turn(5, "it rained", 9, session=2, context=0.4)]  # fmt: skip
+    found = {row.plain.key[1]: row for row in rank_rows(plain, asked)}
+    assert found.keys() == {1, 2, 5}
+    assert found[2].reasons["context"] > found[5].reasons["context"] == 0.4
+    assert found[1].session == found[2].session != found[5].session
 
 
 def test_t27_what_a_row_is_worth_goes_by_the_turns_of_its_own_conversation() -> None:
