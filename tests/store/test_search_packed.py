@@ -18,6 +18,7 @@ from core.database.sources import CHAT, MEMORIES
 from core.db import forget, reindex, verify_index
 from core.index import audiences, indexed, packing, segment
 from core.index.table import PACK_FROM
+from core.memories import table_recalls
 from core.scope import Scope
 from core.search import matches
 from core.search.ranking import all_rows, ranking
@@ -213,6 +214,26 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     with db.traced() as statements:
         assert ids(find(db, here, keywords=["tofu"], limit=60)) == first
     assert len(first) == 40 and not [text for text in statements if "search_segment.head" in str(text)]
+
+
+def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, migrated_url: str, scope: Scope) -> None:
+    """What one keeps takes nothing from the other, and counting what was shown makes nothing of it old."""
+    said(db, scope, talk(random.Random(7), 60))
+    kept = memory(db, scope, "we said tofu", ago(hours=1))
+    pack(db, scope)
+    other = open_quick(migrated_url)
+    other.clock = db.clock
+    try:
+        for turn in range(4):
+            for handle in (db, other):
+                with handle.traced() as statements:
+                    assert kept in ids(find(handle, scope, keywords=["tofu", WORDS[turn]], limit=5))
+                heads = [text for text in statements if "search_segment.head" in str(text)]
+                assert len(statements) - len(heads) == 3 and bool(heads) == (turn == 0)
+                table_recalls.record(handle, scope.persona, [kept])
+                assert table_recalls.flush(handle) == 1
+    finally:
+        other.close()
 
 
 def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -17,6 +18,7 @@ from core.database.sources import MEMORIES
 from core.index import indexed
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
+from core.search import newest_rows
 from tests.store.search_world import (
     DEFAULTS,
     RECENCY,
@@ -160,6 +162,30 @@ def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: S
     assert both(db, scope, tags=tags, limit=40) == rows[:40]
     assert both(db, scope, tags=tags, keywords=["tofu", "0"], limit=40) == rows[:40]
     assert set(told) < set(both(db, scope, keywords=["tofu"], limit=200))
+
+
+def test_t27_no_more_rows_are_looked_at_than_the_pool_has_places(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the index proves each match: the rows behind the newest cost nothing, however many match."""
+    rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(130)))
+    tagged = {"tags": ["mint"], "content": "no word of it"}
+    remember(db, scope, *({**tagged, "timestamp": ago(days=n)} for n in range(9)))
+    said(db, scope, [(f"mint {n}", ago(minutes=n)) for n in range(130)])
+    looked: list[int] = []
+    note = newest_rows.note_matches
+
+    def count(search: Any, candidate: Any, held: Any) -> None:
+        looked.append(candidate.id)
+        note(search, candidate, held)
+
+    monkeypatch.setattr(newest_rows, "note_matches", count)
+    with db.traced() as statements:
+        assert ids(find(db, scope, ranking=RECENCY, keywords=["tofu"], limit=5)) == rows[:5]
+    assert looked == rows[:50] and len(statements) == 3
+    looked.clear()
+    assert len(find(db, scope, ranking=RECENCY, tags=["mint"], keywords=["tofu"], limit=5)) == 5
+    assert len(looked) == 50 + 50
 
 
 def test_t27_letters_in_hundreds_of_known_words_are_found_by_these(db: Database, scope: Scope) -> None:
