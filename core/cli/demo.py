@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -60,6 +59,8 @@ def _open_new(file: Path, today: datetime) -> Database:
     Raises:
         StoreError: the folder cannot be written, or the file there is not the demo's own.
     """
+    import sqlite3
+
     from .. import db as door
 
     if file.exists():
@@ -72,6 +73,8 @@ def _open_new(file: Path, today: datetime) -> Database:
 
 def _remove_own(file: Path) -> None:
     """Remove a database that an earlier demo made and that holds no other persona's rows; refuse any other file."""
+    import sqlite3
+
     try:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
             marked = connection.execute("PRAGMA application_id").fetchone()[0] == _MARK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 from typing import Annotated, Any
 
@@ -60,6 +59,8 @@ def _ask(address: tuple[str, int], path: str, seconds: float) -> tuple[int, dict
     Raises:
         ConfigError: nothing answers there, or something else does.
     """
+    import http.client
+
     connection = http.client.HTTPConnection(*address, timeout=seconds)
     try:
         connection.request("GET", path)

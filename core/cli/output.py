@@ -8,15 +8,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-from rich.console import Console, RenderableType
-from rich.padding import Padding
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from ..base.wire_ids import write_ids
+
+if TYPE_CHECKING:  # what prints is loaded where something is printed
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress
 
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
@@ -29,11 +27,15 @@ _QUIET_SECONDS = 1.0
 
 def out() -> Console:
     """Return the console of answers: colour only on a terminal."""
+    from rich.console import Console
+
     return Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
 
 
 def err() -> Console:
     """Return the console of progress, notes and errors."""
+    from rich.console import Console
+
     return Console(file=sys.stderr, highlight=False, emoji=False, markup=False)
 
 
@@ -72,16 +74,23 @@ def note(text: str, style: str = "") -> None:
 
 def _print(console: Console, text: str, style: str) -> None:
     """Print a text, on a terminal wrapped between words. Indented lines are commands to copy: they stay whole."""
+    from rich.text import Text
+
     console.print(Text(text, style=style), soft_wrap=text.startswith(" ") or not console.is_terminal)
 
 
 def heading(text: str) -> None:
     """Print a heading on stdout, with a blank line before it."""
+    from rich.text import Text
+
     out().print(Text("\n" + text, style="bold"))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()) -> None:
     """Print rows under a header on stdout. `right` numbers the columns that are aligned to the right."""
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     aligned = set(right)
     for number, name in enumerate(columns):
@@ -98,6 +107,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
     """Print names and values on stdout, the values under each other."""
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     made.add_column(style="bold", no_wrap=True)
     made.add_column(overflow="fold")
@@ -126,6 +138,8 @@ class Bar:
 @contextmanager
 def bar() -> Iterator[Bar]:
     """Yield a progress bar for the time of a long piece of work; it is gone afterwards."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     console = err()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -138,6 +152,9 @@ def bar() -> Iterator[Bar]:
 
 def indented(text: str, style: str = "") -> None:
     """Print a text on stdout, every line of it moved in by two."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     _print_trimmed(Padding(Text(clean(text), style=style), (0, 0, 0, 2)))
 
 

@@ -208,7 +208,8 @@ def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Databa
 @pytest.mark.checkout
 def test_r6_the_first_answer_waits_for_no_database() -> None:
     """What the command loads before it: neither the doors nor what they need."""
-    heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search")
+    heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search",
+             "rich", "sqlite3")  # fmt: skip
     code = f"import sys, core.cli.app, core.mcp_server.server; print([m for m in {heavy!r} if m in sys.modules])"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=180)

@@ -15,7 +15,7 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from core import stories, tokens
-from core.api.proxy import routes
+from core.api.proxy import routes, rules_answer
 from core.api.server import create_server
 from core.config import Settings
 from core.errors import ConfigError
@@ -375,6 +375,30 @@ def test_r17_the_persona_is_called_alike_wherever_people_and_models_read(proxy: 
     assert any(f'{proxy.persona}: "ok 1"' in line for line in lines)
     assert table_log.read_log(proxy.db, proxy.persona, "proxy/ann/1", 5)[-1].sender == proxy.persona
     assert [hit["speaker"] for hit in search_memories(keywords=["ok"], **who)] == [proxy.persona]
+
+
+def test_r17_a_line_of_a_megabyte_is_stored_whole_and_found_by_its_last_word(proxy: ProxyWorld) -> None:
+    """As `save_message` stores it; what is shown of it is the search's affair."""
+    said = "The walk began. " + "It rained on and on, day after day. " * 28_000 + "Then came the marmot."
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="long"), said)
+    assert proxy.wait_for_lines(2, "proxy/ann/long")[0][1] == said and len(said) > 1_000_000
+    who = {"db": proxy.db, "scope": Scope(proxy.persona, "proxy/ann/2", "proxy/ann", privacy="direct")}
+    (hit,) = search_memories(keywords=["marmot"], settings={"SNIPPET_WINDOW": "match"}, **who)
+    assert hit["snippet"].endswith("Then came the marmot.") and len(hit["snippet"]) <= 406
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
+    proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stream: bool
+) -> None:
+    """Nothing of it is stored, and the log says so: half an answer would be a wrong one."""
+    monkeypatch.setattr(rules_answer, "MOST_BYTES", 50)
+    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
+    body = {"model": "tiny", "messages": chat("hello"), "stream": stream}
+    answer = post(proxy.url, json=body, headers=head)
+    assert answer.status_code == 200 and "ok" in answer.text
+    assert wait_until(lambda: "proxy_not_stored" in caplog.text)
+    assert proxy.lines("proxy/ann") == []
 
 
 def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWorld) -> None:

@@ -31,7 +31,7 @@ from ...transcripts import save_transcript
 from .. import access
 from ..guard import FaceContext
 from . import rules_request, rules_splice
-from .rules_answer import AnswerReader
+from .rules_answer import MOST_BYTES, AnswerReader
 from .upstream import Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
@@ -224,6 +224,8 @@ class _Handler:
         finally:
             await answer.aclose()
         text = reader.text() if keeps else None
+        if keeps and reader.is_too_long:
+            logs.warning("proxy_not_stored", error="TooLong", most_bytes=MOST_BYTES)
         if prepared.turn is not None and text is not None:
             await asyncio.shield(self._start_storing(prepared.turn, text, settings))
 

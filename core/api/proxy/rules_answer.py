@@ -31,7 +31,7 @@ class AnswerReader:
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
         self._size += len(chunk)
-        if self._size > MOST_BYTES:
+        if self.is_too_long:
             self._rest, self._parts = b"", []
             return
         self._rest += chunk
@@ -41,9 +41,14 @@ class AnswerReader:
         for line in lines:
             self._read_line(line)
 
+    @property
+    def is_too_long(self) -> bool:
+        """Whether more came than is kept."""
+        return self._size > MOST_BYTES
+
     def text(self) -> str | None:
         """Return what was answered, blank for an answer without text (a tool call); None while it is not whole."""
-        if self._size > MOST_BYTES:
+        if self.is_too_long:
             return None
         if self._is_stream:
             self._read_line(self._rest)
