@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from ..audience.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
@@ -31,6 +32,8 @@ LOOKED_FOR = (
 
 _OBJECTS = ("from_user", "from", "chat", "payload")
 """Fields that have fields themselves."""
+_FOR_HOSTS = ("interface", "server_name")
+"""What the adapters of platforms say beside, for hooks and logs of hosts."""
 _OTHER_WORDS = {"timestamp": "date", "content": "text", "message": "text", "sender": "from_user", "user": "from_user"}
 """What other programs call some of them."""
 MOST_NAMED = 8
@@ -115,22 +118,29 @@ def _note_unread(message: Any) -> list[str]:
         value = get(message, name)
         if value is not None and is_plain(value):
             notes.append(f"{name} is of type {type(value).__name__} and was not read; it must be an object or a dict")
-    unknown = [key for key in message if key not in LOOKED_FOR] if isinstance(message, Mapping) else []
+    unknown = (
+        [key for key in message if key not in LOOKED_FOR and key not in _FOR_HOSTS]
+        if isinstance(message, Mapping)
+        else []
+    )
     if unknown:
-        shown = ", ".join(_hint(key) for key in unknown[:MOST_NAMED])
+        shown = ", ".join(_name_key(key) for key in unknown[:MOST_NAMED])
         more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
         notes.append(f"not known and not read of the message: {shown}{more}")
     return notes
 
 
-def _hint(key: Any) -> str:
-    """Return a key with what may have been meant."""
+def _name_key(key: Any) -> str:
+    return _hint(key[:40]) if isinstance(key, str) else f"a key of type {type(key).__name__}"
+
+
+@lru_cache(maxsize=256)
+def _hint(key: str) -> str:
+    """Return a key with what may have been meant; a host's messages have the same keys each time."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
-    if not isinstance(key, str):
-        return f"a key of type {type(key).__name__}"
-    meant = _OTHER_WORDS.get(key) or next(iter(get_close_matches(key[:40], LOOKED_FOR, 1)), "")
-    return f"{key[:40]!r} (did you mean {meant!r}?)" if meant else repr(key[:40])
+    meant = _OTHER_WORDS.get(key) or next(iter(get_close_matches(key, LOOKED_FOR, 1)), "")
+    return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
 
 def _key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
