@@ -55,6 +55,9 @@ def tokens_of(text: str, spaced: bool) -> Tokens:
     >>> tokens_of("Don't call me J-Lo", True).bare
     ("don'", 't', 'call', 'me', 'j', 'lo')
     """
+    if spaced and text.isascii() and text.isprintable() and "`" not in text:
+        words = tuple(_TOKEN.findall(text))
+        return Tokens(tuple(map(str.lower, words)), words)
     form = bare(phrase_form(text))
     if not spaced:
         plain = _SIGNS.sub("", form)
