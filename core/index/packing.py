@@ -36,7 +36,7 @@ from .segment import (
     read_head,
     write_head,
 )
-from .table import PACK_FROM, TAG, WORD, Entry, place_columns
+from .table import PACK_FROM, Entry, place_columns
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
@@ -100,7 +100,7 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
     """
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
     done = pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
-    while done and (merged := merge_due(connection, family, audience, most)):
+    while merged := merge_due(connection, family, audience, most):
         done += merged
     return done
 
@@ -159,8 +159,8 @@ _NOWHERE = ("", Said("", "", ""))
 
 
 def _packed_row(entry: Entry, thread: str, speaker: Said) -> PackedRow:
-    terms = {(WORD, term): n for term, n in entry.terms.items()} | {(TAG, tag): 1 for tag in entry.tags}
-    return PackedRow(entry.source, entry.row_id, entry.at_us, entry.words, entry.local_only, thread, speaker, terms)
+    place = (entry.source, entry.row_id, entry.at_us, entry.words, entry.local_only, thread, speaker)
+    return PackedRow(*place, entry.terms, entry.tags)
 
 
 def _read_places(connection: Connection, source: SourceTable, ids: Sequence[int]) -> dict[int, tuple[str, Said]]:
@@ -184,12 +184,11 @@ def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequen
     keys = sorted((audience, row.source, row.row_id) for row in rows)
     write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
     if family == "sqlite":
-        for column, kind in (("term", WORD), ("tag", TAG)):
+        for column in ("term", "tag"):
             places = sorted(
-                (audience, term, row.source, row.at_us, row.row_id)
+                (audience, key, row.source, row.at_us, row.row_id)
                 for row in rows
-                for of, term in row.terms
-                if of == kind
+                for key in (row.terms if column == "term" else row.tags)
             )
             if places:
                 write_many(connection, _DROP_POSTING[column], ("audience", "key", "source", "at", "row"), places)

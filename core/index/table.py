@@ -39,7 +39,7 @@ TERMS_PER_ROW = 5000
 """A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
 PACK_FROM = 256
 """Rows of an audience with postings of their own that are packed together."""
-MANY_WRITTEN = 256
+MANY_WRITTEN = 64
 """Rows of an audience, written at once, that are packed without postings of their own first."""
 LOOKED_AFTER = 32
 """Writes to an audience after which a process looks whether there is something to pack."""
@@ -80,7 +80,9 @@ def entry(
     """Return what the search tables hold of a row with this folded text and these stored tags."""
     found = index_terms(folded)
     words = min(sum(found.values()), _MOST16)
-    kept = {t: min(n, _MOST16) for t, n in found.items() if len(t) * 4 <= TERM_BYTES or _bytes(t) <= TERM_BYTES}
+    kept = found
+    if 4 * max(map(len, found), default=0) > TERM_BYTES or words == _MOST16:
+        kept = {t: min(n, _MOST16) for t, n in found.items() if _bytes(t) <= TERM_BYTES}
     unlisted = len(kept) < len(found)
     if len(kept) > TERMS_PER_ROW:
         kept = dict(list(kept.items())[:TERMS_PER_ROW])
@@ -124,40 +126,35 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
     if not by_audience:
         return
-    many = [some for some in by_audience.values() if len(some) >= MANY_WRITTEN]
-    few = [e for some in by_audience.values() if len(some) < MANY_WRITTEN for e in some]
+    many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
+    few = [e for audience, some in by_audience.items() if audience not in many for e in some]
     add_postings(connection, family, few)
     every = [e for some in by_audience.values() for e in some]
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
-        for some in many:
-            packing.pack_entries(connection, family, some[0].audience_id, some)
-        learn(connection, family, {t for some in many for e in some for t in e.terms})
-    counts = sorted((*k, n) for k, n in _counts(every, family).items())
-    write_many(connection, _statement("count", family), _COUNT, counts)
+        for audience, some in many.items():
+            packing.pack_entries(connection, family, audience, some)
+        learn(connection, family, {t for some in many.values() for e in some for t in e.terms})
+    write_many(connection, _statement("count", family), _COUNT, _counts(every, family))
     stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
-    _pack(connection, family, by_audience)
+    for audience in sorted(by_audience):
+        if audience in many or (_is_due(audience) and _is_enough(connection, audience)):
+            _pack(connection, family, audience)
 
 
-def _pack(connection: Connection, family: str, audiences: Iterable[int]) -> None:
-    """Pack the rows of audiences that have enough of them; what cannot be packed stays as it is."""
-    for audience in sorted(audiences):
-        if not _is_due(audience):
-            continue
-        waiting = connection.execute(_WAITING, {"audience": audience}).scalars().all()
-        if len(waiting) < PACK_FROM:
-            continue
-        from . import packing  # noqa: PLC0415 - as above
+def _pack(connection: Connection, family: str, audience: int) -> None:
+    """Pack rows of an audience and merge its segments where these are due; what cannot be packed stays as it is."""
+    from . import packing  # noqa: PLC0415 - as above
 
-        step = connection.begin_nested()
-        try:
-            packing.pack_due(connection, family, audience)
-            step.commit()
-        except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
-            step.rollback()
-            logs.warning("search_unpacked", audience=audience, error=str(error))
+    step = connection.begin_nested()
+    try:
+        packing.pack_due(connection, family, audience)
+        step.commit()
+    except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
+        step.rollback()
+        logs.warning("search_unpacked", audience=audience, error=str(error))
 
 
 def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
@@ -199,7 +196,7 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
                 connection.execute(_DROP_TERM, {**place, "keys": part})
             for part in chunks(sorted(e.tags), 500):
                 connection.execute(_DROP_TAG, {**place, "keys": part})
-    counts = sorted((*k, -n) for k, n in _counts(entries, family).items())
+    counts = [(*place, -docs) for *place, docs in _counts(entries, family)]
     write_many(connection, _statement("count", family), _COUNT, counts)
     gone: dict[tuple[int, int], set[str]] = {}
     for audience, kind, term, _, _ in counts:
@@ -269,6 +266,11 @@ def _is_due(audience: int) -> bool:
     return written >= LOOKED_AFTER
 
 
+def _is_enough(connection: Connection, audience: int) -> bool:
+    """Return whether as many rows of an audience wait as are packed together."""
+    return len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM
+
+
 _written: dict[int, int] = {}
 _WAITING = (
     select(search_fresh.c.row_id)
@@ -302,12 +304,19 @@ _DROP_COUNT = delete(search_count).where(
 )
 
 
-def _counts(entries: Iterable[Entry], family: str) -> Counter[tuple[int, int, Any, int]]:
-    counts: Counter[tuple[int, int, Any, int]] = Counter()
+def _counts(entries: Iterable[Entry], family: str) -> list[tuple[int, int, Any, int, int]]:
+    """Return in how many of the entries each word and tag stands, in the order of `search_count`."""
+    counts: dict[tuple[int, int, int], Counter[str]] = {}
     for e in entries:
-        counts.update((e.audience_id, WORD, dialects.as_key(t, family), e.source) for t in e.terms)
-        counts.update((e.audience_id, TAG, dialects.as_key(t, family), e.source) for t in e.tags)
-    return counts
+        for kind, keys in ((WORD, e.terms.keys()), (TAG, e.tags)):
+            if keys:
+                counts.setdefault((e.audience_id, kind, e.source), Counter()).update(keys)
+    as_key = dialects.as_key
+    return sorted(
+        (audience, kind, as_key(key, family), source, docs)
+        for (audience, kind, source), found in counts.items()
+        for key, docs in found.items()
+    )
 
 
 def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
@@ -325,8 +334,8 @@ def learn(connection: Connection, family: str, terms: set[str]) -> None:
     for part in chunks(sorted(terms), 500):
         values: list[Any] = []
         text = _known(family).text({"terms": part}, values)
-        known = (dialects.from_key(row[0]) for row in connection.exec_driver_sql(text, tuple(values)))
-        missing += sorted(set(part).difference(known))
+        rows = connection.exec_driver_sql(text, tuple(values)).fetchall()
+        missing += sorted(set(part).difference(dialects.from_key(row[0]) for row in rows))
     teach(connection, family, missing)
 
 
