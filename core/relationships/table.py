@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, case, exists, func, insert, or_, select, update
 from sqlalchemy.types import Date
 
 from ..audience import forgotten_late as forgetting_late
@@ -179,7 +179,8 @@ _COUNT = (
             _SELF.c.participant_key == USER,
             _LINKED.c.persona_id == PERSONA,
             _LINKED.c.person_key == _SELF.c.person_key,
-            or_(_LINKED.c.participant_key != USER, _LINKED.c.privacy.not_in(("", "none"))),
+            # A list would be written into the statement anew for every message.
+            or_(_LINKED.c.participant_key != USER, and_(_LINKED.c.privacy != "", _LINKED.c.privacy != "none")),
         ),
     )
     .values(

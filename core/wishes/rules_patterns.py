@@ -257,10 +257,16 @@ class WishWords:
 
     def patterns_in(self, tokens: Sequence[str]) -> list[_Known]:
         """Return the patterns that may match within a sentence of these words, in the order of the file."""
-        there = frozenset(tokens) | {""}
+        certain = self._patterns.keys()
+        first = [word for word in tokens if word in certain]
+        if "" in certain:
+            first.append("")
+        if not first:
+            return []
+        there = frozenset(tokens)
         found = {
             known.number: known
-            for word in there & self._patterns.keys()
+            for word in first
             for known in self._patterns[word]
             if not any(map(there.isdisjoint, known.others))
         }
