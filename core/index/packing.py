@@ -120,7 +120,7 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
             made += read_packed_rows(connection, source, [i for i in part if i in held])
     if not made:
         return 0
-    _drop_fresh(connection, family, audience, made)
+    _drop_fresh(connection, audience, made)
     _write(connection, family, audience, number, *pack_rows(made))
     return len(made)
 
@@ -179,20 +179,10 @@ def place_of(source: int, conversation: Any, name: Any, key: Any, role: Any) -> 
     return "\x00", Said("", "", "")
 
 
-def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequence[PackedRow]) -> None:
+def _drop_fresh(connection: Connection, audience: int, rows: Sequence[PackedRow]) -> None:
     """Delete the postings that rows had of their own."""
     keys = sorted((audience, row.source, row.row_id) for row in rows)
     write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
-    if family == "sqlite":
-        for column in ("term", "tag"):
-            places = sorted(
-                (audience, key, row.source, row.at_us, row.row_id)
-                for row in rows
-                for key in (row.terms if column == "term" else row.tags)
-            )
-            if places:
-                write_many(connection, _DROP_POSTING[column], ("audience", "key", "source", "at", "row"), places)
-        return
     for table in (search_term, search_tag):
         for source in sorted({row.source for row in rows}):
             for part in chunks(sorted(row.row_id for row in rows if row.source == source), _AT_ONCE):
@@ -202,24 +192,9 @@ def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequen
                 )
 
 
-def _drop_posting(table: Any, key: Any) -> Any:
-    c = table.c
-    return delete(table).where(
-        c.audience_id == _A,
-        key == bindparam("key"),
-        c.source == bindparam("source"),
-        c.at_us == bindparam("at"),
-        c.row_id == bindparam("row"),
-    )
-
-
 _DROP_FRESH = delete(search_fresh).where(
     _F.audience_id == _A, _F.source == bindparam("source"), _F.row_id == bindparam("row")
 )
-_DROP_POSTING = {
-    "term": _drop_posting(search_term, search_term.c.term),
-    "tag": _drop_posting(search_tag, search_tag.c.tag),
-}
 
 
 def _next_segment(connection: Connection, family: str, audience: int) -> int:

@@ -341,9 +341,10 @@ def learn(connection: Connection, family: str, terms: set[str]) -> None:
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
     """Insert what is missing of the words and their endings into `search_vocab`."""
-    missing = list(words)
-    rows = {(1, t, t) for t in missing} | {(0, t[i:], t) for t in missing for i in range(1, len(t))}
-    ready = sorted((head, dialects.as_key(p, family), dialects.as_key(t, family)) for head, p, t in rows)
+    key = dialects.as_key
+    missing = [(t, key(t, family)) for t in words]
+    ready = sorted((0, key(t[i:], family), term) for t, term in missing for i in range(1, len(t)))
+    ready += sorted((1, term, term) for _, term in missing)
     write_many(connection, _statement("vocab", family), ("head", "part", "term"), ready)
 
 
