@@ -22,6 +22,7 @@ from ..database.dialects import Key, Time, upsert, whole_days
 from ..database.engine import Database
 from ..database.schema import participants
 from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
 from .table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
@@ -159,7 +160,7 @@ def count_interaction(
     the one known, and the person has said nothing of privacy and has no other identity.
     """
     now = {"persona": persona, "user": key, "new_username": username, "now": db.clock()}
-    if privacy_default == "none" and connection.execute(_COUNT, now).rowcount:
+    if privacy_default == "none" and _count(connection.dialect.name).run(connection, now).rowcount:
         return
     wanted = Change(username=username, touch=True)
     _change(connection, db, persona, key, wanted, decay_days, privacy_default, db.ids.one())
@@ -190,6 +191,11 @@ _COUNT = (
         interaction_count=_U.interaction_count + 1,
     )
 )
+
+
+@lru_cache(maxsize=4)
+def _count(family: str) -> Part:
+    return Part(_COUNT, family)
 
 
 def _is_there(connection: Connection, persona: str, made: Changed) -> bool:
