@@ -1,8 +1,9 @@
 """Statements put together from parts that are compiled once: a search joins some fifty SELECTs of a few kinds.
 
-A `Part` is one statement of SQLAlchemy Core, mostly a SELECT, compiled; what differs between two of a kind are its values
-alone. Joining their texts costs microseconds, where building and compiling the whole costs tens of milliseconds for
-every new number of keywords. Values only ever travel as parameters; texts joined here come from compiled parts alone.
+A `Part` is one statement of SQLAlchemy Core, mostly a SELECT, compiled; what differs between two of a kind are its
+values alone. Joining their texts costs microseconds, where building and compiling the whole costs tens of milliseconds
+for every new number of keywords. Values only ever travel as parameters; texts joined here come from compiled parts
+alone.
 """
 
 from __future__ import annotations

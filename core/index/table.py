@@ -42,7 +42,7 @@ PACK_FROM = 256
 MANY_WRITTEN = 64
 """Rows of an audience, written at once, that are packed without postings of their own first."""
 LOOKED_AFTER = 32
-"""Writes to an audience after which a process looks whether there is something to pack."""
+"""Rows written to an audience after which a process looks whether there is something to pack."""
 MOST_AUDIENCES = 10_000
 """Audiences whose writes are counted."""
 MANY = 100
@@ -133,20 +133,20 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
-        for audience, some in many.items():
-            packing.pack_entries(connection, family, audience, some)
+        for audience in sorted(many):
+            packing.pack_entries(connection, family, audience, many[audience])
         learn(connection, family, {t for some in many.values() for e in some for t in e.terms})
     write_many(connection, _statement("count", family), _COUNT, _counts(every, family))
     stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
     for audience in sorted(by_audience):
-        if audience in many or (_is_due(audience) and _is_enough(connection, audience)):
+        if _is_due(audience, len(by_audience[audience])) and _is_enough(connection, audience, audience in many):
             _pack(connection, family, audience)
 
 
 def _pack(connection: Connection, family: str, audience: int) -> None:
     """Pack rows of an audience and merge its segments where these are due; what cannot be packed stays as it is."""
-    from . import packing  # noqa: PLC0415 - as above
+    from . import packing  # noqa: PLC0415 - as in `add`
 
     step = connection.begin_nested()
     try:
@@ -257,18 +257,25 @@ _DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
 _DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
 
 
-def _is_due(audience: int) -> bool:
-    """Return whether to look how many rows of an audience wait: after every LOOKED_AFTER that this process wrote."""
-    written = _written.get(audience, 0) + 1
+def _is_due(audience: int, count: int) -> bool:
+    """Return whether to look for something to pack: after every LOOKED_AFTER rows of it that this process wrote."""
+    written = _written.get(audience, 0) + count
     if len(_written) > MOST_AUDIENCES:
         _written.clear()
-    _written[audience] = written % LOOKED_AFTER
+    _written[audience] = written if written < LOOKED_AFTER else 0
     return written >= LOOKED_AFTER
 
 
-def _is_enough(connection: Connection, audience: int) -> bool:
-    """Return whether as many rows of an audience wait as are packed together."""
-    return len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM
+def _is_enough(connection: Connection, audience: int, has_segment: bool) -> bool:
+    """Return whether as many rows of an audience wait as are packed together, or, where it has a new segment, as many
+    segments as are merged."""
+    if len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM:
+        return True
+    if not has_segment:
+        return False
+    from . import packing  # noqa: PLC0415 - as in `add`
+
+    return bool(packing.choose_merge(packing.list_segments(connection, audience)))
 
 
 _written: dict[int, int] = {}
