@@ -118,7 +118,7 @@ def test_d14_batches_become_segments_that_are_merged(db: Database, scope: Scope)
 def test_d14_nothing_is_left_beside_the_segment_of_a_row_that_sql_changed(db: Database, scope: Scope) -> None:
     """What a row is packed by is what it says now; what it had of its own were the words of before."""
     numbers = said(db, scope, [(f"leek number {n}", ago(minutes=n)) for n in range(5)])
-    change = update(CHAT.table).where(CHAT.table.c.id.in_(numbers)).values(message_text="chard", text_folded="chard")
+    change = update(CHAT.table).where(CHAT.table.c.id.in_(numbers)).values(message_text="number", text_folded="number")
     db.transaction(lambda connection: connection.execute(change) and None, source="chat_history_cache")
     assert pack(db, scope) == 5
     left = select(func.count()).where(search_term.c.audience_id.in_(audiences_of(db, scope)))
