@@ -266,13 +266,10 @@ def _is_due(audience: int, count: int) -> bool:
     return written >= LOOKED_AFTER
 
 
-def _is_enough(connection: Connection, audience: int, has_segment: bool) -> bool:
-    """Return whether as many rows of an audience wait as are packed together, or, where it has a new segment, as many
-    segments as are merged."""
-    if len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM:
-        return True
-    if not has_segment:
-        return False
+def _is_enough(connection: Connection, audience: int, has_new_segment: bool) -> bool:
+    """Return whether as many rows of an audience wait as are packed together, or as many segments as are merged."""
+    if not has_new_segment:
+        return len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM
     from . import packing  # noqa: PLC0415 - as in `add`
 
     return bool(packing.choose_merge(packing.list_segments(connection, audience)))
