@@ -13,10 +13,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, select
+from sqlalchemy import Connection, Integer, bindparam, delete, null, select
 
 from ..base import logs
-from ..database import dialects, sources
+from ..database import dialects, sources, statements
 from ..database.bulk import chunks, write_many
 from ..database.dialects import Key
 from ..database.schema import (
@@ -121,21 +121,27 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, words, totals) are
     written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
     """
+    every = list(entries)
+    if not every:
+        return
+    unknown, has_unkept = _look(connection, family, {t for e in every for t in e.terms})
+    if has_unkept:
+        every = keeping.drop_unkept(connection, every)
+        unknown &= {t for e in every for t in e.terms}
     by_audience: dict[int, list[Entry]] = {}
-    for entry_ in keeping.drop_unkept(connection, family, entries):
+    for entry_ in every:
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
     if not by_audience:
         return
     many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
     few = [e for audience, some in by_audience.items() if audience not in many for e in some]
-    add_postings(connection, family, few)
-    every = [e for some in by_audience.values() for e in some]
+    insert_postings(connection, family, few)
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
         for audience in sorted(many):
             packing.pack_entries(connection, family, audience, many[audience])
-        learn(connection, family, {t for some in many.values() for e in some for t in e.terms})
+    teach(connection, family, sorted(unknown))
     write_many(connection, _statement("count", family), _COUNT, _counts(every, family))
     stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
@@ -160,6 +166,12 @@ def _pack(connection: Connection, family: str, audience: int) -> None:
 def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert what is missing of the postings of `entries`, and make new words known; the counts stay as they are."""
     entries = list(entries)
+    insert_postings(connection, family, entries)
+    learn(connection, family, {t for e in entries for t in e.terms})
+
+
+def insert_postings(connection: Connection, family: str, entries: Sequence[Entry]) -> None:
+    """Insert what is missing of the postings of `entries`; words and counts stay as they are."""
     key = dialects.as_key
     terms = sorted(
         (e.audience_id, key(t, family), e.source, e.at_us, e.row_id, n, e.words, e.local_only)
@@ -174,7 +186,6 @@ def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) 
     )
     if tags:
         write_many(connection, _statement("tag", family), _TAG, tags)
-    learn(connection, family, {t for e in entries for t in e.terms})
 
 
 def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -333,14 +344,22 @@ def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
 
 def learn(connection: Connection, family: str, terms: set[str]) -> None:
     """Make words known to `search_vocab`: each under itself and under every ending of it."""
-    terms.discard(UNLISTED)
-    missing: list[str] = []
-    for part in chunks(sorted(terms), 500):
+    teach(connection, family, sorted(_look(connection, family, terms)[0]))
+
+
+def _look(connection: Connection, family: str, terms: set[str]) -> tuple[set[str], bool]:
+    """Return the words that are not known yet, and whether of some source no index is kept."""
+    unknown, has_unkept = terms - {UNLISTED}, False
+    for part in list(chunks(sorted(unknown), 500)) or [[]]:
         values: list[Any] = []
-        text = _known(family).text({"terms": part}, values)
-        rows = connection.exec_driver_sql(text, tuple(values)).fetchall()
-        missing += sorted(set(part).difference(dialects.from_key(row[0]) for row in rows))
-    teach(connection, family, missing)
+        parts = [_known(family).text({"terms": part}, values), keeping.list_unkept(family).text(_NEVER, values)]
+        for term, source in connection.exec_driver_sql(statements.union(parts, family), tuple(values)).fetchall():
+            has_unkept |= source is not None
+            unknown.discard("" if term is None else dialects.from_key(term))
+    return unknown, has_unkept
+
+
+_NEVER = {"never": keeping.NEVER}
 
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
@@ -356,7 +375,7 @@ def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
 def _known(family: str) -> Part:
     v = search_vocab.c
     terms = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
-    return Part(select(v.part).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
+    return Part(select(v.part, null().label("source")).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:
