@@ -37,6 +37,8 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
     ('42', 'u1 ')
     """
+    if type(value) is str and value.isascii() and len(value) <= limit_bytes and "\x00" not in value and value.strip():
+        return value  # as nearly every id: a message has a dozen
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise MessageError.of_type(field, value, "a text or a whole number")
     if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python writes out no more than 4300 digits

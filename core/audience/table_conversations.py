@@ -20,6 +20,7 @@ from ..database.engine import Database
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..database.statements import Part
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
@@ -98,15 +99,15 @@ def find(connection: Connection, persona: str, conversation: str, *, lock: bool 
     return None if row is None else facts_of(row)
 
 
-@lru_cache(maxsize=2)
-def _touch(titled: bool) -> Any:
+@lru_cache(maxsize=4)
+def _touch(family: str, titled: bool) -> Part:
     c = conversations.c
     at = bindparam("at", type_=Time())
     newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
     values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
     if titled:
-        values["title"] = bindparam("new_title")
-    return update(conversations).where(_ONE).values(values)
+        values["title"] = bindparam("new_title", type_=c.title.type)
+    return Part(update(conversations).where(_ONE).values(values), family)
 
 
 def touch(connection: Connection, persona: str, conversation: str, at: datetime, title: str = "") -> bool:
@@ -114,7 +115,7 @@ def touch(connection: Connection, persona: str, conversation: str, at: datetime,
     values = {"persona": persona, "conversation": conversation, "at": at}
     if title:
         values["new_title"] = title[:TITLE_CHARS]
-    return bool(connection.execute(_touch(bool(title)), values).rowcount)
+    return bool(_touch(connection.dialect.name, bool(title)).run(connection, values).rowcount)
 
 
 def ensure(

@@ -1,8 +1,9 @@
 """Statements put together from parts that are compiled once: a search joins some fifty SELECTs of a few kinds.
 
-A `Part` is one SELECT of SQLAlchemy Core, compiled; what differs between two of a kind are its values alone. Joining
-their texts costs microseconds, where building and compiling the whole costs tens of milliseconds for every new number
-of keywords. Values only ever travel as parameters; texts joined here come from compiled parts alone.
+A `Part` is one statement of SQLAlchemy Core, mostly a SELECT, compiled; what differs between two of a kind are its
+values alone. Joining their texts costs microseconds, where building and compiling the whole costs tens of milliseconds
+for every new number of keywords. Values only ever travel as parameters; texts joined here come from compiled parts
+alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Dialect
+from sqlalchemy import Connection, CursorResult, Dialect
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import operators
@@ -42,10 +43,10 @@ def aside(column: Any, family: str) -> Any:
 
 
 class Part:
-    """One SELECT, compiled. Lists are parameters made with `expanding=True`; an empty one matches nothing.
+    """One statement, compiled. Lists are parameters made with `expanding=True`; an empty one matches nothing.
 
     Args:
-        statement: the SELECT.
+        statement: a SELECT; or another one that every message runs.
         family: `mysql` or `sqlite`.
         in_order: its tables are read in the order they are joined. SQLite moves the largest to the front otherwise: all
             of search_count was read for every known word. Servers are told by the statement's own STRAIGHT_JOIN.
@@ -101,6 +102,12 @@ class Part:
         if self._mark != "?" or not 2 < count <= MOST_FILLED:
             return items
         return [*items, *[items[-1]] * ((1 << (count - 1).bit_length()) - count)]
+
+    def run(self, connection: Connection, values: Values) -> CursorResult[Any]:
+        """Run the statement on a connection and return its result."""
+        bound: list[Any] = []
+        text = self.text(values, bound)
+        return connection.exec_driver_sql(text, tuple(bound))
 
 
 _Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]

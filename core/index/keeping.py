@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, delete, func, literal_column, select, union_all, update
+from sqlalchemy import Connection, bindparam, delete, func, literal_column, null, select, union_all, update
 
 from ..base import logs
 from ..database import sources
@@ -81,29 +81,20 @@ def find_unkept(db: Database) -> set[int]:
     return {row[0] for row in db.read(_UNKEPT, {"never": NEVER}, source="search_progress")}
 
 
-def drop_unkept(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
+@lru_cache(maxsize=2)
+def list_unkept(family: str) -> Part:
+    """Return what brings, after NULL, the sources of which no index is kept: every row that is written asks."""
+    return Part(_UNKEPT.with_only_columns(null().label("part"), _P.source), family)
+
+
+def drop_unkept(connection: Connection, entries: Sequence[Entry]) -> list[Entry]:
     """Return the entries that are to be written, without those of sources of which no index is kept.
 
     That these have none holds until the transaction ends: `turn_on` waits for it, and finds their rows then.
     """
-    made = list(entries)
-    if not made or not _any_unkept(connection, family):
-        return made
-    numbers = sorted({one.source for one in made})
+    numbers = sorted({one.source for one in entries})
     unkept = set(connection.execute(_UNKEPT_HELD, {"never": NEVER, "sources": numbers}).scalars())
-    return [one for one in made if one.source not in unkept]
-
-
-def _any_unkept(connection: Connection, family: str) -> bool:
-    """Return whether of some source no index is kept, quickly: every row that is written asks."""
-    values: list[Any] = []
-    text = _part(family).text({"never": NEVER}, values)
-    return bool(connection.exec_driver_sql(text, tuple(values)).fetchall())
-
-
-@lru_cache(maxsize=2)
-def _part(family: str) -> Part:
-    return Part(_UNKEPT, family)
+    return [one for one in entries if one.source not in unkept]
 
 
 @lru_cache(maxsize=1)

@@ -36,7 +36,7 @@ from .segment import (
     read_head,
     write_head,
 )
-from .table import PACK_FROM, TAG, WORD, Entry, place_columns
+from .table import PACK_FROM, Entry, place_columns
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
@@ -100,7 +100,7 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
     """
     count = connection.execute(_COUNT, {"audience": audience}).scalar_one()
     done = pack_fresh(connection, family, audience) if count >= PACK_FROM else 0
-    while done and (merged := merge_due(connection, family, audience, most)):
+    while merged := merge_due(connection, family, audience, most):
         done += merged
     return done
 
@@ -120,7 +120,7 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
             made += read_packed_rows(connection, source, [i for i in part if i in held])
     if not made:
         return 0
-    _drop_fresh(connection, family, audience, made)
+    _drop_fresh(connection, audience, made)
     _write(connection, family, audience, number, *pack_rows(made))
     return len(made)
 
@@ -159,8 +159,8 @@ _NOWHERE = ("", Said("", "", ""))
 
 
 def _packed_row(entry: Entry, thread: str, speaker: Said) -> PackedRow:
-    terms = {(WORD, term): n for term, n in entry.terms.items()} | {(TAG, tag): 1 for tag in entry.tags}
-    return PackedRow(entry.source, entry.row_id, entry.at_us, entry.words, entry.local_only, thread, speaker, terms)
+    place = (entry.source, entry.row_id, entry.at_us, entry.words, entry.local_only, thread, speaker)
+    return PackedRow(*place, entry.terms, entry.tags)
 
 
 def _read_places(connection: Connection, source: SourceTable, ids: Sequence[int]) -> dict[int, tuple[str, Said]]:
@@ -179,21 +179,10 @@ def place_of(source: int, conversation: Any, name: Any, key: Any, role: Any) -> 
     return "\x00", Said("", "", "")
 
 
-def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequence[PackedRow]) -> None:
+def _drop_fresh(connection: Connection, audience: int, rows: Sequence[PackedRow]) -> None:
     """Delete the postings that rows had of their own."""
     keys = sorted((audience, row.source, row.row_id) for row in rows)
     write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
-    if family == "sqlite":
-        for column, kind in (("term", WORD), ("tag", TAG)):
-            places = sorted(
-                (audience, term, row.source, row.at_us, row.row_id)
-                for row in rows
-                for of, term in row.terms
-                if of == kind
-            )
-            if places:
-                write_many(connection, _DROP_POSTING[column], ("audience", "key", "source", "at", "row"), places)
-        return
     for table in (search_term, search_tag):
         for source in sorted({row.source for row in rows}):
             for part in chunks(sorted(row.row_id for row in rows if row.source == source), _AT_ONCE):
@@ -203,24 +192,9 @@ def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequen
                 )
 
 
-def _drop_posting(table: Any, key: Any) -> Any:
-    c = table.c
-    return delete(table).where(
-        c.audience_id == _A,
-        key == bindparam("key"),
-        c.source == bindparam("source"),
-        c.at_us == bindparam("at"),
-        c.row_id == bindparam("row"),
-    )
-
-
 _DROP_FRESH = delete(search_fresh).where(
     _F.audience_id == _A, _F.source == bindparam("source"), _F.row_id == bindparam("row")
 )
-_DROP_POSTING = {
-    "term": _drop_posting(search_term, search_term.c.term),
-    "tag": _drop_posting(search_tag, search_tag.c.tag),
-}
 
 
 def _next_segment(connection: Connection, family: str, audience: int) -> int:

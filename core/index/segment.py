@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .table import TAG, WORD
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""
@@ -55,8 +59,9 @@ class PackedRow(NamedTuple):
     thread: str
     """Conversation key; blank for a row that stands alone."""
     speaker: Said
-    terms: Mapping[Term, int]
-    """How often each word or tag stands in it."""
+    terms: Mapping[str, int]
+    """How often each word stands in it."""
+    tags: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +97,13 @@ def pack_rows(rows: Iterable[PackedRow]) -> tuple[Rows, Blocks]:
     """Return a segment of some rows, at most MOST_ROWS.
 
     >>> bob = Said("Bob", "tg/1", "user")
-    >>> rows, blocks = pack_rows([PackedRow(2, 7, 50, 2, 0, "tg/9", bob, {(0, "tea"): 2})])
+    >>> rows, blocks = pack_rows([PackedRow(2, 7, 50, 2, 0, "tg/9", bob, {"tea": 2})])
     >>> len(rows), rows.threads, read_block(blocks[0, "tea"])["times"].tolist()
     (1, ['tg/9'], [2])
     """
     ordered = sorted(rows, key=lambda row: (row.thread, row.at_us, row.source, row.row_id))
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
-    terms: dict[Term, int] = {}
-    of, places, times = [], [], []
-    for place, row in enumerate(ordered):
-        for term, n in row.terms.items():
-            of.append(terms.setdefault(term, len(terms)))
-            places.append(place)
-            times.append(min(n, MOST_TIMES))
     made = _rows_of(
         [row.row_id for row in ordered],
         [row.at_us for row in ordered],
@@ -117,7 +115,17 @@ def pack_rows(rows: Iterable[PackedRow]) -> tuple[Rows, Blocks]:
         threads=list(threads),
         speakers=list(speakers),
     )
-    return made, _blocks_of(list(terms), np.array(of, np.int64), np.array(places, np.int64), np.array(times, np.uint8))
+    tags = [dict.fromkeys(row.tags, 1) for row in ordered]
+    return made, _pack_terms(WORD, [row.terms for row in ordered]) | _pack_terms(TAG, tags)
+
+
+def _pack_terms(kind: int, held: Sequence[Mapping[str, int]]) -> Blocks:
+    """Return the postings of all words, or tags, of some rows, each given with what it holds."""
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    of = np.array([numbers[term] for terms in held for term in terms], np.int64)
+    places = np.repeat(np.arange(len(held)), np.array([len(terms) for terms in held], np.int64))
+    times = np.array([n for terms in held for n in terms.values()], np.int64)
+    return _blocks_of([(kind, term) for term in numbers], of, places, np.minimum(times, MOST_TIMES).astype(np.uint8))
 
 
 def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blocks]:

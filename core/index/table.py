@@ -13,10 +13,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, select
+from sqlalchemy import Connection, Integer, bindparam, delete, null, select
 
 from ..base import logs
-from ..database import dialects, sources
+from ..database import dialects, sources, statements
 from ..database.bulk import chunks, write_many
 from ..database.dialects import Key
 from ..database.schema import (
@@ -39,10 +39,10 @@ TERMS_PER_ROW = 5000
 """A row with more different words is indexed for these and marked; what is beyond is found by LIKE."""
 PACK_FROM = 256
 """Rows of an audience with postings of their own that are packed together."""
-MANY_WRITTEN = 256
+MANY_WRITTEN = 64
 """Rows of an audience, written at once, that are packed without postings of their own first."""
 LOOKED_AFTER = 32
-"""Writes to an audience after which a process looks whether there is something to pack."""
+"""Rows written to an audience after which a process looks whether there is something to pack."""
 MOST_AUDIENCES = 10_000
 """Audiences whose writes are counted."""
 MANY = 100
@@ -80,7 +80,9 @@ def entry(
     """Return what the search tables hold of a row with this folded text and these stored tags."""
     found = index_terms(folded)
     words = min(sum(found.values()), _MOST16)
-    kept = {t: min(n, _MOST16) for t, n in found.items() if len(t) * 4 <= TERM_BYTES or _bytes(t) <= TERM_BYTES}
+    kept = found
+    if 4 * max(map(len, found), default=0) > TERM_BYTES or words == _MOST16:
+        kept = {t: min(n, _MOST16) for t, n in found.items() if _bytes(t) <= TERM_BYTES}
     unlisted = len(kept) < len(found)
     if len(kept) > TERMS_PER_ROW:
         kept = dict(list(kept.items())[:TERMS_PER_ROW])
@@ -119,50 +121,57 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     Of a source of which no index is kept (SEARCH_INDEX 0) nothing is written. Shared rows (counts, words, totals) are
     written in sorted order and last, so that writers do not deadlock and hold each other up for the shortest time.
     """
+    every = list(entries)
+    if not every:
+        return
+    unknown, has_unkept = _look(connection, family, {t for e in every for t in e.terms})
+    if has_unkept:
+        every = keeping.drop_unkept(connection, every)
+        unknown &= {t for e in every for t in e.terms}
     by_audience: dict[int, list[Entry]] = {}
-    for entry_ in keeping.drop_unkept(connection, family, entries):
+    for entry_ in every:
         by_audience.setdefault(entry_.audience_id, []).append(entry_)
     if not by_audience:
         return
-    many = [some for some in by_audience.values() if len(some) >= MANY_WRITTEN]
-    few = [e for some in by_audience.values() if len(some) < MANY_WRITTEN for e in some]
-    add_postings(connection, family, few)
-    every = [e for some in by_audience.values() for e in some]
+    many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
+    few = [e for audience, some in by_audience.items() if audience not in many for e in some]
+    insert_postings(connection, family, few)
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
-        for some in many:
-            packing.pack_entries(connection, family, some[0].audience_id, some)
-        learn(connection, family, {t for some in many for e in some for t in e.terms})
-    counts = sorted((*k, n) for k, n in _counts(every, family).items())
-    write_many(connection, _statement("count", family), _COUNT, counts)
+        for audience in sorted(many):
+            packing.pack_entries(connection, family, audience, many[audience])
+    teach(connection, family, sorted(unknown))
+    write_many(connection, _statement("count", family), _COUNT, _counts(every, family))
     stats = sorted((*k, *n) for k, n in _totals(every).items())
     write_many(connection, _statement("stats", family), ("audience_id", "source", "docs", "words"), stats)
-    _pack(connection, family, by_audience)
+    for audience in sorted(by_audience):
+        if _is_due(audience, len(by_audience[audience])) and _is_enough(connection, audience, audience in many):
+            _pack(connection, family, audience)
 
 
-def _pack(connection: Connection, family: str, audiences: Iterable[int]) -> None:
-    """Pack the rows of audiences that have enough of them; what cannot be packed stays as it is."""
-    for audience in sorted(audiences):
-        if not _is_due(audience):
-            continue
-        waiting = connection.execute(_WAITING, {"audience": audience}).scalars().all()
-        if len(waiting) < PACK_FROM:
-            continue
-        from . import packing  # noqa: PLC0415 - as above
+def _pack(connection: Connection, family: str, audience: int) -> None:
+    """Pack rows of an audience and merge its segments where these are due; what cannot be packed stays as it is."""
+    from . import packing  # noqa: PLC0415 - as in `add`
 
-        step = connection.begin_nested()
-        try:
-            packing.pack_due(connection, family, audience)
-            step.commit()
-        except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
-            step.rollback()
-            logs.warning("search_unpacked", audience=audience, error=str(error))
+    step = connection.begin_nested()
+    try:
+        packing.pack_due(connection, family, audience)
+        step.commit()
+    except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
+        step.rollback()
+        logs.warning("search_unpacked", audience=audience, error=str(error))
 
 
 def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
     """Insert what is missing of the postings of `entries`, and make new words known; the counts stay as they are."""
     entries = list(entries)
+    insert_postings(connection, family, entries)
+    learn(connection, family, {t for e in entries for t in e.terms})
+
+
+def insert_postings(connection: Connection, family: str, entries: Sequence[Entry]) -> None:
+    """Insert what is missing of the postings of `entries`; words and counts stay as they are."""
     key = dialects.as_key
     terms = sorted(
         (e.audience_id, key(t, family), e.source, e.at_us, e.row_id, n, e.words, e.local_only)
@@ -177,7 +186,6 @@ def add_postings(connection: Connection, family: str, entries: Iterable[Entry]) 
     )
     if tags:
         write_many(connection, _statement("tag", family), _TAG, tags)
-    learn(connection, family, {t for e in entries for t in e.terms})
 
 
 def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -199,7 +207,7 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
                 connection.execute(_DROP_TERM, {**place, "keys": part})
             for part in chunks(sorted(e.tags), 500):
                 connection.execute(_DROP_TAG, {**place, "keys": part})
-    counts = sorted((*k, -n) for k, n in _counts(entries, family).items())
+    counts = [(*place, -docs) for *place, docs in _counts(entries, family)]
     write_many(connection, _statement("count", family), _COUNT, counts)
     gone: dict[tuple[int, int], set[str]] = {}
     for audience, kind, term, _, _ in counts:
@@ -260,13 +268,22 @@ _DROP_ONE_TERM = _drop_one(search_term, search_term.c.term)
 _DROP_ONE_TAG = _drop_one(search_tag, search_tag.c.tag)
 
 
-def _is_due(audience: int) -> bool:
-    """Return whether to look how many rows of an audience wait: after every LOOKED_AFTER that this process wrote."""
-    written = _written.get(audience, 0) + 1
+def _is_due(audience: int, count: int) -> bool:
+    """Return whether to look for something to pack: after every LOOKED_AFTER rows of it that this process wrote."""
+    written = _written.get(audience, 0) + count
     if len(_written) > MOST_AUDIENCES:
         _written.clear()
-    _written[audience] = written % LOOKED_AFTER
+    _written[audience] = written if written < LOOKED_AFTER else 0
     return written >= LOOKED_AFTER
+
+
+def _is_enough(connection: Connection, audience: int, has_new_segment: bool) -> bool:
+    """Return whether as many rows of an audience wait as are packed together, or as many segments as are merged."""
+    if not has_new_segment:
+        return len(connection.execute(_WAITING, {"audience": audience}).scalars().all()) >= PACK_FROM
+    from . import packing  # noqa: PLC0415 - as in `add`
+
+    return bool(packing.choose_merge(packing.list_segments(connection, audience)))
 
 
 _written: dict[int, int] = {}
@@ -302,12 +319,19 @@ _DROP_COUNT = delete(search_count).where(
 )
 
 
-def _counts(entries: Iterable[Entry], family: str) -> Counter[tuple[int, int, Any, int]]:
-    counts: Counter[tuple[int, int, Any, int]] = Counter()
+def _counts(entries: Iterable[Entry], family: str) -> list[tuple[int, int, Any, int, int]]:
+    """Return in how many of the entries each word and tag stands, in the order of `search_count`."""
+    counts: dict[tuple[int, int, int], Counter[str]] = {}
     for e in entries:
-        counts.update((e.audience_id, WORD, dialects.as_key(t, family), e.source) for t in e.terms)
-        counts.update((e.audience_id, TAG, dialects.as_key(t, family), e.source) for t in e.tags)
-    return counts
+        for kind, keys in ((WORD, e.terms.keys()), (TAG, e.tags)):
+            if keys:
+                counts.setdefault((e.audience_id, kind, e.source), Counter()).update(keys)
+    as_key = dialects.as_key
+    return sorted(
+        (audience, kind, as_key(key, family), source, docs)
+        for (audience, kind, source), found in counts.items()
+        for key, docs in found.items()
+    )
 
 
 def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
@@ -320,21 +344,30 @@ def _totals(entries: Iterable[Entry]) -> dict[tuple[int, int], tuple[int, int]]:
 
 def learn(connection: Connection, family: str, terms: set[str]) -> None:
     """Make words known to `search_vocab`: each under itself and under every ending of it."""
-    terms.discard(UNLISTED)
-    missing: list[str] = []
-    for part in chunks(sorted(terms), 500):
+    teach(connection, family, sorted(_look(connection, family, terms)[0]))
+
+
+def _look(connection: Connection, family: str, terms: set[str]) -> tuple[set[str], bool]:
+    """Return the words that are not known yet, and whether of some source no index is kept."""
+    unknown, has_unkept = terms - {UNLISTED}, False
+    for part in list(chunks(sorted(unknown), 500)) or [[]]:
         values: list[Any] = []
-        text = _known(family).text({"terms": part}, values)
-        known = (dialects.from_key(row[0]) for row in connection.exec_driver_sql(text, tuple(values)))
-        missing += sorted(set(part).difference(known))
-    teach(connection, family, missing)
+        parts = [_known(family).text({"terms": part}, values), keeping.list_unkept(family).text(_NEVER, values)]
+        for term, source in connection.exec_driver_sql(statements.union(parts, family), tuple(values)).fetchall():
+            has_unkept |= source is not None
+            unknown.discard("" if term is None else dialects.from_key(term))
+    return unknown, has_unkept
+
+
+_NEVER = {"never": keeping.NEVER}
 
 
 def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
     """Insert what is missing of the words and their endings into `search_vocab`."""
-    missing = list(words)
-    rows = {(1, t, t) for t in missing} | {(0, t[i:], t) for t in missing for i in range(1, len(t))}
-    ready = sorted((head, dialects.as_key(p, family), dialects.as_key(t, family)) for head, p, t in rows)
+    key = dialects.as_key
+    missing = [(t, key(t, family)) for t in words]
+    ready = sorted((0, key(t[i:], family), term) for t, term in missing for i in range(1, len(t)))
+    ready += sorted((1, term, term) for _, term in missing)
     write_many(connection, _statement("vocab", family), ("head", "part", "term"), ready)
 
 
@@ -342,7 +375,7 @@ def teach(connection: Connection, family: str, words: Iterable[str]) -> None:
 def _known(family: str) -> Part:
     v = search_vocab.c
     terms = bindparam("terms", expanding=True, type_=Key(TERM_BYTES))
-    return Part(select(v.part).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
+    return Part(select(v.part, null().label("source")).where(v.head == 1, v.part.in_(terms), v.part == v.term), family)
 
 
 def unindexed(connection: Connection, source: int) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, case, exists, func, insert, or_, select, update
 from sqlalchemy.types import Date
 
 from ..audience import forgotten_late as forgetting_late
@@ -22,6 +22,7 @@ from ..database.dialects import Key, Time, upsert, whole_days
 from ..database.engine import Database
 from ..database.schema import participants
 from ..database.schema_lifelong import relationship_log, user_relationships
+from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST
 from .table_reading import COLUMNS, HELD, IDENTITIES, PERSONA, ROWS, SOURCE, USER, Row, identities
@@ -159,7 +160,7 @@ def count_interaction(
     the one known, and the person has said nothing of privacy and has no other identity.
     """
     now = {"persona": persona, "user": key, "new_username": username, "now": db.clock()}
-    if privacy_default == "none" and connection.execute(_COUNT, now).rowcount:
+    if privacy_default == "none" and _count(connection.dialect.name).run(connection, now).rowcount:
         return
     wanted = Change(username=username, touch=True)
     _change(connection, db, persona, key, wanted, decay_days, privacy_default, db.ids.one())
@@ -179,7 +180,8 @@ _COUNT = (
             _SELF.c.participant_key == USER,
             _LINKED.c.persona_id == PERSONA,
             _LINKED.c.person_key == _SELF.c.person_key,
-            or_(_LINKED.c.participant_key != USER, _LINKED.c.privacy.not_in(("", "none"))),
+            # A list would be written into the statement anew for every message.
+            or_(_LINKED.c.participant_key != USER, and_(_LINKED.c.privacy != "", _LINKED.c.privacy != "none")),
         ),
     )
     .values(
@@ -189,6 +191,11 @@ _COUNT = (
         interaction_count=_U.interaction_count + 1,
     )
 )
+
+
+@lru_cache(maxsize=4)
+def _count(family: str) -> Part:
+    return Part(_COUNT, family)
 
 
 def _is_there(connection: Connection, persona: str, made: Changed) -> bool:

@@ -153,6 +153,15 @@ def is_word_char(char: str) -> bool:
     return char == "_" or unicodedata.category(char)[0] in "LMN"
 
 
+def word_runs(folded: str) -> list[str]:
+    """Return the longest stretches of word characters, in order, of whatever scripts.
+
+    >>> word_runs("tea is due_2, ok")
+    ['tea', 'is', 'due_2', 'ok']
+    """
+    return _WORDS.findall(folded)
+
+
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
     """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order.
 

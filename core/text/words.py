@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from .folding import clean, fold, runs
+from .folding import clean, fold, runs, word_runs
 from .stems import script_language, stem
 
 __all__ = [
@@ -215,16 +215,17 @@ def index_terms(folded: str) -> dict[str, int]:
     >>> index_terms("tofu, a_b 数学の tofu ❤")
     {'tofu': 2, 'a_b': 1, '数学': 1, '学の': 1, '❤': 1}
     """
+    if folded.isascii():
+        return dict(Counter(word_runs(folded)))
     terms: Counter[str] = Counter()
     for run, spaceless in runs(folded):
         if spaceless:
             terms.update(pairs(run))
         else:
             terms[run] += 1
-    if not folded.isascii():
-        for char, count in Counter(_OTHER.findall(folded)).items():
-            if unicodedata.category(char) == "So":
-                terms[char] += count
+    for char, count in Counter(_OTHER.findall(folded)).items():
+        if unicodedata.category(char) == "So":
+            terms[char] += count
     return dict(terms)
 
 

@@ -68,6 +68,7 @@ class _Sentence:
     asks: bool
     clauses: tuple[str, ...] = field(default=())
     _tokens: dict[bool, Tokens] = field(default_factory=dict, compare=False, repr=False)
+    _parts: list[tuple[Tokens, bool]] = field(default_factory=list, compare=False, repr=False)
 
     def tokens(self, spaced: bool) -> Tokens:
         """Return the words or characters of the whole, worked out once for all languages."""
@@ -75,6 +76,18 @@ class _Sentence:
         if made is None:
             made = self._tokens[spaced] = tokens_of(self.text, spaced)
         return made
+
+    def parts(self) -> list[tuple[Tokens, bool]]:
+        """Return the words of the whole, of what is left from each clause on, and of each clause, worked out once for
+        all languages; each with whether it reaches to the end."""
+        if not self._parts:
+            self._parts.append((self.tokens(True), True))
+            if len(self.clauses) > 1:
+                rest = (" ".join(self.clauses[at:]) for at in range(1, len(self.clauses)))
+                self._parts.extend((tokens_of(text, True), True) for text in rest)
+            last = len(self.clauses) - 1
+            self._parts.extend((tokens_of(text, True), at == last) for at, text in enumerate(self.clauses))
+        return self._parts
 
 
 def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
@@ -92,9 +105,9 @@ def find_wishes(text: str, words: Mapping[str, WishWords]) -> list[Wish]:
         return []
     found: dict[str, Wish] = {}
     for sentence in _sentences(said):
-        if _is_ruled_out(sentence, next(iter(words.values()))):
-            continue  # what its own language rules out is no wish for looking like one of another
         wishes = next((made for of in words.values() if (made := _wishes_in(sentence, of))), [])
+        if wishes and _is_ruled_out(sentence, next(iter(words.values()))):
+            continue  # what its own language rules out is no wish for looking like one of another
         for wish in wishes[: MOST_WISHES - len(found)]:
             found.pop(wish.topic, None)
             found[wish.topic] = wish
@@ -154,7 +167,7 @@ def _wishes_in(sentence: _Sentence, words: WishWords) -> list[Wish]:
 def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
     whole = sentence.tokens(words.spaced)
     patterns = words.patterns_in(whole.bare)
-    if not patterns or words.is_ruled_out(whole.bare):
+    if not patterns:
         return None
     for said, is_end in _readings(sentence, whole, words):
         # A question asks with its last clause: `I prefer trains, can you find one?` says something first.
@@ -165,6 +178,9 @@ def _wish_in(sentence: _Sentence, words: WishWords) -> Wish | None:
                 continue
             found = known.pattern.match(said, words)
             if found is not None:
+                # Asked last: of a hundred sentences one looks like a wish.
+                if words.is_ruled_out(whole.bare):
+                    return None
                 return Wish(sentence.text, _choose_topic(known.kind, found, said, words), known.kind)
     return None
 
@@ -178,9 +194,7 @@ def _readings(sentence: _Sentence, whole: Tokens, words: WishWords) -> Iterator[
         yield whole, True
         return
     seen: set[tuple[str, ...]] = set()
-    parts = [tokens_of(part, True) for part in sentence.clauses]
-    rest = [tokens_of(" ".join(sentence.clauses[at:]), True) for at in range(1, len(sentence.clauses))]
-    for tokens, is_end in (*((t, True) for t in (whole, *rest)), *((t, t is parts[-1]) for t in parts)):
+    for tokens, is_end in sentence.parts():
         # What may lead up to a wish may also begin one: Spanish `no` is both.
         for said in words.leads(tokens, _MOST_LEADS):
             if said.bare and said.bare not in seen:

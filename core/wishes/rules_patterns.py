@@ -55,6 +55,9 @@ def tokens_of(text: str, spaced: bool) -> Tokens:
     >>> tokens_of("Don't call me J-Lo", True).bare
     ("don'", 't', 'call', 'me', 'j', 'lo')
     """
+    if spaced and text.isascii() and text.isprintable() and "`" not in text:
+        words = tuple(_TOKEN.findall(text))
+        return Tokens(tuple(map(str.lower, words)), words)
     form = bare(phrase_form(text))
     if not spaced:
         plain = _SIGNS.sub("", form)
@@ -254,10 +257,16 @@ class WishWords:
 
     def patterns_in(self, tokens: Sequence[str]) -> list[_Known]:
         """Return the patterns that may match within a sentence of these words, in the order of the file."""
-        there = frozenset(tokens) | {""}
+        certain = self._patterns.keys()
+        first = [word for word in tokens if word in certain]
+        if "" in certain:
+            first.append("")
+        if not first:
+            return []
+        there = frozenset(tokens)
         found = {
             known.number: known
-            for word in there & self._patterns.keys()
+            for word in first
             for known in self._patterns[word]
             if not any(map(there.isdisjoint, known.others))
         }

@@ -76,7 +76,7 @@ class ProvokedError(Exception):
     """Raised inside a transaction to see that all of it is undone."""
 
 
-FAULTS = ["add_postings", "learn"]
+FAULTS = ["insert_postings", "teach"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -17,7 +17,7 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT, MEMORIES
 from core.db import forget, reindex, verify_index
 from core.index import audiences, indexed, packing, segment
-from core.index.table import PACK_FROM
+from core.index.table import MANY_WRITTEN, PACK_FROM
 from core.memories import table_recalls
 from core.scope import Scope
 from core.search import matches
@@ -101,6 +101,29 @@ def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scop
         == 200
         == len(find(db, scope, keywords=["number"], limit=200))
     )
+    assert index_differences(db, scope.persona) == []
+
+
+def test_d14_batches_become_segments_that_are_merged(db: Database, scope: Scope) -> None:
+    """An import of short files leaves neither postings of its own behind nor a segment for each of them."""
+    batches = 2 * packing.MOST_OF_A_SIZE + 1
+    for batch in range(batches):
+        said(db, scope, [(f"kale number {batch} {n}", ago(minutes=batch * 100 + n)) for n in range(MANY_WRITTEN)])
+        assert fresh(db, scope) == 0 and len(segments(db, scope)) < packing.MOST_OF_A_SIZE
+    assert sum(row[0] for row in segments(db, scope)) == batches * MANY_WRITTEN
+    assert len(find(db, scope, keywords=["kale"], limit=200)) == 200
+    assert index_differences(db, scope.persona) == []
+
+
+def test_d14_nothing_is_left_beside_the_segment_of_a_row_that_sql_changed(db: Database, scope: Scope) -> None:
+    """What a row is packed by is what it says now; what it had of its own were the words of before."""
+    numbers = said(db, scope, [(f"leek number {n}", ago(minutes=n)) for n in range(5)])
+    change = update(CHAT.table).where(CHAT.table.c.id.in_(numbers)).values(message_text="number", text_folded="number")
+    db.transaction(lambda connection: connection.execute(change) and None, source="chat_history_cache")
+    assert pack(db, scope) == 5
+    left = select(func.count()).where(search_term.c.audience_id.in_(audiences_of(db, scope)))
+    assert db.read(left, source="search_term")[0][0] == 0
+    reindex(db)  # the counts, which packing leaves alone
     assert index_differences(db, scope.persona) == []
 
 
