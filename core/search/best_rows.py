@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..database import sources
 from ..database.engine import Database
@@ -37,20 +38,22 @@ def gather_best(
     by_words = not search.query.text
     meanings = matches.terms.describe(asked)
     excluded = [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
+    here = search.viewer.scope.conversation or ""
+    seen = [
+        all_rows.Matches(
+            one.view,
+            one.postings,
+            None if one.bounds.is_open else one.bounds.readable,
+            one.view.find_rows(excluded) if excluded else None,
+            number,
+        )
+        for number, one in enumerate(matches.audiences)
+    ]
     made = all_rows.rank_all(
-        [
-            all_rows.Matches(
-                one.view,
-                one.postings,
-                None if one.bounds.is_open else one.bounds.readable,
-                one.view.find_rows(excluded) if excluded else None,
-            )
-            for one in matches.audiences
-            if any(len(one.postings.of(n)[0]) for n, means in enumerate(meanings) if means)
-        ],
+        [one for one in seen if any(len(one.postings.of(n)[0]) for n, means in enumerate(meanings) if means)],
         meanings,
         asked,
-        here=search.viewer.scope.conversation or "",
+        here=here,
         reach=search.settings.context_reach if asked.has_answers and not by_words else 0,
         near_rows=NEAR_BEST,
         best=all_rows.BEST * 8**depth,
@@ -71,7 +74,10 @@ def gather_best(
     places = {(row.source, row.row_id): row for row in (*made.best, *made.around)}
     beside = [row.row_id for row in made.best if not row.is_match and row.source == _CHAT][:NEAR_BEST]
     around = dict.fromkeys([*beside, *(row.row_id for row in made.around)])
-    return Gathered(found, complete, considered=made.matching, asked=asked, places=places, around=list(around))
+    return Gathered(
+        found, complete, considered=made.matching, asked=asked, places=places, around=list(around),
+        stand_around=partial(all_rows.stand_around, seen, here, asked.asker),
+    )  # fmt: skip
 
 
 def _unlisted(search: Search, db: Database, matches: Matches, known: Collection[tuple[int, int]]) -> list[Candidate]:

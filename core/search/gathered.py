@@ -5,7 +5,7 @@ Called by the modules of `search` that bring candidates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,8 @@ class Gathered:
     """Messages that stand around the best candidates, by id."""
     rows: Mapping[tuple[int, int], FoundRow] = field(default_factory=dict)
     """Source and id to the candidates' rows, where these came along (SEARCH_INDEX 0)."""
+    stand_around: Callable[[Sequence[tuple[int, int]], int], Sequence[RankedRow]] | None = None
+    """Returns rows that were found otherwise with those within so many rows of them (`all_rows.stand_around`)."""
     left_aside: tuple[str, ...] = ()
     """Words that too many rows hold to be ranked by."""
 

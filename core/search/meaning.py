@@ -11,7 +11,7 @@ not the likeness that counts but how far it stands above that of the other rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from ..index.held_vectors import Part, find_rows
 from ..index.postings import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
+from .gathered import Gathered
+from .ranking.meaning import BEFORE
 from .ranking.ranking import Candidate
 from .terms import Search
 
@@ -32,6 +34,8 @@ ASKED_AT_ONCE = 96
 """Nearest rows that are asked at once whether they may be found."""
 MOST_ASKED = 20
 """How often, where the nearest may not."""
+NEAR_BEST = 24
+"""Best rows by words and meaning together around which others are brought, beside those found by meaning alone."""
 LEAST_LIKE = 0.45
 """What their meaning must be worth for that, on the scale of `Meanings`."""
 STEPS = 5.0
@@ -157,6 +161,26 @@ def compare_rows(
     added = _nearest(search, db, meanings, candidates)
     meanings.know([(c.source, c.id) for c in (*candidates, *added)])
     return meanings, [*candidates, *added]
+
+
+def bring_neighbours(search: Search, gathered: Gathered, meanings: Meanings) -> Gathered:
+    """Return what was gathered with what stands around the candidates that are best by words and meaning together.
+
+    What turns mean is told with those around them, and the words know only what stands around the best by words.
+    """
+    if gathered.stand_around is None:
+        return gathered
+    candidates = gathered.candidates
+    most = max((c.score for c in candidates), default=0.0) or 1.0
+    best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(c.source, c.id))[:NEAR_BEST]
+    wanted = [(c.source, c.id) for c in (*best, *(c for c in candidates if c.by_meaning))]
+    reach = min(BEFORE, search.settings.context_reach)
+    rows = {(row.source, row.row_id): row for row in gathered.stand_around(list(dict.fromkeys(wanted)), reach)}
+    sessions = {row.session_number: row.session for row in gathered.places.values()}
+    for row in rows.values():
+        row.session = sessions.get(row.session_number, 0.0)
+    around = dict.fromkeys([*gathered.around, *(row_id for source, row_id in rows if source == sources.CHAT.number)])
+    return replace(gathered, places={**rows, **gathered.places}, around=list(around))
 
 
 def compare_neighbours(search: Search, db: Database, meanings: Meanings, rows: Iterable[Place]) -> None:

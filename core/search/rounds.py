@@ -111,7 +111,10 @@ def gather(search: Search, db: Database, before: Round | None = None) -> Round:
         meanings, candidates = meaning.compare_rows(search, db, gathered.candidates, earlier)
     except (EmbedderError, StoreReadError, ConfigError) as error:
         return _without_meaning(current, error)
-    return replace(current, meaning=meanings, gathered=replace(gathered, candidates=candidates))
+    gathered = replace(gathered, candidates=candidates)
+    if meanings is not None:
+        gathered = meaning.bring_neighbours(search, gathered, meanings)
+    return replace(current, meaning=meanings, gathered=gathered)
 
 
 def rows_wanted(current: Round, extra: int = 0) -> RowsWanted:

@@ -188,6 +188,25 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
     assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"grams": 8}
 
 
+def test_the_turns_around_a_row_that_its_meaning_alone_finds_tell_about_it_too(db: Database) -> None:
+    """No word leads to it, so that nothing around it was read for the words."""
+    scope, grams = own_scope(), Grams()
+    rows = talk(db, scope, "We had soup", "Rain all over", "dog dog dog", "They left", *TALK[3:], "Fine", *TALK[:2])
+    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    values = {}
+    for reach in (0, 4):
+        settings = Settings(context_reach=reach)
+        found = explain_search(
+            query="hound, hound, hound old?", embedder=grams, db=db, settings=settings, scope=asking(scope)
+        )
+        told = {one["id"]: one for one in found[1]["hits"]}
+        assert told[rows[2]]["meaning"]
+        reasons = told[rows[2]]["reasons"]
+        values[reach] = tuple(reasons[name] / WEIGHTS[name].short for name in ("meaning", "meaning_near"))
+    assert values[0][0] == pytest.approx(values[0][1], rel=0.01)  # by itself it is all there is
+    assert 0 < values[4][1] < 0.9 * values[4][0] == pytest.approx(0.9 * values[0][0])
+
+
 def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:
     """What was said elsewhere at the same time, and is theirs, leaves no trace in any number."""
     found = []

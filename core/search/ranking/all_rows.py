@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .neighbours import FADE_BACK, FADE_ON, SHORT_ROW
-from .places import Places
+from .places import Places, shares_of_long
 from .ranking import K1, B, rarity_weight
 from .relevance import LEAST_CONTEXT
 from .rows import Asked
@@ -41,6 +41,8 @@ class Matches:
     """Returns which of some rows may be read at all; None for all of them."""
     left_out: Any = None
     """Rows that may become no hits, in order; None for none."""
+    number: int = 0
+    """Of the audience, among those of the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,6 @@ def rank_all(
     for one in audiences:
         counts = np.bincount(one.matches.view.take("source", one.rows)).tolist()
         matching.update({source: count for source, count in enumerate(counts) if count})
-    for number, one in enumerate(audiences):
-        one.number = number
     if not by_words:
         _add_sessions(audiences, asked)
     made: list[tuple[float, int, int, _Local]] = []
@@ -172,6 +172,44 @@ def rank_all(
                 taken.add((id(local), other))
                 beside.append((local, other))
     return Ranking(every, _rows_of(beside), matching)
+
+
+def stand_around(
+    found: Sequence[Matches], here: str, asker: str, wanted: Sequence[tuple[int, int]], reach: int
+) -> list[RankedRow]:
+    """Return rows found otherwise, and those within so many rows of them in their conversations: where each stands.
+
+    What their words and their sessions are worth is not looked at.
+
+    Args:
+        here: the conversation asked in.
+        asker: participant key of who asks.
+        wanted: source and id of each.
+    """
+    made: list[RankedRow] = []
+    for one in found:
+        view = one.view
+        index = view.find_rows(wanted)
+        if not len(index):
+            continue
+        ranks = np.add.outer(view.rank(index), np.arange(-reach, reach + 1)).ravel()
+        lead = np.repeat(index, 2 * reach + 1)
+        inside = (ranks >= 0) & (ranks < len(view))
+        around, lead = view.at_rank(ranks[inside]), lead[inside]
+        beside = (view.take("thread", around) == view.take("thread", lead)) & view.is_chat(around)
+        every = np.unique(around[beside | (around == lead)])
+        if one.readable is not None:
+            every = every[one.readable(every)]
+        thread, nothing = view.take("thread", every), np.zeros(len(every))
+        session, first = view.take("session", every).astype(np.int64), one.number << 32
+        columns = (
+            view.take("source", every), view.take("row_id", every), view.take("at_us", every),
+            view.take("words", every).astype(np.int64), nothing, nothing > 0, nothing,
+            shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread], nothing,
+            view.rank(every).astype(np.int64) + first, session + first, view.session_rows[session],
+        )  # fmt: skip
+        made += [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return made
 
 
 def _first(score: Any, at_us: Any, most: int) -> Any:
@@ -313,7 +351,7 @@ class _Local:
     def rows(self, places: Sequence[int]) -> list[RankedRow]:
         """Return the rows at these places."""
         at, view = np.array(places, np.int64), self.audience.matches.view
-        index, first = self.index[at], self.audience.number << 32
+        index, first = self.index[at], self.audience.matches.number << 32
         session = view.take("session", index).astype(np.int64)
         columns = (
             view.take("source", index), view.take("row_id", index), self.at_us[at], self.words[at].astype(np.int64),
