@@ -212,6 +212,7 @@ def rank_candidates(
     by_place = {(c.source, c.id): c for c in gathered.candidates}
     vectors = meaning.vectors(list(rows)) if meaning is not None else {}
     excluded = {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
+    runs = _number_runs(known.place for place in rows if (known := gathered.places.get(place)) is not None)
     plain = []
     for place, row in rows.items():
         c = by_place.get(place)
@@ -233,7 +234,7 @@ def rank_candidates(
         )
         known = gathered.places.get(place)
         if known is not None:
-            one.windows, one.words = (known.place, known.place + 1), known.words
+            one.windows, one.words = (runs[known.place],), known.words
             one.session, one.session_rows, one.context = known.session_number, known.session_rows, known.context
             one.session_worth, one.long, one.near = known.session, known.long, known.near
         if c is not None:
@@ -256,6 +257,16 @@ def rank_candidates(
         pairs.append((c, row))
         ranked[place] = made
     return pairs, ranked
+
+
+def _number_runs(places: Iterable[int]) -> dict[int, int]:
+    """Return the number of the run that each place is in: between the places of one run all are there.
+
+    >>> _number_runs([8, 3, 4, 7])
+    {3: 3, 4: 3, 7: 5, 8: 5}
+    """
+    # Places of a run grow as their order does.
+    return {place: place - n for n, place in enumerate(sorted(places))}
 
 
 def _complete_match(search: Search, c: Candidate, row: FoundRow) -> None:
