@@ -14,7 +14,7 @@ from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
-from ..shapes import LoadedMemory, RecentConversation, SavedMemory
+from ..shapes import LoadedMemory, RecentConversation
 from ..templates.phrases import load_phrases
 from ..templates.render import Renderer
 from . import table_saved
