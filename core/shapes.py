@@ -184,6 +184,8 @@ class HistoryEntry:
     excluded: bool = False
     order: int = 0
     """Position among the entries handed in; the last tie-breaker."""
+    compared: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What its text is compared by, once that was worked out: `text.hits.compared_text`."""
 
 
 @dataclass(frozen=True, slots=True)

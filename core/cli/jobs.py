@@ -100,7 +100,10 @@ def _tell_failed(failed: Sequence[OperationRun]) -> None:
         mend = "Correct LLM_API_KEY, then" if "auth" in failed[-1].error else "To try them again:"
         those = "1 operation has failed" if len(failed) == 1 else f"{len(failed)} operations have failed, the last one"
         said = f"{those}: {output.clean(failed[-1].error)}."
-        output.note(f"{said} {mend} `prompt-engine jobs retry --all`.", style="yellow")
+        whose = [
+            f"`prompt-engine jobs retry --all --persona-id {each}`" for each in sorted({e.persona for e in failed})
+        ]
+        output.note(f"{said} {mend} {output.clean(', '.join(whose))}.", style="yellow")
 
 
 @contextmanager

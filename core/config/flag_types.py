@@ -277,6 +277,10 @@ class EmbedderName(Text):
         return {"type": "string", "pattern": f"^(http|{self.FOLDER}.+)?$"}
 
 
+ZONE_CHARS = 100
+"""Most characters of a zone's name; the longest there is has 32."""
+
+
 class Zone(Text):
     """The IANA name of a time zone this machine knows. `UTC` needs no zone data."""
 
@@ -284,6 +288,8 @@ class Zone(Text):
         from zoneinfo import ZoneInfo  # noqa: PLC0415 - only other zones than UTC need it
 
         text = Text.read(self, value)
+        if len(text) > ZONE_CHARS:  # each slash is one more package to import, and hundreds are a RecursionError
+            raise BadValueError
         if text != "UTC":
             try:
                 ZoneInfo(text)

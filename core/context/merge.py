@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from ..shapes import HistoryEntry, LeftOut
 from ..text.folding import collapsed
+from ..text.hits import compared_text
 from .lines import body, sender
 
 SAME_MESSAGE_SECONDS = 5
@@ -103,7 +104,7 @@ class SeenMessages:
         line = (place, collapsed(self._render(entry)))
         if line in self._lines:
             return False
-        text, name = collapsed(entry.text), collapsed(sender(entry))
+        text, name = compared_text(entry), collapsed(sender(entry))
         if self._is_said(entry, place, name, text):
             return False
         self._lines.add(line)
@@ -112,7 +113,7 @@ class SeenMessages:
 
     def add_unseen(self, entry: HistoryEntry) -> None:
         """Remember a message that has no line, such as a hidden one, so that its copies are known by (a) and (b)."""
-        self._remember(entry, collapsed(sender(entry)), collapsed(entry.text))
+        self._remember(entry, collapsed(sender(entry)), compared_text(entry))
 
     def _remember(self, entry: HistoryEntry, name: str, text: str) -> None:
         if entry.message_id:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from ..shapes import HistoryEntry, IncomingMessage
 from ..text.folding import collapsed
+from ..text.hits import compared_text
 from .lines import is_persona
 
 
@@ -103,6 +104,6 @@ def echo_check(message: IncomingMessage, window_seconds: float) -> Callable[[His
         if message.message_id and entry.message_id == message.message_id:
             return True
         is_near = window_seconds > 0 if entry.time is None else abs(entry.time - message.date) <= window
-        return bool(said) and is_near and _is_sender(entry, message) and collapsed(entry.text) == said
+        return bool(said) and is_near and _is_sender(entry, message) and compared_text(entry) == said
 
     return check

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..audience import table_participants
 from ..audience.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, look_around, open_call
@@ -13,10 +14,12 @@ from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before, is_tool_offered
 from ..scope import Scope
-from ..shapes import LoadedMemory, RecentConversation, SavedMemory
+from ..shapes import LoadedMemory, RecentConversation
 from ..templates.phrases import load_phrases
 from ..templates.render import Renderer
+from . import table_saved
 from .recent import read_recent
+from .rules_saved import Saved, name_texts
 from .rules_summaries import escape_brackets, format_time
 from .rules_tool_calls import NAME
 from .saved import read_saved, save_memory
@@ -126,20 +129,35 @@ def _build_prompt(call: Call) -> str | None:
     if viewer is None:
         return None
     recent: list[RecentConversation] = []
-    saved: list[SavedMemory] = []
+    saved: list[str] = []
     if has_recent and settings.recent_in_prompt:
         recent = _read_part("conversation_summaries", lambda: read_recent(call, viewer), recent)
     if has_saved and settings.saved_in_prompt:
-        saved = _read_part("memories", lambda: read_saved(call.db, viewer), saved)
+        saved = _read_part("memories", lambda: _read_named(call, viewer), saved)
     shown = {
         "now": format_time(call.db.clock(), settings.timezone),
         "recent": [
             {"title": escape_brackets(one["title"]), "time": one["time"], "summary": escape_brackets(one["summary"])}
             for one in recent[-settings.recent_in_prompt :]
         ],
-        "saved": [escape_brackets(one["text"]) for one in saved[-settings.saved_in_prompt :]],
+        "saved": [escape_brackets(one) for one in saved],
     }
     return Renderer(settings.templates_dir, settings.template_steps).text(TEMPLATE, **shown).strip() or None
+
+
+def _read_named(call: Call, viewer: Viewer) -> list[str]:
+    """Return the newest saved memories, with the names of whose they are where they are of several people."""
+    items = table_saved.read_items(call.db, viewer)[-call.settings.saved_in_prompt :]
+    keys = {item.participant for item in items if item.participant}
+    own = (viewer.scope.participant, viewer.person)
+    names: dict[str, str] = {}
+    if not keys.issubset(own):
+        with call.db.connection(source="participants") as connection:
+            known = table_participants.known(connection, call.persona, keys, call.settings.privacy_default)
+        names = {key: person.display_name or "" for key, person in known.items()}
+    return name_texts(
+        [Saved(item.text, item.participant, names.get(item.participant or "", "")) for item in items], own
+    )
 
 
 def _read_part(source: str, read: Callable[[], Rows], otherwise: Rows) -> Rows:

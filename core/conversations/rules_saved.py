@@ -1,10 +1,42 @@
-"""Which saved memories a prompt shows when it cannot show all. Pure. Called by `conversations.section_saved`."""
+"""Which saved memories a prompt shows when it cannot show all, and with whose name. Pure.
+
+Called by `conversations.section_saved` and `conversations.memory_prompt`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from ..text.folding import fold
+from ..text.hits import known_name
+
+
+class Saved(NamedTuple):
+    """A saved memory, and whose it is."""
+
+    text: str
+    participant: str | None = None
+    """Key of who asked for it; None for the persona's own."""
+    person: str = ""
+    """That person's name; blank where it is not known."""
+
+
+def name_texts(saved: Sequence[Saved], own: Collection[str | None]) -> list[str]:
+    """Return the texts, each with its person's name in front where any is of somebody else than who is answered.
+
+    Args:
+        own: keys of who is answered, under whatever identity.
+
+    >>> name_texts([Saved("I like tea", "tg/7", "Ann"), Saved("I like rum", "tg/8", "Bob")], ["tg/7"])
+    ['Ann: I like tea', 'Bob: I like rum']
+    >>> name_texts([Saved("I like tea", "tg/7", "Ann"), Saved("It is winter")], ["tg/7"])
+    ['I like tea', 'It is winter']
+    """
+    if all(not one.participant or one.participant in own for one in saved):
+        return [one.text for one in saved]
+    names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
+    return [f"{name}: {one.text}" if name else one.text for name, one in zip(names, saved, strict=True)]
 
 
 def choose_saved(

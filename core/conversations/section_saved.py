@@ -11,10 +11,9 @@ from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text.folding import collapsed
-from ..text.hits import known_name
 from ..wishes import section as section_wishes
 from . import table_saved as saved
-from .rules_saved import choose_saved
+from .rules_saved import Saved, choose_saved, name_texts
 
 KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"
@@ -50,9 +49,8 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
         *(LeftOut(KEY, CUT, str(row.id)) for row in saved.REST.rows_in(rows)),
     )
-    own = (asked.viewer.scope.participant, asked.viewer.person)
-    is_of_others = any(row.participant and row.participant not in own for row in shown)
-    texts = [_named(row) if is_of_others else row.content or "" for row in shown]
+    said = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
+    texts = name_texts(said, (asked.viewer.scope.participant, asked.viewer.person))
     return Built(texts, left_out, tuple(str(row.id) for row in shown))
 
 
@@ -62,12 +60,6 @@ def _most(asked: Asked) -> int:
     is_set = settings.sources["SAVED_IN_PROMPT"] != "default"
     most = settings.saved_in_prompt if is_set else saved.MOST_READ
     return min(most, LITE_SAVED) if settings.prompt_lite_mode else most
-
-
-def _named(row: saved.SavedText) -> str:
-    """Return the text with the name of who asked for it in front; the persona's own has none."""
-    name = known_name(row.person or "", (row.participant or "").partition("/")[2])
-    return f"{name}: {row.content or ''}" if name else row.content or ""
 
 
 def _moment(row: saved.SavedText) -> tuple[bool, object, int]:

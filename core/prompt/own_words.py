@@ -16,7 +16,7 @@ from ..messages.table_own_words import OwnRow
 from ..search.reading.found_rows import name_author
 from ..shapes import Hit
 from ..text.folding import collapsed, fold
-from ..text.hits import content_digest, hit, known_name, snippet
+from ..text.hits import content_digest, entry_digest, hit, known_name, snippet
 from .call import PromptCall, Sight
 from .search import Recalled
 
@@ -46,7 +46,7 @@ def choose(
     if not rows:
         return recalled.hits
     words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
-    own = _rank(rows, words, {content_digest(entry.text) for entry in lists.visible})
+    own = _rank(rows, words, {entry_digest(entry) for entry in lists.visible})
     known = {collapsed(found["snippet"]) for found in recalled.hits}
     made = [found for row in own if collapsed((found := _hit(call, row))["snippet"]) not in known]
     most = max(1, call.caps.memories // 3)

@@ -22,7 +22,7 @@ from ..search.reading.by_id import RowsWanted
 from ..search.reading.found_rows import FoundRow
 from ..shapes import HistoryEntry, Hit
 from ..text.folding import collapsed
-from ..text.hits import content_digest
+from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Sight
 
 _OWN_SEARCH = synth_core_memory.ORIGINAL_SEARCH
@@ -141,10 +141,10 @@ def ask_stand_in_search(call: PromptCall, sight: Sight, lists: HistoryLists) -> 
 
     nothing: list[Hit] = []
     hits = call.guard("search", "search_memories", work, nothing)
-    texts = {content_digest(e.text) for e in lists.visible}
+    texts = {entry_digest(e) for e in lists.visible}
     kept, left_out = drop_visible(hits, shown, texts, lambda hit: content_digest(hit["snippet"]))
     rows = {e.row_id for e in lists.replaced if e.row_id is not None}
-    gone = {content_digest(e.text) for e in lists.replaced}
+    gone = {entry_digest(e) for e in lists.replaced}
     kept, replaced = drop_visible(kept, rows, gone, lambda hit: content_digest(hit["snippet"]), reason="replaced")
     left_out += replaced
     call.report.leave_out_all(left_out)
@@ -155,9 +155,9 @@ def _dropper(call: PromptCall, lists: HistoryLists, shown: Collection[str]) -> s
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
     elsewhere = {int(each) for each in shown}
     rows = {e.row_id for e in lists.visible if e.row_id is not None}
-    digests = {content_digest(e.text) for e in lists.visible}
+    digests = {entry_digest(e) for e in lists.visible}
     said_in = {e.row_id: e for e in lists.visible if e.row_id is not None}
-    replaced, replaced_texts = lists.replacing, {content_digest(e.text) for e in lists.replaced}
+    replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message, call.settings.echo_window_seconds)
     said = collapsed(call.message.text)
@@ -189,7 +189,7 @@ def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
     lines = [said_in[each] for each in read_list(row.messages) if isinstance(each, int) and each in said_in]
     text = collapsed(row.texts[0])
     said = text.removeprefix(collapsed(f"{row.said_by}:")).strip()
-    return bool(said) and any(said in collapsed(line.text) for line in lines)
+    return bool(said) and any(said in compared_text(line) for line in lines)
 
 
 def _echoes(row: FoundRow, is_echo: Callable[[HistoryEntry], bool], said: str) -> bool:

@@ -8,7 +8,7 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..shapes import LeftOut
-from ..text.folding import collapsed
+from ..text.hits import compared_text
 from . import reader, rules, table_reading
 from .places import read_life
 from .shapes import Chosen, Entry
@@ -43,7 +43,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     ]
     live = [entry for each in found if (entry := rules.drop_expired(each, asked.now, read_life(settings))) is not None]
     chosen = reader.choose_entries(live, asked.viewer.scope.conversation, len(live))
-    seen = {(entry.conversation, collapsed(entry.text)) for entry in lists.visible}
+    seen = {(entry.conversation, compared_text(entry)) for entry in lists.visible}
     fresh = [rules.drop_shown(entry, seen) for entry in chosen.others]
     others = [entry for entry in fresh if entry.summary or entry.items][: settings.short_term_max_channels]
     shown = reader.build_sections(Chosen(chosen.own, tuple(others)), settings, asked.now)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from ..shapes import PERSONA_SENDER, SOURCES, Hit, Source
+from ..shapes import PERSONA_SENDER, SOURCES, HistoryEntry, Hit, Source
 from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import parse_time
 
@@ -247,6 +247,26 @@ def newest_first(hits: Iterable[Hit]) -> list[Hit]:
     [9, 3]
     """
     return sorted(hits, key=sort_key)
+
+
+def compared_text(entry: HistoryEntry) -> str:
+    """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes.
+
+    >>> compared_text(HistoryEntry("tg/1", "Jay  likes TEA"))
+    'jay likes tea'
+    """
+    if not entry.compared:
+        entry.compared.append(collapsed(clean(entry.text)))
+    return entry.compared[0]
+
+
+def entry_digest(entry: HistoryEntry) -> bytes:
+    """Return the `content_digest` of the text of an entry.
+
+    >>> entry_digest(HistoryEntry("tg/1", "Jay  likes TEA")) == content_digest("jay likes tea")
+    True
+    """
+    return hashlib.sha256(compared_text(entry).encode("utf-8")).digest()
 
 
 def content_digest(text: str) -> bytes:

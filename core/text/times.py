@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+ZONE_CHARS = 100
+"""Most characters of a zone's name; the longest there is has 32."""
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 """A day short of the last year, so that every zone's local time exists."""
@@ -109,6 +111,8 @@ def zone(name: str) -> tzinfo | None:
     """
     if name in ("", "UTC"):
         return UTC
+    if len(name) > ZONE_CHARS:  # each slash is one more package to import, and hundreds are a RecursionError
+        return None
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown; not a zone's name; a folder such as `Europe`

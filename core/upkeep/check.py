@@ -73,7 +73,7 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
     elif name in ("TiDB", "OceanBase"):
         found = re.search(rf"{name}\D*?v?(\d+(?:\.\d+)+)", both, re.IGNORECASE)
         version = found[1] if found else "0"
-    return name, tuple(int(part) for part in re.findall(r"\d+", version.split("-")[0]))
+    return name, tuple(int(part) for part in re.findall(r"\d{1,9}", version.split("-")[0]))
 
 
 def check_server(

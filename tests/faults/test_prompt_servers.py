@@ -37,23 +37,24 @@ def silent_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.engines("sqlite")
 def test_f51_a_server_that_never_answers_costs_the_timeout_once(
     silent_port: int, live: dict[str, Any], engine_name: str
 ) -> None:
     explain_json_prompt(message("what is loaded at the first call counts for nothing"), db=open_db("sqlite://"))
-    db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=1.0)
+    db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=3.0)
     for _ in range(2):
         started = time.monotonic()
         prompt, report = explain_json_prompt(message(ASKED), live, db=db)
-        assert time.monotonic() - started < 1.9  # twice would be 2.0
+        assert time.monotonic() - started < 5.9  # twice would be 6.0
         assert list(prompt) == KEYS
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
     started = time.monotonic()
     with pytest.raises(StoreReadError) as caught:
         chat_history_cache.load_chat_history("tg/42", db=db)
-    assert time.monotonic() - started < 2.9  # the stored settings are asked for first
+    assert time.monotonic() - started < 8.9  # the stored settings are asked for first
     no_canary(caught.value)
     db.close()
 

@@ -12,6 +12,8 @@ from core.config.bad_values import BadValueError
 from core.config.file import read_yaml_value
 from core.search.question.kind import time_expressions
 from core.stories.running import parts as running_parts
+from core.text.times import zone
+from core.upkeep.check import product_of
 
 
 class Counted(Mapping[str, Any]):
@@ -56,3 +58,15 @@ def test_f62_a_long_number_is_looked_at_once() -> None:
     """Each place of it was tried to its end, so that 16,000 digits took four seconds."""
     assert isinstance(time_expressions("1" * 16_000), int)
     assert time_expressions("12日前") == time_expressions("1日前")
+
+
+def test_d29_a_server_whose_version_is_a_long_number_is_one_of_some_version() -> None:
+    """Python makes no number of more than 4,300 digits, and the check of a database ended there."""
+    name, version = product_of("9" * 5_000)
+    assert name == "MySQL" and version[0] == 999_999_999
+    assert product_of("10.11.19-MariaDB") == ("MariaDB", (10, 11, 19))
+
+
+def test_p12_the_name_of_a_zone_with_hundreds_of_parts_is_no_zone() -> None:
+    """Each part was one package to look for inside the last one, until Python gave up."""
+    assert zone("a/" * 400 + "b") is None and zone("Europe/Rome") is not None

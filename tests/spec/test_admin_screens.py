@@ -353,6 +353,13 @@ def test_t40_the_playground_shows_what_the_search_asks_the_database(operator: Op
     assert life.search_items(operator=True)["total"] == 1 and keeping.find_unkept(life.db) == set()
 
 
+def test_l35_the_playground_says_that_it_knows_nothing_of_a_place(operator: Operator, stage: Stage) -> None:
+    """A mistyped key looked like a conversation in which nobody had said anything."""
+    stage.say("The cat is called Tofu", "tg/42")
+    assert "Nothing is stored of the conversation" not in _try(operator, conversation="tg/42").text
+    assert "Nothing is stored of the conversation 'tg/24'" in html.unescape(_try(operator, conversation="tg/24").text)
+
+
 def test_l35_the_playground_shows_the_messages_and_sends_them_to_the_model(db: Database, stage: Stage) -> None:
     """What is shown is what the model gets; what may not leave does not go to it; nothing is stored."""
     Life(stage).item("The cat is called Tofu", tags=["cat"])

@@ -378,3 +378,23 @@ def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: St
         "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db
     )
     assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == ["Ann's favourite tea is oolong."]
+
+
+def test_p57_a_long_line_is_compared_by_a_text_worked_out_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten messages of a megabyte made every later prompt fold each of them five times."""
+    from core.text import folding
+
+    for number in range(5):
+        stage.say(f"{number} " + "words of a long page " * 500, minutes=0)
+    folded: list[str] = []
+
+    def count(text: str) -> str:
+        folded.append(text)
+        return own(text)
+
+    own = folding.fold
+    monkeypatch.setattr(folding, "fold", count)
+    shown = stage.context("hello")["history_current_chat"]
+    long = [text for text in folded if len(text) > 5000]
+    assert len(shown) == 5
+    assert len(long) == len(set(long)) == 10, "each as it was said, and as a line"

@@ -136,3 +136,19 @@ def test_p9_who_asks_is_named_as_their_lines_are_where_there_is_no_username(stag
         ]
         shown[source["username"]] = source["usertag"]
     assert shown == {"Ann Lee": "(no tag)", "ann": "@ann", "Unknown": "(no tag)"}
+
+
+@pytest.mark.parametrize("name", ["a/" * 400 + "b", "a/" * 20_000, "Europe/" + "x" * 5_000])
+def test_p12_a_zone_with_hundreds_of_parts_is_no_zone(stage: Stage, name: str) -> None:
+    """Each part was one package to look for inside the last one, until Python gave up."""
+    shown, report = stage.explain("hi", time_zone=name)
+    assert shown["input"]["payload"]["local_time"] == NOW.strftime("%H:%M")
+    assert any("zone" in note for note in report["notes"])
+
+
+def test_g18_a_zone_with_hundreds_of_parts_is_no_value_of_the_flag() -> None:
+    from core.config import Settings
+    from core.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="TIMEZONE"):
+        Settings(timezone="a/" * 400 + "b")

@@ -9,7 +9,7 @@ from ...context.section_base import Asked, Built, StoredRows
 from ...database.row_shapes import Branch
 from ...messages import table_recaps
 from ...shapes import LeftOut
-from ...text.hits import content_digest
+from ...text.hits import entry_digest
 from .rules import concatenate
 
 KEY = "message_recaps"
@@ -47,5 +47,5 @@ def _shown(asked: Asked, lists: HistoryLists) -> _Shown:
     there = [entry for entry in (*lists.visible, *lists.echoes) if entry.conversation in ("", own)]
     return _Shown(
         [entry.row_id for entry in there if entry.row_id is not None],
-        [content_digest(entry.text) for entry in there if entry.row_id is None],
+        [entry_digest(entry) for entry in there if entry.row_id is None],
     )

@@ -60,6 +60,7 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     ran = run("worker", "--once", "--persona", "default", "--persona", "iris")
     assert ran.code == 0
     assert ran.err.startswith("1 operation has failed: ModelError: auth (401). Correct LLM_API_KEY, then")
+    assert "`prompt-engine jobs retry --all --persona-id iris`" in ran.err
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
     assert [(each["id"], each["state"], each["error"]) for each in lines] == [
