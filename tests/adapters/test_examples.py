@@ -138,6 +138,28 @@ def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path)
     assert "I like green tea" in model.asked[1]
 
 
+def test_r33_the_role_play_carries_its_scenes_on(model: Model, tmp_path: Path) -> None:
+    """A scene that ends has a recap; the next request holds it, also of a program that was started again."""
+    pytest.importorskip("openai", reason="the client of the example is not installed")
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
+    given = {**os.environ, "PYTHONPATH": paths}
+
+    def play(*said: str) -> str:
+        ran = subprocess.run([sys.executable, str(EXAMPLES / "role_play.py")], input="\n".join((*said, "", "")),
+                             cwd=tmp_path, env=given, check=False, capture_output=True, text=True,
+                             timeout=180)  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    model.says = "The keeper sailed away at dusk and left the lamp dark. " * 5
+    first = play("/story", "The lamp of the lighthouse is out.", "/scene The harbour")
+    assert "No scene has ended yet." in first
+    asked, model.says = len(model.asked), "Nobody."
+    assert "The keeper sailed away" in play("/story", "Who is at the door?")
+    assert len(model.asked) == asked + 1
+    assert "sailed away" in model.asked[-1].partition("running")[2]
+
+
 def test_r33_the_service_keeps_users_apart_and_forgets_them(model: Model) -> None:
     """Two users of one service: neither is told of the other."""
     from fastapi.testclient import TestClient

@@ -116,13 +116,13 @@ FORMATS: dict[str, Callable[[Path, int, random.Random], Path]] = {
 }  # fmt: skip
 
 
-def measure(engines: Sequence[str], lines: int = LINES) -> int:
+def measure(engines: Sequence[str], lines: int = LINES, formats: Sequence[str] = tuple(FORMATS)) -> int:
     """Print what each format takes on each engine; return 1 where a line is missing or memory is over its limit."""
     print(f"\n## Imports of {lines:,} lines\n")
     rows, failed = [], 0
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        paths = {name: make(folder, lines, random.Random(7)) for name, make in FORMATS.items()}
+        paths = {name: make(folder, lines, random.Random(7)) for name, make in FORMATS.items() if name in formats}
         for engine in engines:
             url = f"sqlite:///{folder / 'bench.db'}"
             if engine != "sqlite":
@@ -176,9 +176,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.importing", description=__doc__)
     parser.add_argument("--engines", default="sqlite", help=f"of sqlite, {', '.join(sorted(SERVERS))}")
     parser.add_argument("--lines", type=int, default=LINES)
+    parser.add_argument("--formats", default=",".join(FORMATS), help="of %(default)s")
     given = parser.parse_args()
     print(f"# {load()}")
-    return measure(given.engines.split(","), given.lines)
+    return measure(given.engines.split(","), given.lines, given.formats.split(","))
 
 
 if __name__ == "__main__":

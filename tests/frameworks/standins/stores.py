@@ -203,6 +203,9 @@ ASIDE = {
         "test_embed_with_path_sync",
         "test_vector_store_initialization",
     ),
+    "a score here orders the hits of one search; that of another is not compared with it": (
+        "test_async_store.py::test_vector_search_edge_cases",
+    ),
     "functions inside theirs, their migrations, their pool, their SQL": (
         "test_escape_like_literal",
         "test_escape_glob_literal",
