@@ -121,7 +121,7 @@ def _asked(imported: Imported, by_id: Mapping[str, Mapping[str, Any]], question:
     rows, _ = searching.read_rows(search, imported.db, searching.rows_wanted(gathered))
     by_meaning = choice.share_of(gathered.meaning)
     asked = build_asked(search, gathered.question, [row.speaker.name for row in rows.values()], by_meaning)
-    pairs, ranked = choice.rank_candidates(search, asked, gathered.gathered.candidates, rows, gathered.meaning)
+    pairs, ranked = choice.rank_candidates(search, asked, gathered.gathered, rows, gathered.meaning)
     for candidate, found in pairs:
         said = imported.turn_of(sources.BY_NUMBER[found.source].name, found.id)
         if said is None:
