@@ -521,7 +521,7 @@ def test_the_playground_shows_the_prompt_what_was_chosen_and_why_and_what_was_cu
     page = window()
     before = lifelong.health(check_index=False, **asking(site))["never_recalled"]
     _ask(page, site, "What is the cat called?")
-    prompt = json.loads(page.inner_text("pre.code"))
+    prompt = json.loads(page.inner_text("#json"))
     kept = page.locator(".hits .item:not(.is-cut) .text:not(.whole)").all_inner_texts()
     assert {each["snippet"] for each in prompt["context"]["memories"]} == set(kept) and kept
     assert "+" in page.locator(".reasons li b").first.inner_text()

@@ -104,7 +104,7 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
     assert post(http, headers, {**CALL, "params": turn}).json()["result"]["structuredContent"]["user"]["stored"]
     lines = load_chat_history("web/town", db=db, scope=Scope(persona, "web/town"))
     assert [(line["sender_name"], line["text"]) for line in lines] == [
-        ("Cy", "Tea at five?"), ("dan", "Yes!"), ("", "See you."),
+        ("Cy", "Tea at five?"), ("dan", "Yes!"), (persona, "See you."),
     ]  # fmt: skip
 
 
