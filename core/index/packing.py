@@ -36,7 +36,7 @@ from .segment import (
     read_head,
     write_head,
 )
-from .table import PACK_FROM, Entry, place_columns
+from .table import PACK_FROM, Entry, drop_in_order, place_columns
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
@@ -120,7 +120,7 @@ def pack_fresh(connection: Connection, family: str, audience: int) -> int:
             made += read_packed_rows(connection, source, [i for i in part if i in held])
     if not made:
         return 0
-    _drop_fresh(connection, audience, made)
+    _drop_fresh(connection, family, audience, made)
     _write(connection, family, audience, number, *pack_rows(made))
     return len(made)
 
@@ -179,10 +179,14 @@ def place_of(source: int, conversation: Any, name: Any, key: Any, role: Any) -> 
     return "\x00", Said("", "", "")
 
 
-def _drop_fresh(connection: Connection, audience: int, rows: Sequence[PackedRow]) -> None:
+def _drop_fresh(connection: Connection, family: str, audience: int, rows: Sequence[PackedRow]) -> None:
     """Delete the postings that rows had of their own."""
     keys = sorted((audience, row.source, row.row_id) for row in rows)
     write_many(connection, _DROP_FRESH, ("audience", "source", "row"), keys)
+    if family == "sqlite" and len(rows) > _AT_ONCE:
+        # Its postings lie by word alone: to find those of a row all of the audience are gone through, each time.
+        drop_in_order(connection, [(audience, row) for row in rows])
+        return
     for table in (search_term, search_tag):
         for source in sorted({row.source for row in rows}):
             for part in chunks(sorted(row.row_id for row in rows if row.source == source), _AT_ONCE):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, null, select
 
@@ -33,6 +33,9 @@ from ..database.statements import Part
 from ..text.words import index_terms
 from . import keeping
 from .lookups import UNLISTED
+
+if TYPE_CHECKING:
+    from .segment import PackedRow
 
 TERM_BYTES = 160
 TERMS_PER_ROW = 5000
@@ -199,7 +202,7 @@ def remove(connection: Connection, family: str, entries: Iterable[Entry]) -> lis
         return []
     fresh = _drop_fresh(connection, family, entries)
     if family == "sqlite" and len(fresh) >= MANY:
-        _drop_in_order(connection, fresh)
+        drop_in_order(connection, [(e.audience_id, e) for e in fresh])
     else:
         for e in fresh:
             place = {"audience": e.audience_id, "source": e.source, "at": e.at_us, "row": e.row_id}
@@ -241,15 +244,15 @@ def _drop_fresh(connection: Connection, family: str, entries: Sequence[Entry]) -
     return fresh
 
 
-def _drop_in_order(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Delete the postings of many rows in the order they lie in.
+def drop_in_order(connection: Connection, rows: Iterable[tuple[int, Entry | PackedRow]]) -> None:
+    """Delete the postings of many rows, each with its audience, in the order they lie in.
 
     Row by row each posting is on a page of its own; in a file with a small cache every one of them is read and written.
     """
-    places = [(e, (e.source, e.at_us, e.row_id)) for e in entries]
-    terms = sorted((e.audience_id, term, *place) for e, place in places for term in e.terms)
+    places = [(audience, row, (row.source, row.at_us, row.row_id)) for audience, row in rows]
+    terms = sorted((audience, term, *place) for audience, row, place in places for term in row.terms)
     write_many(connection, _DROP_ONE_TERM, ("audience", "key", "source", "at", "row"), terms)
-    tags = sorted((e.audience_id, tag, *place) for e, place in places for tag in e.tags)
+    tags = sorted((audience, tag, *place) for audience, row, place in places for tag in row.tags)
     if tags:
         write_many(connection, _DROP_ONE_TAG, ("audience", "key", "source", "at", "row"), tags)
 
