@@ -21,20 +21,20 @@ class Weight(NamedTuple):
 
 WEIGHTS: dict[str, Weight] = {
     "context": Weight(6.0, 0.0),
-    "own": Weight(0.0, 4.0),
-    "turn": Weight(0.0, 1.5),
-    "share": Weight(1.0, 2.5),
-    "session": Weight(2.5, 1.2),
-    "beside": Weight(1.0, 5.0),
-    "meaning": Weight(3.0, 2.5),
+    "own": Weight(0.0, 3.6),
+    "turn": Weight(0.0, 1.35),
+    "share": Weight(1.0, 2.25),
+    "session": Weight(2.5, 1.1),
+    "beside": Weight(1.0, 4.5),
+    "meaning": Weight(3.0, 2.25),
     "meaning_near": Weight(4.5, 0.0),
-    "meaning_after": Weight(0.0, 2.5),
-    "person": Weight(1.5, 0.75),
+    "meaning_after": Weight(0.0, 2.25),
+    "person": Weight(1.5, 0.7),
     "near": Weight(1.0, 1.0),
-    "first": Weight(0.0, 2.5),
+    "first": Weight(0.0, 2.25),
     "length": Weight(1.0, 0.0),
     "time": Weight(2.0, 0.0),
-    "number": Weight(1.5, 1.0),
+    "number": Weight(1.5, 0.9),
     "day": Weight(8.0, 8.0),
     "days_after": Weight(6.0, 6.0),
     "month": Weight(4.0, 4.0),
@@ -42,12 +42,12 @@ WEIGHTS: dict[str, Weight] = {
 
 BY_MEANING: dict[str, Weight] = {
     "context": Weight(4.0, 0.0),
-    "turn": Weight(0.0, 1.0),
-    "session": Weight(1.25, 0.6),
+    "turn": Weight(0.0, 0.9),
+    "session": Weight(1.25, 0.55),
 }
 """What these are worth instead where the meaning of rows is known: it tells much of what they tell."""
 
-REPEAT = Weight(0.4, 3.0)
+REPEAT = Weight(0.4, 2.7)
 """Taken off a row where a better one of its session was chosen: in long turns the next one says much the same."""
 REPEAT_ROWS = 20
 """Of a session of more rows than these less is taken off, in proportion: who talks long talks of many things."""
