@@ -102,8 +102,6 @@ class AudienceRows:
     """Of each row the place of its session in `sessions`."""
     session_worth: Any = None
     """What each of `sessions` is worth."""
-    number: int = 0
-    """Of the audience, among those of the search."""
 
     def find(self, index: Any) -> tuple[Any, Any]:
         """Return the places in `rows` of rows, and which of these are there."""
@@ -201,15 +199,23 @@ def stand_around(
         if one.readable is not None:
             every = every[one.readable(every)]
         thread, nothing = view.take("thread", every), np.zeros(len(every))
-        session, first = view.take("session", every).astype(np.int64), one.number << 32
-        columns = (
-            view.take("source", every), view.take("row_id", every), view.take("at_us", every),
-            view.take("words", every).astype(np.int64), nothing, nothing > 0, nothing,
-            shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread], nothing,
-            view.rank(every).astype(np.int64) + first, session + first, view.session_rows[session],
-        )  # fmt: skip
-        made += [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+        long, near = shares_of_long(view.thread_means)[thread], view.nearness(here, asker)[thread]
+        made += _rows_at(one, every, nothing, nothing > 0, nothing, long, near, nothing)
     return made
+
+
+def _rows_at(
+    one: Matches, index: Any, score: Any, is_match: Any, session: Any, long: Any, near: Any, context: Any
+) -> list[RankedRow]:
+    """Return rows of an audience, given what each is worth and where it stands."""
+    view, first = one.view, one.number << 32
+    number = view.take("session", index).astype(np.int64)
+    columns = (
+        view.take("source", index), view.take("row_id", index), view.take("at_us", index),
+        view.take("words", index).astype(np.int64), score, is_match, session, long, near, context,
+        view.rank(index).astype(np.int64) + first, number + first, view.session_rows[number],
+    )  # fmt: skip
+    return [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _first(score: Any, at_us: Any, most: int) -> Any:
@@ -350,16 +356,12 @@ class _Local:
 
     def rows(self, places: Sequence[int]) -> list[RankedRow]:
         """Return the rows at these places."""
-        at, view = np.array(places, np.int64), self.audience.matches.view
-        index, first = self.index[at], self.audience.matches.number << 32
-        session = view.take("session", index).astype(np.int64)
-        columns = (
-            view.take("source", index), view.take("row_id", index), self.at_us[at], self.words[at].astype(np.int64),
-            np.round(self.score[at].astype(np.float64), 6), self.is_match[at], self.session[at], self.long[at],
-            self.near[at], self.context[at], view.rank(index).astype(np.int64) + first, session + first,
-            view.session_rows[session],
+        at = np.array(places, np.int64)
+        score = np.round(self.score[at].astype(np.float64), 6)
+        return _rows_at(
+            self.audience.matches, self.index[at], score, self.is_match[at], self.session[at], self.long[at],
+            self.near[at], self.context[at],
         )  # fmt: skip
-        return [RankedRow(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
     def around(self, i: int, reach: int) -> list[int]:
         """Return the rows of the same run within so many rows."""
