@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, delete, func, literal_column, null, select, union_all, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, literal_column, null, select, union_all, update
 
 from ..base import logs
 from ..database import sources
@@ -154,20 +154,23 @@ def _empty_some(connection: Connection, db: Database) -> int:
     if len(connection.execute(_UNKEPT.with_for_update(), {"never": NEVER}).all()) < len(_ALL):
         return 0
     most = None if db.family == "sqlite" else AT_ONCE
-    return sum(int(connection.execute(_delete(table.name, most)).rowcount) for table in TABLES)
+    return _empty(connection, most)
+
+
+def _empty(connection: Connection, most: int | None = None) -> int:
+    """Delete rows of every table of the index, at most so many of each, and return how many."""
+    return sum(int(connection.execute(_delete(table, most)).rowcount) for table in TABLES)
 
 
 @lru_cache(maxsize=32)
-def _delete(name: str, most: int | None) -> Any:
-    statement = delete(next(table for table in TABLES if table.name == name))
-    return statement if most is None else statement.with_dialect_options(mysql_limit=most)
+def _delete(table: Table, most: int | None) -> Any:
+    return delete(table) if most is None else delete(table).with_dialect_options(mysql_limit=most)
 
 
 def empty_unkept(connection: Connection) -> None:
     """Delete all that lies in an index that is not kept, such as an interruption left: who is forgotten leaves none."""
     if len(connection.execute(_UNKEPT, {"never": NEVER}).all()) == len(_ALL) and connection.execute(_any_row()).all():
-        for table in TABLES:
-            connection.execute(_delete(table.name, None))
+        _empty(connection)
 
 
 # Turning on
@@ -188,8 +191,7 @@ def _unmark(connection: Connection, db: Database) -> Sequence[int]:
     """Mark the sources that have no index as not indexed yet. Writers that left their rows out have ended by then."""
     numbers = connection.execute(_UNKEPT.with_for_update(), {"never": NEVER}).scalars().all()
     if len(numbers) == len(_ALL):
-        for table in TABLES:
-            connection.execute(_delete(table.name, None))
+        _empty(connection)
     for number in numbers:
         newest = connection.execute(select(func.max(sources.BY_NUMBER[number].table.c.id))).scalar()
         values = {"ready": int(newest is None), "next_id": 0, "until_id": newest or 0, "updated_at": db.clock()}
