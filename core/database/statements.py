@@ -45,6 +45,8 @@ def aside(column: Any, family: str) -> Any:
 class Part:
     """One statement, compiled. Lists are parameters made with `expanding=True`; an empty one matches nothing.
 
+    A list that is selected, `select(bindparam("keys", expanding=True))`, is as many rows as it has items.
+
     Args:
         statement: a SELECT; or another one that every message runs.
         family: `mysql` or `sqlite`.
@@ -90,7 +92,8 @@ class Part:
             return self._pieces[0]
         made = [self._pieces[0]]
         for name, after in zip(self._lists, self._pieces[1:], strict=True):
-            made += (", ".join([self._mark] * len(self._filled(values[name]))) or "NULL", after)
+            between = ") UNION ALL SELECT (" if made[-1].endswith("SELECT (") else ", "
+            made += (between.join([self._mark] * len(self._filled(values[name]))) or "NULL", after)
         return "".join(made)
 
     def _filled(self, items: Sequence[Any]) -> Sequence[Any]:

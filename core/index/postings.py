@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, String, and_, bindparam, cast, literal_column, null, or_, select, type_coerce
+from sqlalchemy import Integer, String, and_, bindparam, cast, literal_column, null, or_, select, true, type_coerce
 from sqlalchemy.types import NullType
 
 from ..database import sources, statements
@@ -198,17 +198,15 @@ def _own(kind: int, family: str) -> Part:
 def _packed(family: str) -> Part:
     s, c = search_segment.c, search_block.c
     columns = _row(1, n=[c.audience_id, c.kind, null(), c.segment_id], k=[c.term], x=c.postings)
-    found = select(*columns).select_from(
-        search_segment.join(
-            search_block,
-            and_(
-                c.segment_id == s.segment_id,
-                c.audience_id == s.audience_id,
-                c.kind == bindparam("kind", type_=Integer()),
-                c.term.in_(_many("keys", Key(255))),
-            ),
-        )
-    )
+    keys, of_segment = _many("keys", Key(255)), and_(c.segment_id == s.segment_id, c.audience_id == s.audience_id)
+    of_segment = and_(of_segment, c.kind == bindparam("kind", type_=Integer()))
+    joined: Any = search_segment
+    if family == "sqlite":
+        asked = c.term.in_(keys)
+    else:  # given a list, servers read all words of a segment and compare
+        rows = select(null().label("term")).union_all(select(keys)).subquery("asked")
+        joined, asked = joined.join(rows, true()), c.term == rows.c.term
+    found = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
     # Of the segments' numbers nothing is asked: SQLite would walk all blocks from there on. The first has no blocks.
     found = found.where(s.audience_id.in_(_many("audiences", ID)))
     return Part(found.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -284,3 +284,14 @@ def test_d2_the_check_sees_a_scan(db: Database) -> None:
         check(db, lambda: db.read(select(c.id).where(c.author == "x"), source="test"), {})
     with pytest.raises(AssertionError):
         check(db, lambda: db.read(select(c.id).where(c.id == 7), source="test"), {"memories": {"ix_memories_kind"}})
+
+
+def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> None:
+    """A segment has as many words as a language: a server that is given a list of words compares all of them."""
+    with catching(db) as caught:
+        search_memories(keywords=["w1723", "w1234"], tags=["t5"], settings=DEFAULTS, scope=SERVER, db=db)
+    sent = [each for each in caught if "search_block" in each.statement]
+    assert sent
+    accesses = [one for each in sent for one in explain(db, *each) if one.table == "search_block"]
+    assert len(accesses) >= 2 * len(sent)
+    assert {one.how for one in accesses} == {"SEARCH" if db.family == "sqlite" else "eq_ref"}
