@@ -17,7 +17,7 @@ from .conversations.memory_files import MarkdownResult
 from .database.engine import Database
 from .doctor.rules import Checkup
 from .forgetting import Forgotten
-from .index.check import Difference
+from .index.differences import Difference
 from .jobs.tools import Handler
 from .lifelong.merging import Duplicates
 from .memories.shapes import Added, BulkResult, Compacted, CycleResult, Health, Item, ItemPage, ItemVersion, Pruned

@@ -17,7 +17,8 @@ from .database.engine import Database
 from .errors import MessageError
 from .index import keeping
 from .index import repair as search_repair
-from .index.repair import Difference, Progress
+from .index.differences import Difference
+from .index.entries import Progress
 from .memories import capture, table_sources
 from .memories import new_item as memory_input
 from .memories import rules_retention as retention

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, func, select
 
@@ -18,6 +18,7 @@ from ..database.bulk import chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_count, search_fresh, search_stats, search_tag, search_term, search_vocab
+from .differences import Difference, Kind
 from .entries import RANGE, Progress, all_entries
 from .lookups import UNLISTED
 from .table import TAG, WORD, Entry
@@ -32,24 +33,6 @@ MOST_TIMES = 255
 _64_BITS = 2**64 - 1
 _SHIFT = 2**62
 """Added to a time, so that it is never negative: what is left of a negative number is not the same everywhere."""
-
-Kind = Literal["missing", "extra", "stale", "count", "total", "word", "damaged"]
-"""damaged: a segment cannot be read. missing: a posting that a row gives is not there. extra: one without its row.
-stale: a posting that tells other numbers than its row. count: search_count is wrong. total: search_stats is wrong.
-word: a word of a posting is not known to search_vocab, or not by all its endings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One place where the search tables are not what the rows give."""
-
-    kind: Kind
-    table: str
-    audience_id: int
-    key: str
-    source: int
-    row_id: int = 0
-    at_us: int = 0
 
 
 class Place(NamedTuple):

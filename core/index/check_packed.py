@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from ..database.engine import Database
 from ..database.schema import search_block, search_gone, search_segment
-from .check import Difference
+from .differences import Difference
 from .entries import Progress
 from .packing import find_staying
 from .segment import POSTING, read_head

@@ -198,9 +198,12 @@ def _own(kind: int, family: str) -> Part:
 def _packed(family: str) -> Part:
     s, c = search_segment.c, search_block.c
     columns = _row(1, n=[c.audience_id, c.kind, null(), c.segment_id], k=[c.term], x=c.postings)
-    keys, of_segment = _many("keys", Key(255)), and_(c.segment_id == s.segment_id, c.audience_id == s.audience_id)
-    of_segment = and_(of_segment, c.kind == bindparam("kind", type_=Integer()))
+    keys = _many("keys", Key(255))
+    of_segment = and_(
+        c.segment_id == s.segment_id, c.audience_id == s.audience_id, c.kind == bindparam("kind", type_=Integer())
+    )
     joined: Any = search_segment
+    asked: Any = None
     if family == "sqlite":
         asked = c.term.in_(keys)
     else:  # given a list, servers read all words of a segment and compare

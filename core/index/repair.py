@@ -19,7 +19,8 @@ from ..database.engine import Database, UndoError
 from ..database.schema import search_count, search_progress, search_stats, search_tag, search_term
 from ..database.sources import SourceTable
 from . import table as search_index
-from .check import Difference, differences
+from .check import differences
+from .differences import Difference
 from .entries import RANGE, Progress, entry_of, indexed_columns, state_of
 from .indexed import change_row, derive_columns, list_texts
 from .keeping import is_kept

@@ -12,7 +12,7 @@ from .asked import build_asked
 from .gathered import PROVED_AT_ONCE, Gathered, list_excluded, note_matches, prove
 from .matches import Matches
 from .question.question import Question
-from .ranking import all_rows, ranking
+from .ranking import all_rows, matching_rows, ranking
 from .ranking.ranking import Candidate
 from .reading import plain as search_plain
 from .terms import Search
@@ -40,7 +40,7 @@ def gather_best(
     excluded = [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
     here = search.viewer.scope.conversation or ""
     seen = [
-        all_rows.Matches(
+        matching_rows.Matches(
             one.view,
             one.postings,
             None if one.bounds.is_open else one.bounds.readable,

@@ -19,7 +19,7 @@ from .reading import plain as search_plain
 from .terms import Search
 
 if TYPE_CHECKING:
-    from .ranking.all_rows import RankedRow
+    from .ranking.matching_rows import RankedRow
     from .reading.found_rows import FoundRow
 
 PROVED_AT_ONCE = 400

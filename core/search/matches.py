@@ -18,7 +18,8 @@ from ..index.lookups import UNLISTED, Count
 from ..index.postings import AT_LEAST, AT_MOST
 from ..index.table import TAG, WORD
 from ..index.visible import Postings, Visible
-from .ranking.all_rows import Term, is_among
+from .ranking.all_rows import is_among
+from .ranking.matching_rows import Term
 from .ranking.ranking import INSIDE
 from .ranking.rows import Asked
 from .terms import Search

@@ -18,7 +18,7 @@ from .times import on_days
 from .weights import LONG_TURNS, SHORT_TURNS, WEIGHTS
 
 if TYPE_CHECKING:
-    from .all_rows import AudienceRows
+    from .matching_rows import AudienceRows
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LENGTHS = np.array([length_of(n) for n in range(61)], np.float32)
