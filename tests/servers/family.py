@@ -150,6 +150,8 @@ class Daemon(Server):
         return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=free_port())
 
     def _command(self) -> list[str]:
+        temporary = self.folder / "tmp"
+        temporary.mkdir(exist_ok=True)
         quick = {"innodb_flush_log_at_trx_commit": 2, "innodb_doublewrite": 0, "innodb_flush_method": "nosync"}
         safe = {"innodb_flush_log_at_trx_commit": 1}
         options: Options = {
@@ -158,6 +160,8 @@ class Daemon(Server):
             "port": self._url.port,
             "socket": str(self.folder / "server.sock"),
             "pid_file": str(self.folder / "server.pid"),
+            # One that starts removes the temporary tables it finds, those of others that run there, too.
+            "tmpdir": str(temporary),
             "skip_name_resolve": None,
             "character_set_server": "utf8mb4",
             "max_connections": 250,
